@@ -4,24 +4,30 @@ module Bench
   # The memory of a connection that stays open, idle, after one response.
   module Idle
     def self.call(spec, options)
-      ClientProcess.beside(spec, File.join(APPS, "hello.ru"), "IdleClients") do |server, clients|
-        before = Footprint.of(server, settle: options.settle)
-        held = clients.call(:open, count: Server.connections(options.idle_connections))
-        after = Footprint.of(server, settle: options.settle)
-        open, again = clients.call(:check)
-        { held: held, before_mb: before.pss_mb, with_mb: after.pss_mb, open: open, again: again,
-          front_bytes: (after.front_pss - before.front_pss).fdiv(held), bytes: (after.pss - before.pss).fdiv(held) }
+      Server.run(spec, File.join(APPS, "hello.ru")) do |server|
+        held(server, "http://127.0.0.1:#{server.port}/", options.idle_connections, options, "--h1")
       end
     end
+
+    # What so many connections cost the server. arguments: of h2load.
+    def self.held(server, url, wanted, options, *arguments)
+      count = Server.connections(wanted)
+      before = Footprint.of(server, settle: options.settle)
+      after, again = H2load.hold(url, count, options, *arguments) { Footprint.of(server, settle: options.settle) }
+      { held: count, before_mb: before.pss_mb, with_mb: after.pss_mb, again: again,
+        front_bytes: (after.front_pss - before.front_pss).fdiv(count), bytes: (after.pss - before.pss).fdiv(count) }
+    end
+
+    AGAIN = Column.new("200 again", :again, over: :min, target: ->(row) { Target.at_least(row[:held]) })
 
     CASES = [
       Case.new(
         name: "idle", title: "Idle keep-alive connections", servers: %w[carat puma-idle hyper], measure: method(:call),
+        needs: H2load.method(:obstacle),
         columns: [
           Column.new("connections", :held), Column.new("PSS MB before", :before_mb, places: 1),
           Column.new("PSS MB with them", :with_mb, places: 1), Column.new("bytes each, front process", :front_bytes),
-          Column.new("bytes each, all processes", :bytes), Column.new("still open", :open),
-          Column.text("200 again") { |row| "#{Statistics.median(row.values(:again)).round}/#{IdleClients::PROBES}" }
+          Column.new("bytes each, all processes", :bytes), AGAIN
         ]
       )
     ].freeze

@@ -9,7 +9,7 @@ module Bench
     def self.call(spec, options)
       count = Server.connections(options.idle_connections)
       seconds = options.quick ? SECONDS / 10 : SECONDS
-      ClientProcess.beside(spec, File.join(APPS, "sleep.ru"), "IdleClients") do |server, clients|
+      ClientProcess.beside(spec, File.join(APPS, "sleep.ru"), "WaitingClients") do |server, clients|
         before = Footprint.of(server, settle: options.settle)
         clients.call(:send_all, count: count, path: "/sleep?#{seconds}")
         asleep = Footprint.of(server, settle: options.settle)

@@ -41,28 +41,14 @@ module Bench
       { rate: report.rate, cpu_us: cpu * 1e6 / report.connections, failed: report.failed }
     end
 
-    def self.idle(spec, options) = held("IdleClients", spec, options, tls: true)
-
-    def self.idle_http2(spec, options) = held("Http2IdleClients", spec, options)
-
-    # Connections that clients of this kind hold.
-    def self.held(kind, spec, options, **arguments)
+    def self.idle(spec, options, *arguments)
       TlsAddress.run(spec, APP) do |server, port|
-        client = ClientProcess.new(kind, port)
-        before = Footprint.of(server, settle: options.settle)
-        held = client.call(:open, count: options.quick ? options.idle_connections : IDLE, **arguments)
-        after = Footprint.of(server, settle: options.settle)
-        open, again = client.call(:check)
-        { held: held, open: open, again: again, bytes: (after.pss - before.pss).fdiv(held) }
-      ensure
-        client&.close
+        wanted = options.quick ? options.idle_connections : IDLE
+        Idle.held(server, "https://127.0.0.1:#{port}/", wanted, options, *arguments)
       end
     end
 
-    HELD = [
-      Column.new("connections", :held), Column.new("still open", :open),
-      Column.text("200 again") { |row| "#{Statistics.median(row.values(:again)).round}/#{IdleClients::PROBES}" }
-    ].freeze
+    HELD = [Column.new("connections", :held), Idle::AGAIN].freeze
 
     CASES = [
       Case.new(
@@ -88,7 +74,8 @@ module Bench
         ]
       ),
       Case.new(
-        name: "idle_tls", title: "5000 idle TLS connections", servers: %w[carat puma-idle], measure: method(:idle),
+        name: "idle_tls", title: "5000 idle TLS connections", servers: %w[carat puma-idle],
+        measure: ->(spec, options) { idle(spec, options, "--h1") }, needs: H2load.method(:obstacle),
         columns: [
           *HELD, Column.new("bytes each", :bytes, target: Target.at_most(12 * 1024)),
           Column.ratio("puma-idle", :bytes, target: Target.at_most(0.5))
@@ -96,7 +83,7 @@ module Bench
       ),
       Case.new(
         name: "idle_http2", title: "5000 idle connections of HTTP/2 over TLS", servers: %w[carat],
-        measure: method(:idle_http2), columns: [*HELD, Column.new("bytes each", :bytes)]
+        measure: method(:idle), needs: H2load.method(:obstacle), columns: [*HELD, Column.new("bytes each", :bytes)]
       )
     ].freeze
   end

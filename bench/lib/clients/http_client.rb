@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "openssl"
 require "socket"
 
 module Bench
@@ -27,19 +26,10 @@ module Bench
       client&.close
     end
 
-    def self.encrypted(socket)
-      @context ||= OpenSSL::SSL::SSLContext.new.tap { |context| context.min_version = :TLS1_3 }
-      OpenSSL::SSL::SSLSocket.new(socket, @context).tap do |encrypted|
-        encrypted.sync_close = true
-        encrypted.connect
-      end
-    end
-
-    # number: of a connection among very many; tls: whether it is encrypted, whatever the certificate.
-    def initialize(port, number: nil, tls: false)
+    # number: of a connection among very many.
+    def initialize(port, number: nil)
       source = number ? SOURCES[number % SOURCES.size] : "127.0.0.1"
       @socket = TCPSocket.new("127.0.0.1", port, source, nil)
-      @socket = self.class.encrypted(@socket) if tls
     end
 
     # Sends the request line and headers.
@@ -64,13 +54,6 @@ module Bench
         yield piece
       end
       status
-    end
-
-    # Whether the server has kept the connection and sent nothing unasked.
-    def open?
-      @socket.read_nonblock(1, exception: false) == :wait_readable
-    rescue Errno::ECONNRESET, OpenSSL::SSL::SSLError
-      false
     end
 
     def close = @socket.close

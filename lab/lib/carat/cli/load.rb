@@ -79,7 +79,7 @@ module Carat
 
       def parse(text)
         uri = URI(text)
-        return uri if uri.is_a?(URI::HTTP) && uri.host && RequestFlags::PATH.match?(uri.request_uri)
+        return uri if uri.is_a?(URI::HTTP) && uri.host && MeasurementFlags::PATH.match?(uri.request_uri)
 
         raise URI::InvalidURIError
       rescue URI::InvalidURIError

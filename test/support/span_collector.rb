@@ -1,10 +1,13 @@
 # frozen_string_literal: true
 
 require "socket"
+require_relative "protobuf"
 
 module Support
   # A collector of OpenTelemetry: reads messages of OTLP over HTTP, takes them, and keeps their spans.
   class SpanCollector
+    include Protobuf
+
     # One span: ids in hexadecimal digits, times in nanoseconds, attributes of the resource and its own.
     Span = Struct.new(:trace, :id, :parent, :name, :from, :to, :attributes, :state)
 
@@ -62,37 +65,6 @@ module Support
       pairs.to_h do |pair|
         pair = fields(pair)
         [pair[1].first, fields(pair[2].first).values.first.first]
-      end
-    end
-
-    # The values of a message by the number of their field.
-    def fields(message)
-      bytes = message.bytes
-      all = Hash.new([])
-      until bytes.empty?
-        key = varint(bytes)
-        all[key >> 3] += [value(bytes, key & 7)]
-      end
-      all
-    end
-
-    def value(bytes, type)
-      case type
-      when 0 then varint(bytes)
-      when 1 then bytes.shift(8).pack("C*").unpack1("Q<")
-      when 2 then bytes.shift(varint(bytes)).pack("C*")
-      else raise "unexpected wire type #{type}"
-      end
-    end
-
-    def varint(bytes)
-      number = shift = 0
-      loop do
-        byte = bytes.shift
-        number |= (byte & 127) << shift
-        return number if byte < 128
-
-        shift += 7
       end
     end
   end

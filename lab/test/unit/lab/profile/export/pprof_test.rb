@@ -6,10 +6,12 @@ require "zlib"
 require "carat/lab/profile/export/pprof"
 require "carat/lab/profile/report"
 require "carat/lab/profile/time_report"
+require "support/protobuf"
 require "support/small_profile"
 
 module Carat
   class PprofTest < Minitest::Test
+    include Support::Protobuf
     include Support::SmallProfile
 
     def test_each_call_is_a_sample_with_its_stack_from_the_innermost
@@ -49,36 +51,6 @@ module Carat
     def encoded(*reports)
       bytes = Lab::Profile::Pprof.new(reports.flat_map(&:series), 2.0).to_s
       fields(Zlib::GzipReader.new(StringIO.new(bytes)).read)
-    end
-
-    # The values of a message of protobuf by their numbers: Integers and bytes.
-    def fields(bytes)
-      io = StringIO.new(bytes.b)
-      fields = Hash.new { |hash, number| hash[number] = [] }
-      until io.eof?
-        key = varint(io)
-        value = varint(io)
-        fields[key >> 3] << (key.anybits?(7) ? io.read(value).to_s : value)
-      end
-      fields
-    end
-
-    def varints(bytes)
-      io = StringIO.new(bytes)
-      values = []
-      values << varint(io) until io.eof?
-      values
-    end
-
-    def varint(io)
-      value = shift = 0
-      loop do
-        byte = io.readbyte
-        value |= (byte & 0x7f) << shift
-        return value if byte < 0x80
-
-        shift += 7
-      end
     end
   end
 end

@@ -3,7 +3,7 @@
 module Bench
   # The table of cases.
   module Cases
-    ALL = [Load, Tls, Http2Load, StaticFiles, Boot, Idle, Sleepers, EventStreams, WebSockets, Burst, NetHttp, Uploads,
+    ALL = [Load, Tls, Http2Load, StaticFiles, Boot, Idle, Sleepers, EventStreams, Burst, NetHttp, Uploads,
            Form, TinyPost, Decode, SlowReaders, BigResponse, Compression, Weight, Pages, Refork, Restart, Upgrade,
            LoadStep, Leak, LeakCost, WeighCost, Profile, Chaos, MemoryLimit, ForkTime, FirstRequests, Soak, Scale,
            Allocators, RailsLoad, RedmineLoad, RedmineLimit, Overload, Pools]

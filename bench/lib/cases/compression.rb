@@ -18,10 +18,8 @@ module Bench
     def self.measure(spec, server, coding, options)
       body_bytes = coded_bytes(spec, server, coding)
       wrk = Wrk.new(server, options, connections: CONNECTIONS, headers: { "Accept-Encoding" => coding }).warm_up
-      before = ProcFs.cpu(server.pids)
       report = wrk.run
-      cpu = ProcFs.cpu(server.pids) - before
-      { **report.to_h, body_bytes: body_bytes, cpu_per_1000: cpu * 1000 / report.requests }
+      { **report.to_h, body_bytes: body_bytes, cpu_per_1000: report.cost * 1000 }
     end
 
     # A server that does not compress does not belong in the table.

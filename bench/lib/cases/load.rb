@@ -62,12 +62,13 @@ module Bench
     PEERS = [["puma"], ["hyper"]].freeze
     SINGLE_PEERS = [["puma"], ["iodine"], ["falcon"], ["hyper"]].freeze
 
+    # load: a Load, or a callable that makes one.
     def self.kase(name, title, load, servers, comparisons = PEERS, rate: nil)
       Case.new(name: name, title: title, servers: servers, busy: true, measure: load,
                columns: columns(comparisons, rate: rate))
     end
 
-    private_class_method :columns, :ratio, :kase
+    private_class_method :columns, :ratio
 
     HELLO = new(File.join(APPS, "hello.ru"), "/", 13)
     # 3322 bytes are the article with its comments in articles.yml.

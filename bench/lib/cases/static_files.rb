@@ -21,17 +21,8 @@ module Bench
     def self.case_of(size)
       path, bytes, share = SIZES.fetch(size)
       load = ->(spec, options) { Load.new(site, path, bytes).call(spec, options) }
-      Case.new(
-        name: "static#{size.delete(" ").downcase}", title: "A static file of #{size}", servers: SERVERS, busy: true,
-        measure: load, needs: Wrk.method(:obstacle),
-        columns: [
-          Column.new("req/s", :rate), Column.spread(:rate), Column.new("p99 ms", :p99_ms, places: 2),
-          Column.new("CPU s/1000", :cpu_per_1000, places: 4), Column.new("PSS MB", :pss_mb, places: 1),
-          Column.roles("of that", :roles),
-          Column.ratio("nginx", :rate, target: ->(row) { Target.at_least(share) if row.spec.carat? }),
-          Column.new("errors", :errors, over: :sum)
-        ]
-      )
+      Load.kase("static#{size.delete(" ").downcase}", "A static file of #{size}", load, SERVERS,
+                [["nginx", Target.at_least(share)]])
     end
 
     CASES = SIZES.keys.map { |size| case_of(size) }.freeze

@@ -3,7 +3,7 @@
 require "json"
 
 module Bench
-  # New TLS connections without pause, by bench/handshakes.
+  # New TLS connections without pause, by bench/src/bin/handshakes.
   class Handshakes
     CLIENT = RustProgram.new("handshakes")
 
@@ -22,22 +22,15 @@ module Bench
     def self.run(port, **options) = start(port, **options).finish
 
     def self.start(port, threads:, seconds:, resumed: false)
-      raise Failure, obstacle if obstacle
-
-      new("127.0.0.1:#{port}", threads.to_s, seconds.to_s, resumed ? "resumed" : "full")
+      new(CLIENT.start("127.0.0.1:#{port}", threads, seconds, resumed ? "resumed" : "full"))
     end
 
-    def initialize(*words)
-      @pipe = IO.popen([CLIENT.path, *words])
+    # running: see RustProgram#start.
+    def initialize(running)
+      @running = running
     end
 
     # Waits for the end and returns the Report.
-    def finish
-      output = @pipe.read
-      @pipe.close
-      raise Failure, "handshakes failed" unless Process.last_status.success?
-
-      Report.parse(output)
-    end
+    def finish = Report.parse(@running.call)
   end
 end

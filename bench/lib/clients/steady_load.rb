@@ -3,7 +3,7 @@
 require "json"
 
 module Bench
-  # Load by bench/steady, which runs beside the benchmark.
+  # Load by bench/src/bin/steady, which runs beside the benchmark.
   class SteadyLoad
     CLIENT = RustProgram.new("steady")
 
@@ -48,25 +48,18 @@ module Bench
     # start a second, or as many as get a response; every, other: each such request is for the other path; kept: whether
     # connections are used again.
     def self.start(server, path, connections:, seconds:, kept: true, **options)
-      raise Failure, CLIENT.obstacle if CLIENT.obstacle
-
       options = options.merge(connections: kept ? nil : "close").compact
-      new("127.0.0.1:#{server.port}", connections.to_s, path, seconds.to_s, *options.map { |pair| pair.join("=") })
+      new(CLIENT.start("127.0.0.1:#{server.port}", connections, path, seconds, *options.map { |pair| pair.join("=") }))
     end
 
     def self.obstacle = CLIENT.obstacle
 
-    def initialize(*words)
-      @pipe = IO.popen([CLIENT.path, *words])
+    # running: see RustProgram#start.
+    def initialize(running)
+      @running = running
     end
 
     # Waits for the end of the load and returns its Report.
-    def finish
-      output = @pipe.read
-      @pipe.close
-      raise Failure, "steady failed" unless Process.last_status.success?
-
-      Report.parse(output)
-    end
+    def finish = Report.parse(@running.call)
   end
 end

@@ -13,9 +13,9 @@ module Bench
       File.read(File.join(WORKSPACE, "Cargo.lock"))[/^name = "#{crate}"\nversion = "(.+)"$/, 1]
     end
 
-    def initialize(package)
-      @package = package
-      @path = File.join(TARGET, "release", package)
+    def initialize(name)
+      @name = name
+      @path = File.join(TARGET, "release", name)
     end
 
     # Builds the program; one sentence when that is not possible, or nil. Without cargo (as in a root file system that
@@ -27,25 +27,30 @@ module Bench
     end
 
     # Runs the program and returns its output; raises Failure when it fails.
-    def run(*words)
+    def run(*words) = start(*words).call
+
+    # Starts the program, and returns what waits for its end and returns its output.
+    def start(*words)
       raise Failure, obstacle if obstacle
 
-      output = IO.popen([path, *words.map(&:to_s)], &:read)
-      raise Failure, "#{@package} failed" unless Process.last_status.success?
-
-      output
+      pipe = IO.popen([path, *words.map(&:to_s)])
+      lambda do
+        output = pipe.read
+        pipe.close
+        Process.last_status.success? ? output : raise(Failure, "#{@name} failed")
+      end
     end
 
     private
 
     def build
-      built = system("cargo", "build", "--quiet", "--release", "--locked", "-p", @package,
+      built = system("cargo", "build", "--quiet", "--release", "--locked", "--bin", @name,
                      "--target-dir", TARGET, chdir: WORKSPACE, out: :err)
-      "cargo could not build #{@package}" unless built
+      "cargo could not build #{@name}" unless built
     end
 
     def earlier_build
-      "#{@package} is not built and cargo is not on the PATH" unless File.executable?(path)
+      "#{@name} is not built and cargo is not on the PATH" unless File.executable?(path)
     end
   end
 end

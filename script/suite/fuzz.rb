@@ -26,7 +26,7 @@ module Suite
     INPUT = /Test unit written to (\S+)/
 
     def self.targets
-      Dir["fuzz/fuzz_targets/*.rs"].map { |path| File.basename(path, ".rs") }.sort
+      Dir["fuzz/src/bin/*.rs"].map { |path| File.basename(path, ".rs") }.sort
     end
 
     # @return [Boolean] whether no input made a target fail

@@ -27,9 +27,11 @@ class MetricsTest < Support::IntegrationTest
     await_sample("carat_request_duration_seconds_count{status=\"2xx\"} 3")
     # Memory is read soon after the worker is ready.
     eventually { scrape.body.match?(/^carat_memory_private_bytes\{kind="worker"\} [1-9]/) }
+    eventually { scrape.body.match?(/^carat_gc_time_seconds_total\{kind="mold"\} 0\.\d*[1-9]/) }
     text = scrape.body
     assert_includes text, "carat_request_app_time_seconds_count{status=\"5xx\"} 1\n"
     assert_includes text, "carat_workers{state=\"serving\"} 1\n"
+    assert_match(/^carat_jit_code_bytes\{kind="worker"\} \d+$/, text)
     assert_match(/^carat_supervisor_events_total\{event="worker ready"\} 1$/, text)
     refute_includes text, "puma"
   end

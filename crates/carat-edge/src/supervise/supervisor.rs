@@ -10,9 +10,13 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::executor::Executor;
 use super::upgrade::{HandOverState, Predecessor};
-use crate::supervise::messages::{FreshSettings, Mailbox, Message, PredecessorMessage};
+use crate::supervise::messages::{
+    FreshSettings, Mailbox, Message, PredecessorMessage, StatsMessage,
+};
 use crate::supervise::processes::{Host, Ready};
-use crate::supervise::reports::{Gauges, History, Profiles, Stacks, StatsCollector, watch_costs};
+use crate::supervise::reports::{
+    Gauges, History, Profiles, RubyFigures, Stacks, StatsCollector, watch_costs,
+};
 use crate::supervise::signals_and_files::{ServiceManager, SignalRequest, Signals};
 use carat_machine::Machine;
 use carat_supervisor::{
@@ -41,6 +45,7 @@ pub(crate) struct Supervisor<H> {
     pub(super) history: Option<History>,
     /// The memory of the processes, when it was last read.
     pub(super) memory: Vec<ProcessMemory>,
+    pub(super) ruby: RubyFigures,
     pub(super) service_manager: ServiceManager,
     pub(super) hand_over: HandOverState,
     ticks: Interval,
@@ -72,6 +77,7 @@ impl<H: Host> Supervisor<H> {
             canary_watch: JoinSet::new(),
             history: server.metrics.as_ref().map(|_| History::new(clock::now())),
             memory: Vec::new(),
+            ruby: RubyFigures::default(),
             stats: StatsCollector::new(mailbox, machine.memory),
             service_manager: ServiceManager::from_environment(),
             hand_over: HandOverState::default(),
@@ -264,10 +270,15 @@ impl<H: Host> Supervisor<H> {
             }
             Message::Console(message) => self.console(message),
             Message::Stats(message) => {
-                self.stats.handle(message, &self.state, &self.executor);
+                self.collect(message);
                 None
             }
         }
+    }
+
+    fn collect(&mut self, message: StatsMessage) {
+        self.ruby.receive(&message);
+        self.stats.handle(message, &self.state, &self.executor);
     }
 
     /// A process that has ended answers nobody.
@@ -392,6 +403,8 @@ impl<H: Host> Supervisor<H> {
         let (Some(history), Some(metrics)) = (due, &self.server.metrics) else {
             return;
         };
+        self.ruby
+            .ask(&self.state.processes().running(), &self.executor);
         let gauges = Gauges::of(&self.server, &self.memory);
         let times = (self.server.started, clock::now());
         history.add(metrics.totals(), gauges, times);

@@ -43,7 +43,7 @@ module Carat
 
       def gc
         { count: @counts[:count], minor: @counts[:minor_gc_count], major: @counts[:major_gc_count],
-          time_share: @stats && @stats[:gc_share] }
+          seconds: @stats ? @stats[:gc_seconds] : @counts[:time] / 1000.0, time_share: @stats && @stats[:gc_share] }
       end
 
       def allocator

@@ -10,6 +10,7 @@ use crate::http::{CableStats, CacheReport, Server};
 
 /// One label, whose values are known beforehand.
 type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;
+type KnownSeconds = Family<[(&'static str, &'static str); 1], Counter<f64, AtomicU64>>;
 /// The label `pool`, whose values the configuration names.
 type PoolGauges = Family<[(&'static str, String); 1], Gauge<i64, AtomicI64>>;
 type PoolCounters<N, A> = Family<[(&'static str, String); 1], Counter<N, A>>;
@@ -63,6 +64,7 @@ pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry 
     }
     register_bytes(&mut registry, server);
     register_memory(&mut registry, status);
+    register_ruby(&mut registry, status);
     if let Some(cache) = server.cache() {
         register_cache(&mut registry, &cache.report());
     }
@@ -294,6 +296,24 @@ fn register_memory(registry: &mut Registry, status: &Value) {
     registry.register_with_unit("memory_pss", help, Unit::Bytes, pss);
     let help = "Memory of the processes of a kind that no other process has";
     registry.register_with_unit("memory_private", help, Unit::Bytes, private);
+}
+
+/// What Ruby takes in its processes, as they said a few seconds ago.
+fn register_ruby(registry: &mut Registry, status: &Value) {
+    let (collected, code) = (KnownSeconds::default(), KnownGauges::default());
+    for row in status["ruby"].as_array().into_iter().flatten() {
+        let kind = KINDS.iter().find(|kind| row["kind"] == **kind);
+        let Some(kind) = kind else { continue };
+        let seconds = row["gc_seconds"].as_f64().unwrap_or_default();
+        let label = [("kind", *kind)];
+        collected.get_or_create(&label).inc_by(seconds);
+        let bytes = row["jit_bytes"].as_u64().unwrap_or_default();
+        code.get_or_create(&label).set(signed(bytes));
+    }
+    let help = "CPU time of Ruby's garbage collector";
+    registry.register_with_unit("gc_time", help, Unit::Seconds, collected);
+    let help = "Machine code of Ruby's compiler";
+    registry.register_with_unit("jit_code", help, Unit::Bytes, code);
 }
 
 fn gauge(value: u64) -> Gauge<i64, AtomicI64> {

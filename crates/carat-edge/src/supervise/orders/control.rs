@@ -53,7 +53,7 @@ impl<H: Host> Supervisor<H> {
             &self.state,
             &self.executor,
             (self.hand_over.remainder(), self.canary()),
-            &self.memory,
+            (&self.memory, &self.ruby),
         );
         serde_json::to_value(status).expect("a status has only string keys")
     }

@@ -5,6 +5,7 @@ use crate::http::{CableStats, CacheReport, Server};
 use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
 use crate::supervise::reports::canary_hold::canary_decision;
+use crate::supervise::reports::{RubyFigure, RubyFigures};
 use carat_dispatch::PoolReport;
 use carat_exchange::clock;
 use carat_supervisor::{AppProcessStatus, ProcessMemory, State, WantedProcesses, WorkerStatus};
@@ -55,6 +56,8 @@ pub(crate) struct ServerStatus {
     molds: Vec<u32>,
     /// That of each process when it was last read.
     memory: Vec<ProcessMemory>,
+    /// What garbage collection and machine code take; nothing without the option `metrics`.
+    ruby: Vec<RubyFigure>,
     /// Those that an authority issues.
     certificates: Vec<CertificateStatus>,
 }
@@ -178,7 +181,7 @@ impl ServerStatus {
         state: &State,
         executor: &Executor<impl Host>,
         (predecessor, canary): (Option<(u32, usize)>, Option<Value>),
-        memory: &[ProcessMemory],
+        (memory, ruby): (&[ProcessMemory], &RubyFigures),
     ) -> ServerStatus {
         let now = clock::now();
         let (dispatcher, apps) = (&server.dispatcher, state.apps());
@@ -213,6 +216,7 @@ impl ServerStatus {
             workers: WorkerBounds::of(state),
             molds: mold_pids(state),
             memory: memory.to_vec(),
+            ruby: ruby.report(),
             certificates: server.files.validations.statuses(),
             processes: state.processes().worker_statuses(now).map(row).collect(),
             app_processes: apps.statuses(now).map(AppRow::from).collect(),

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "set"
+
 module Bench
   # One run of bench/run: the cases in turn, the servers of each interleaved round by round.
   class Run
@@ -20,7 +22,7 @@ module Bench
       @options = options
       @cases = Cases.named(options.cases)
       @servers = Servers.checked(options.servers)
-      @obstacles = {}
+      @obstacles = Set.new
     end
 
     def list = Cases::ALL.each { |kase| puts "#{kase.name}: #{kase.servers.join(", ")}" }
@@ -41,17 +43,15 @@ module Bench
 
     def able_specs(kase)
       kase.specs.select do |spec|
-        (@servers.nil? || @servers.intersect?([spec.name, spec.family])) && able?(spec.family) { spec.obstacle.call }
+        (@servers.nil? || @servers.intersect?([spec.name, spec.family])) && able?(spec.name) { spec.obstacle.call }
       end
     end
 
-    # Says once why a case or a family of servers is left out.
+    # Says why a case or a server is left out, once for each reason.
     def able?(name)
-      @obstacles.fetch(name) do
-        @obstacles[name] = yield
-        warn("#{name} is left out: #{@obstacles[name]}") if @obstacles[name]
-      end
-      @obstacles[name].nil?
+      obstacle = yield
+      warn("#{name} is left out: #{obstacle}") if obstacle && @obstacles.add?(obstacle)
+      obstacle.nil?
     end
 
     def open_results(argv, specs)

@@ -79,6 +79,10 @@ module Bench
       "the async gem 2 is not installed" unless system(RbConfig.ruby, *ASYNC, out: File::NULL, err: File::NULL)
     end
 
+    CABLE_OBSTACLE = lambda do
+      "Action Cable is older than 7.0" if Gem::Specification.find_all_by_name("actioncable", ">= 7.0").empty?
+    end
+
     # Carat respects the variable when it is set, and glibc reads 0 as its own default: eight arenas a core.
     STOCK_ARENAS = { "MALLOC_ARENA_MAX" => "0" }.freeze
     DEFLATER = { "BENCH_DEFLATER" => "1" }.freeze
@@ -87,7 +91,8 @@ module Bench
       carat("carat", 1), carat("carat-w2", 2), carat("carat-w4", 4), carat("carat-t3", 1, threads: 3),
       carat("carat-t5", 1, threads: 5), carat("carat-t5-fifo", 1, "--queue", "fifo", threads: 5),
       carat("carat-t5-pool", 1, "-C", POOL, threads: 5),
-      carat("carat-t5-cable", 1, "--cable", "/cable", threads: 5).with_env("CABLE_ADAPTER" => "carat"),
+      carat("carat-t5-cable", 1, "--cable", "/cable", threads: 5, env: { "CABLE_ADAPTER" => "carat" })
+        .with(obstacle: CABLE_OBSTACLE),
       carat("carat-f256", 1, fibers: 256), carat("carat-f10000", 1, fibers: 10_000),
       carat("carat-t5-glibc", 1, "--allocator", "system", threads: 5, env: STOCK_ARENAS),
       carat("carat-t5-one-arena", 1, "--allocator", "system", threads: 5),

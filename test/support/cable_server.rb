@@ -78,6 +78,16 @@ module Support
         def subscribed = stream_from("room", whisper: true)
       end
 
+      # Clients say who they are, unless the channel does.
+      class LobbyChannel < ActionCable::Channel::Base
+        def subscribed
+          stream_from("lobby", presence: !params[:named])
+          join_presence("lobby", id: name, info: { named: true }) if params[:named]
+        end
+
+        def leave = leave_presence
+      end
+
       class DoorsChannel < ActionCable::Channel::Base
         def subscribed = stream_from("doors")
       end

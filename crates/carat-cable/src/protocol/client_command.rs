@@ -23,6 +23,8 @@ pub enum ClientCommand {
         identifier: String,
         /// JSON of what the client wants to hear again, in the extended protocol.
         history: Option<Box<str>>,
+        /// JSON of who is present from then on, in the extended protocol.
+        presence: Option<Box<str>>,
     },
     /// The end of a subscription.
     Unsubscribe {
@@ -42,6 +44,23 @@ pub enum ClientCommand {
         identifier: String,
         /// JSON.
         data: Box<str>,
+    },
+    /// In the extended protocol: somebody is present.
+    Join {
+        /// As it was in `subscribe`.
+        identifier: String,
+        /// JSON of who that is.
+        presence: Box<str>,
+    },
+    /// In the extended protocol: he is not, any more.
+    Leave {
+        /// As it was in `subscribe`.
+        identifier: String,
+    },
+    /// In the extended protocol: who is present.
+    Presence {
+        /// As it was in `subscribe`.
+        identifier: String,
     },
     /// In the extended protocol: what a subscription has missed.
     History {
@@ -72,10 +91,12 @@ impl ClientCommand {
         let keys: CommandKeys<'_> = serde_json::from_str(text).map_err(|_| NotACommand)?;
         let identifier = || string(keys.identifier);
         let history = keys.history.map(|history| history.get().into());
+        let presence = keys.presence.map(|presence| presence.get().into());
         match string(keys.command).as_deref() {
             Ok("subscribe") => Ok(Self::Subscribe {
                 identifier: identifier()?,
                 history,
+                presence,
             }),
             Ok("unsubscribe") => identifier().map(|identifier| Self::Unsubscribe { identifier }),
             Ok("history") => Ok(Self::History {
@@ -90,7 +111,38 @@ impl ClientCommand {
                 identifier: identifier()?,
                 data: keys.data.ok_or(NotACommand)?.get().into(),
             }),
+            Ok("join") => Ok(Self::Join {
+                identifier: identifier()?,
+                presence: presence.ok_or(NotACommand)?,
+            }),
+            Ok("leave") => identifier().map(|identifier| Self::Leave { identifier }),
+            Ok("presence") => identifier().map(|identifier| Self::Presence { identifier }),
             _ => Ok(Self::Unknown),
+        }
+    }
+}
+
+impl ClientCommand {
+    /// Whether it is of the extended protocol alone.
+    pub(crate) fn is_extended(&self) -> bool {
+        matches!(
+            self,
+            Self::History { .. } | Self::Join { .. } | Self::Leave { .. } | Self::Presence { .. }
+        )
+    }
+
+    /// What follows a subscription of somebody who is then present.
+    pub(crate) fn take_join(&mut self) -> Option<ClientCommand> {
+        match self {
+            Self::Subscribe {
+                identifier,
+                presence,
+                ..
+            } => Some(Self::Join {
+                identifier: identifier.clone(),
+                presence: presence.take()?,
+            }),
+            _ => None,
         }
     }
 }
@@ -107,6 +159,7 @@ enum CommandKey {
     Identifier,
     Data,
     History,
+    Presence,
     #[serde(other)]
     Other,
 }
@@ -118,6 +171,7 @@ struct CommandKeys<'a> {
     identifier: Option<&'a RawValue>,
     data: Option<&'a RawValue>,
     history: Option<&'a RawValue>,
+    presence: Option<&'a RawValue>,
 }
 
 impl<'a> Deserialize<'a> for CommandKeys<'a> {
@@ -144,6 +198,7 @@ impl<'a> Visitor<'a> for CommandKeysVisitor {
                 CommandKey::Identifier => keys.identifier = value,
                 CommandKey::Data => keys.data = value,
                 CommandKey::History => keys.history = value,
+                CommandKey::Presence => keys.presence = value,
                 CommandKey::Other => {}
             }
         }
@@ -159,6 +214,7 @@ mod tests {
         ClientCommand::Subscribe {
             identifier: identifier.to_string(),
             history: None,
+            presence: None,
         }
     }
 
@@ -178,6 +234,35 @@ mod tests {
     }
 
     #[test]
+    fn who_is_present_is_said_with_a_subscription_or_later() {
+        let parse = |command| {
+            let text =
+                format!(r#"{{"command":"{command}","identifier":"a","presence":{{"id":1}}}}"#);
+            ClientCommand::parse(&text)
+        };
+        let (identifier, presence) = ("a".to_string(), Box::<str>::from(r#"{"id":1}"#));
+        let command = ClientCommand::Subscribe {
+            identifier: identifier.clone(),
+            history: None,
+            presence: Some(presence.clone()),
+        };
+        assert_eq!(parse("subscribe"), Ok(command));
+        let join = ClientCommand::Join {
+            identifier: identifier.clone(),
+            presence,
+        };
+        assert_eq!(parse("join"), Ok(join));
+        let leave = ClientCommand::Leave {
+            identifier: identifier.clone(),
+        };
+        assert_eq!(parse("leave"), Ok(leave));
+        assert_eq!(
+            parse("presence"),
+            Ok(ClientCommand::Presence { identifier })
+        );
+    }
+
+    #[test]
     fn a_whisper_is_any_json() {
         for data in [r#"{"a": "\u00fc"}"#, "null", "[1]", r#""typing""#] {
             let text = format!(r#"{{"command":"whisper","identifier":"a","data":{data}}}"#);
@@ -189,7 +274,7 @@ mod tests {
 
     #[test]
     fn keys_in_any_order_count_and_others_do_not() {
-        let text = r#" {"x": [{"command": "message"}], "identifier": "a", "presence": {"id": 1},
+        let text = r#" {"x": [{"command": "message"}], "identifier": "a", "other": {"id": 1},
             "command": "subscribe", "data": null} "#;
         assert_eq!(ClientCommand::parse(text), Ok(subscribe("a")));
     }
@@ -205,6 +290,7 @@ mod tests {
         let command = ClientCommand::Subscribe {
             identifier: identifier.clone(),
             history: history.clone(),
+            presence: None,
         };
         assert_eq!(parse("subscribe"), Ok(command));
         let command = ClientCommand::History {
@@ -259,6 +345,8 @@ mod tests {
             r#"{"command":"history"}"#,
             r#"{"command":"message","identifier":"a"}"#,
             r#"{"command":"whisper","identifier":"a"}"#,
+            r#"{"command":"join","identifier":"a"}"#,
+            r#"{"command":"presence"}"#,
             r#"{"command":"message","identifier":"a","data":{}}"#,
             r#"{"command":"subscribe","identifier":"\ud800"}"#,
             r#"{"command":"subscribe","identifier":"a"} {}"#,

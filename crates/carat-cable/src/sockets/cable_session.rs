@@ -91,7 +91,8 @@ impl Subscription {
     fn cost(&self) -> usize {
         let streams: usize = self.streams.iter().map(|it| it.len() + ENTRY_COST).sum();
         let state = self.state.as_ref().map_or(0, |state| state.len());
-        self.identifier.len() + ENTRY_COST + state + streams
+        let talk = self.talk.as_ref().map_or(0, |talk| talk.held_bytes());
+        self.identifier.len() + ENTRY_COST + state + streams + talk
     }
 
     fn record(&self) -> SubscriptionRecord<'_> {
@@ -146,10 +147,13 @@ impl CableSession {
     pub fn receive(&mut self, text: &str) {
         match ClientCommand::parse(text) {
             Ok(ClientCommand::Unknown) | Err(_) => {}
-            Ok(ClientCommand::History { .. }) if !self.outbox.is_extended() => {}
-            Ok(command) => {
-                self.waiting_bytes += bytes_of(&command);
-                self.waiting.push_back(command);
+            Ok(command) if command.is_extended() && !self.outbox.is_extended() => {}
+            Ok(mut command) => {
+                let join = command.take_join().filter(|_| self.outbox.is_extended());
+                for command in [Some(command), join].into_iter().flatten() {
+                    self.waiting_bytes += bytes_of(&command);
+                    self.waiting.push_back(command);
+                }
             }
         }
     }
@@ -188,6 +192,7 @@ impl CableSession {
                 ClientCommand::Subscribe {
                     identifier,
                     history,
+                    ..
                 } => self.subscribe(&identifier, history),
                 ClientCommand::History {
                     identifier,
@@ -201,6 +206,12 @@ impl CableSession {
                     }
                     None
                 }
+                ClientCommand::Join {
+                    identifier,
+                    presence,
+                } => self.join(&identifier, &presence),
+                ClientCommand::Leave { identifier } => self.leave_as_client(&identifier),
+                ClientCommand::Presence { identifier } => self.list_present(&identifier),
                 ClientCommand::Unknown => None,
             };
             if let Some(body) = body {
@@ -364,6 +375,7 @@ impl CableSession {
     }
 
     fn remove(&mut self, at: usize) {
+        self.leave_presence(at);
         let removed = self.subscriptions.remove(at);
         let identifier = removed.identifier;
         self.kept -= identifier.len() + ENTRY_COST + removed.state.map_or(0, |it| it.len());
@@ -394,7 +406,7 @@ impl CableSession {
         }
         streams.shrink_to_fit();
         self.subscriptions[at].streams = streams;
-        self.subscriptions[at].change_talk(result);
+        self.change_talk(at, result);
     }
 
     fn stop(&mut self, identifier: &Rc<str>, streams: &[Rc<str>]) {
@@ -434,6 +446,7 @@ impl Drop for CableSession {
             self.hub.release(&identifier);
         }
         for subscription in take(&mut self.subscriptions) {
+            self.end_presence(&subscription);
             let identifier = subscription.identifier;
             for stream in &subscription.streams {
                 self.hub.stop(stream, &identifier, self.number);
@@ -447,10 +460,17 @@ fn bytes_of(command: &ClientCommand) -> usize {
     let (identifier, more) = match command {
         ClientCommand::Message { identifier, data } => (identifier, data.len()),
         ClientCommand::Whisper { identifier, data } => (identifier, data.len()),
-        ClientCommand::Unsubscribe { identifier } => (identifier, 0),
+        ClientCommand::Join {
+            identifier,
+            presence,
+        } => (identifier, presence.len()),
+        ClientCommand::Unsubscribe { identifier }
+        | ClientCommand::Leave { identifier }
+        | ClientCommand::Presence { identifier } => (identifier, 0),
         ClientCommand::Subscribe {
             identifier,
             history,
+            ..
         }
         | ClientCommand::History {
             identifier,

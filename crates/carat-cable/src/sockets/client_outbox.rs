@@ -12,6 +12,9 @@ const WHISPER_LIMIT: usize = 128 * 1024;
 /// What a frame takes beside its bytes.
 const FRAME_COST: usize = 16;
 
+/// Identifies the socket of a client.
+pub type SocketNumber = u64;
+
 /// Why a WebSocket ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketEnd {

@@ -1,8 +1,8 @@
 use std::rc::Rc;
 
 use super::BroadcastHistory;
-use crate::protocol::message_start;
-use crate::{Payload, message, text_frame};
+use crate::protocol::{message_start, presence_start};
+use crate::{Payload, text_frame};
 
 /// A broadcast as its subscribers get it: encoded once for each identifier and protocol.
 #[derive(Debug)]
@@ -10,6 +10,8 @@ pub(super) struct EncodedMessage<'a> {
     payload: &'a Payload,
     /// What follows the payload in the extended protocol.
     end: Option<String>,
+    /// What precedes it, for an identifier.
+    start: fn(&str) -> String,
     plain: Option<EncodedFrame>,
     extended: Option<EncodedFrame>,
 }
@@ -26,8 +28,17 @@ impl<'a> EncodedMessage<'a> {
         EncodedMessage {
             payload,
             end,
+            start: message_start,
             plain: None,
             extended: None,
+        }
+    }
+
+    /// One of who is present.
+    pub(super) fn presence(payload: &'a Payload) -> EncodedMessage<'a> {
+        EncodedMessage {
+            start: presence_start,
+            ..EncodedMessage::new(payload, None)
         }
     }
 
@@ -45,10 +56,8 @@ impl<'a> EncodedMessage<'a> {
             *encoded = None;
         }
         let encode = || {
-            let text = match end {
-                Some(end) => [&message_start(identifier), self.payload.as_str(), end].concat(),
-                None => message(identifier, self.payload),
-            };
+            let (start, end) = ((self.start)(identifier), end.unwrap_or("}"));
+            let text = [&start, self.payload.as_str(), end].concat();
             EncodedFrame {
                 identifier: Rc::clone(identifier),
                 frame: text_frame(&text).into(),

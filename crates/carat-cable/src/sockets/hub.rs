@@ -7,12 +7,10 @@ use std::task::Waker;
 use serde::Deserialize;
 
 use super::encoded_message::EncodedMessage;
+use super::presence::Presence;
 use super::signed_streams::SignedStreams;
-use super::{BroadcastHistory, ClientOutbox};
+use super::{BroadcastHistory, ClientOutbox, SocketNumber};
 use crate::{HistoryRequest, Payload, SigningKey};
-
-/// Identifies the socket of a client.
-pub type SocketNumber = u64;
 
 /// The subscriptions to streams of all clients. A message is encoded once for each identifier, not for each client.
 ///
@@ -38,6 +36,7 @@ pub struct Hub {
     other: RefCell<Option<Rc<dyn OtherEdge>>>,
     /// Clients that ask for the same share one.
     identifiers: RefCell<HashSet<Rc<str>>>,
+    pub(super) presence: RefCell<Presence>,
     /// `None` when nothing that was broadcast is kept.
     history: Option<RefCell<BroadcastHistory>>,
 }
@@ -245,16 +244,43 @@ impl Hub {
         payload: &Payload,
         from: Option<SocketNumber>,
     ) -> Reached {
-        let streams = self.streams.borrow();
-        let (mut reached, mut encoded) = (Reached::default(), EncodedMessage::new(payload, None));
+        let is_for = |number, _: &ClientOutbox| from != Some(number);
+        self.tell(stream, EncodedMessage::new(payload, None), is_for)
+    }
+
+    fn tell(
+        &self,
+        stream: &str,
+        mut encoded: EncodedMessage<'_>,
+        is_for: impl Fn(SocketNumber, &ClientOutbox) -> bool,
+    ) -> Reached {
+        let (streams, mut reached) = (self.streams.borrow(), Reached::default());
         for ((identifier, number), outbox) in streams.get(stream).into_iter().flatten() {
             let frame = encoded.frame(identifier, false);
-            if from != Some(*number) && outbox.has_room_for_whisper(frame.len()) {
+            if is_for(*number, outbox) && outbox.has_room_for_whisper(frame.len()) {
                 reached.clients += 1;
                 reached.sleeping.extend(outbox.push_quietly(frame).1);
             }
         }
         reached
+    }
+
+    /// Tells clients of the extended protocol who has come and gone. It is `now`, in seconds. Called once a tick.
+    pub fn tell_presence(&self, now: u64) -> Reached {
+        let changes = self.presence.borrow_mut().tick(now);
+        let mut reached = Reached::default();
+        for (stream, change) in changes {
+            if let Some(payload) = Payload::parse(change.json().as_bytes()) {
+                let is_for = |_, outbox: &ClientOutbox| outbox.is_extended();
+                reached.add(self.tell(&stream, EncodedMessage::presence(&payload), is_for));
+            }
+        }
+        reached
+    }
+
+    /// What is kept of those who are present.
+    pub fn presence_bytes(&self) -> usize {
+        self.presence.borrow().held_bytes()
     }
 
     /// What a subscription to these streams has missed; see [`BroadcastHistory::replay`].

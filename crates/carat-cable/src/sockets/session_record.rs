@@ -18,6 +18,9 @@ pub(super) struct MovedSubscription {
     pub(super) streams: Vec<Box<str>>,
     pub(super) is_signed: bool,
     pub(super) whisper: Option<Box<str>>,
+    pub(super) presence: Option<Box<str>>,
+    /// JSON of who is present there by it.
+    pub(super) member: Option<Box<str>>,
 }
 
 #[cfg(test)]
@@ -29,6 +32,8 @@ impl SessionRecord {
             streams: vec![stream.into()],
             is_signed,
             whisper: None,
+            presence: None,
+            member: None,
         });
     }
 }

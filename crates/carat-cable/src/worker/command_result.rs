@@ -39,6 +39,14 @@ pub struct CommandResult {
     pub start: Vec<Box<str>>,
     /// The one of its streams on which its client may whisper from now on.
     pub whisper: Option<Box<str>>,
+    /// The one of its streams whose subscribers know who is present.
+    pub presence: Option<Box<str>>,
+    /// Whether the client itself may say who is present there.
+    pub may_join: bool,
+    /// JSON of who is present by this subscription.
+    pub join: Option<Box<str>>,
+    /// Who was present by it is not, any more.
+    pub leave: bool,
     /// Streams that the subscription does not receive any more.
     pub stop: Vec<Box<str>>,
     /// No stream so far goes on.

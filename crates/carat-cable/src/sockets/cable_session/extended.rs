@@ -55,6 +55,7 @@ impl CableSession {
         let bytes = self.kept;
         let subscriptions = take(&mut self.subscriptions);
         let kept = subscriptions.into_iter().map(|it| {
+            self.end_presence(&it);
             for stream in &it.streams {
                 self.hub.stop(stream, &it.identifier, self.number);
             }
@@ -79,13 +80,14 @@ impl CableSession {
     fn restore(&mut self, kept: KeptSession) {
         for subscription in kept.subscriptions {
             let streams = subscription.streams.into_iter().map(Rc::from);
-            let restored = Subscription {
+            let mut restored = Subscription {
                 identifier: self.hub.identifier(&subscription.identifier),
                 state: subscription.state,
                 streams: streams.collect(),
                 is_signed: subscription.is_signed,
                 talk: subscription.talk,
             };
+            self.restore_presence(&mut restored);
             self.kept += restored.cost();
             self.subscriptions.push(restored);
             if let Some(extended) = &mut self.extended {
@@ -182,7 +184,7 @@ impl CableSession {
     /// and again gets them only as fast as it reads.
     pub(super) fn awaits_client(&self) -> bool {
         let asks = |command: &ClientCommand| match command {
-            ClientCommand::History { .. } => true,
+            ClientCommand::History { .. } | ClientCommand::Presence { .. } => true,
             ClientCommand::Subscribe { history, .. } => history.is_some(),
             _ => false,
         };

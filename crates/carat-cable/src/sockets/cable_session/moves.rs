@@ -1,19 +1,23 @@
 use std::rc::Rc;
 
-use super::talk::Talk;
 use super::{CableSession, ENTRY_COST, Subscription, bytes_of};
 use crate::sockets::session_record::{MovedSubscription, SessionRecord};
-use crate::{ClientOutbox, Hub, SocketNumber};
+use crate::{ClientOutbox, CommandResult, Hub, SocketNumber};
 
 impl CableSession {
     /// What another edge needs to know, to go on with the client.
     pub fn record(&self) -> SessionRecord {
-        let kept = |it: &Subscription| MovedSubscription {
-            identifier: (&*it.identifier).into(),
-            state: it.state.clone(),
-            streams: it.streams.iter().map(|stream| (&**stream).into()).collect(),
-            is_signed: it.is_signed,
-            whisper: it.talk.as_ref().map(|talk| (&*talk.whisper).into()),
+        let kept = |it: &Subscription| {
+            let talk = it.talk.as_deref().cloned().unwrap_or_default();
+            MovedSubscription {
+                identifier: (&*it.identifier).into(),
+                state: it.state.clone(),
+                streams: it.streams.iter().map(|stream| (&**stream).into()).collect(),
+                is_signed: it.is_signed,
+                whisper: talk.whisper.map(|stream| (&*stream).into()),
+                presence: talk.presence.map(|stream| (&*stream).into()),
+                member: talk.member.map(|member| (&*member.record).into()),
+            }
         };
         SessionRecord {
             connection: self.connection.clone(),
@@ -34,25 +38,32 @@ impl CableSession {
             kept += internal.len() + ENTRY_COST;
             hub.listen(&internal, number, outbox)
         });
+        let mut talks = Vec::new();
         let subscribed = record.subscriptions.into_iter().map(|it| {
             let identifier = hub.identifier(&it.identifier);
             let streams = it.streams.iter().map(|stream| {
                 kept += stream.len() + ENTRY_COST;
                 hub.start(stream, &identifier, (number, outbox))
             });
-            let streams: Vec<_> = streams.collect();
+            let streams = streams.collect();
+            talks.push(CommandResult {
+                whisper: it.whisper,
+                presence: it.presence,
+                join: it.member,
+                ..CommandResult::default()
+            });
             kept +=
                 identifier.len() + ENTRY_COST + it.state.as_ref().map_or(0, |state| state.len());
             Subscription {
                 identifier,
                 state: it.state,
-                talk: it.whisper.and_then(|whisper| Talk::of(&whisper, &streams)),
                 streams,
                 is_signed: it.is_signed,
+                talk: None,
             }
         });
         let subscriptions = subscribed.collect();
-        CableSession {
+        let mut session = CableSession {
             hub: Rc::clone(hub),
             number,
             outbox: Rc::clone(outbox),
@@ -64,6 +75,10 @@ impl CableSession {
             running: None,
             kept,
             extended: None,
+        };
+        for (at, mut talk) in talks.into_iter().enumerate() {
+            session.change_talk(at, &mut talk);
         }
+        session
     }
 }

@@ -21,9 +21,9 @@ impl CableHistory {
         }
     }
 
-    /// Forgets what is too old, and half of it when others need the memory. Called once a tick, with the bytes of sessions
-    /// that are kept beside.
-    pub(super) fn tick(&self, hub: &Hub, sessions: usize) {
+    /// Forgets what is too old, and half of it when others need the memory. Called once a tick, with the bytes of what
+    /// is kept beside.
+    pub(super) fn tick(&self, hub: &Hub, others: usize) {
         let Some(mut history) = hub.history() else {
             return;
         };
@@ -33,7 +33,7 @@ impl CableHistory {
             let half = history.held_bytes() / 2;
             history.shrink_to(half);
         }
-        held.set(history.held_bytes() + sessions);
+        held.set(history.held_bytes() + others);
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{spawn_local, yield_now};
 use tokio::time::sleep;
 
-use crate::http::cable::cable_history::{self, CableHistory};
+use crate::http::cable::cable_history::{self, CableHistory, unix_seconds};
 use crate::http::cable::cable_sessions::CableSessions;
 use crate::http::cable::handover::Neighbors;
 use crate::http::cable::pulse::Pulse;
@@ -146,7 +146,9 @@ impl Cable {
     /// Keeps connections alive. Called once a tick.
     pub(crate) fn tick(self: &Rc<Self>) {
         self.pulse.tick();
-        self.history.tick(&self.hub, self.sessions.held_bytes());
+        self.note(self.hub.tell_presence(unix_seconds()));
+        let others = self.sessions.held_bytes() + self.hub.presence_bytes();
+        self.history.tick(&self.hub, others);
         self.end_kept(self.sessions.expire());
         self.neighbors.arrivals.tick();
     }

@@ -2,7 +2,7 @@ use super::*;
 use crate::{BroadcastHistory, SocketEnd};
 
 impl Client {
-    fn extended() -> Client {
+    pub(super) fn extended() -> Client {
         let mut history = BroadcastHistory::new("e".into(), 10, 1 << 20);
         history.expire(100);
         Client::named(&Rc::new(Hub::with_history(history)), ("first", None))
@@ -21,7 +21,7 @@ impl Client {
     }
 
     /// Is cut off, and comes back.
-    fn comes_back(mut self) -> Client {
+    pub(super) fn comes_back(mut self) -> Client {
         assert!(self.session.may_return());
         let kept = self.session.keep();
         assert!(

@@ -75,7 +75,8 @@ module Carat
       cid = visitor(server, "cid", presence: { "id" => "cid" })
       [ann, ben, cid].each { |client| assert_equal({ "type" => "join", "id" => "cid" }, presence(client)) }
       cid.json("command" => "presence", "identifier" => LOBBY)
-      assert_equal({ "type" => "info", "total" => 2, "records" => [join.except("type"), { "id" => "cid" }] }, presence(cid))
+      list = { "type" => "info", "total" => 2, "records" => [join.except("type"), { "id" => "cid" }] }
+      assert_equal list, presence(cid)
       ann.json("command" => "unsubscribe", "identifier" => LOBBY)
 
       assert_equal [{ "type" => "leave", "id" => "7" }] * 2, [ben, cid].map { |client| presence(client) }

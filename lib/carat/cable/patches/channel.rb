@@ -14,8 +14,8 @@ module Carat
           super
         end
 
-        # Lets the client hear `broadcasting`; with `whisper`, tell the others that hear it; with `presence`, know who they
-        # are, and say who it is.
+        # Lets the client hear `broadcasting`; with `whisper`, tell the others that hear it; with `presence`, know who
+        # they are, and say who it is.
         def stream_from(broadcasting, callback = nil, coder: nil, whisper: false, presence: false, &block)
           return super(broadcasting, callback, coder:, &block) unless (socket = connection.carat_socket)
           return if @unsubscribed

@@ -46,12 +46,7 @@ impl CableSession {
                 hub.start(stream, &identifier, (number, outbox))
             });
             let streams = streams.collect();
-            talks.push(CommandResult {
-                whisper: it.whisper,
-                presence: it.presence,
-                join: it.member,
-                ..CommandResult::default()
-            });
+            talks.push((it.whisper, it.presence, it.member));
             kept +=
                 identifier.len() + ENTRY_COST + it.state.as_ref().map_or(0, |state| state.len());
             Subscription {
@@ -76,7 +71,9 @@ impl CableSession {
             kept,
             extended: None,
         };
-        for (at, mut talk) in talks.into_iter().enumerate() {
+        for (at, (whisper, presence, join)) in talks.into_iter().enumerate() {
+            let mut talk = CommandResult::default();
+            (talk.whisper, talk.presence, talk.join) = (whisper, presence, join);
             session.change_talk(at, &mut talk);
         }
         session

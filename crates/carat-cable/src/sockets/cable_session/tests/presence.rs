@@ -150,3 +150,13 @@ fn who_comes_back_in_time_has_not_left() {
     assert!(!witness.is_empty());
     assert_eq!(hub.presence_bytes(), 0);
 }
+
+#[test]
+fn who_is_present_is_so_at_another_edge() {
+    let mut client = Client::extended().subscribed(LOBBY);
+    client.says("join", JOIN);
+    let (there, outbox) = (Client::extended().hub, Rc::<ClientOutbox>::default());
+    let session = CableSession::resume(&there, (5, &outbox), client.session.record());
+    assert_eq!(session.held_bytes(), client.session.held_bytes());
+    assert_eq!(there.presence_bytes(), client.hub.presence_bytes());
+}

@@ -70,7 +70,7 @@ pub struct CableSession {
 struct Subscription {
     identifier: Rc<str>,
     state: Option<Box<str>>,
-    streams: Vec<Rc<str>>,
+    streams: Box<[Rc<str>]>,
     /// The application does not know of it: it has signed the name of the stream.
     is_signed: bool,
     /// `None` for most.
@@ -323,7 +323,7 @@ impl CableSession {
         self.subscriptions.push(Subscription {
             identifier: Rc::clone(&identifier),
             state: None,
-            streams: Vec::new(),
+            streams: Box::default(),
             is_signed: false,
             talk: None,
         });
@@ -342,7 +342,7 @@ impl CableSession {
         self.subscriptions.push(Subscription {
             identifier,
             state: None,
-            streams: vec![stream],
+            streams: [stream].into(),
             is_signed: true,
             talk: None,
         });
@@ -404,8 +404,7 @@ impl CableSession {
                 streams.push(self.hub.start(&stream, &identifier, socket));
             }
         }
-        streams.shrink_to_fit();
-        self.subscriptions[at].streams = streams;
+        self.subscriptions[at].streams = streams.into();
         self.change_talk(at, result);
     }
 

@@ -89,7 +89,8 @@ class ConsoleTest < Support::IntegrationTest
       assert_equal "got\n", output.gets
       assert_equal 5, client.value.exitstatus
     end
-    session(server, "--", "sh", "-c", "echo $$; sleep 1000") do |_, output, client|
+    # A shell would outlive a signal that comes just before it forks a program.
+    session(server, "--", "sh", "-c", "echo $$; exec sleep 1000") do |_, output, client|
       output.gets
       Process.kill(:INT, client.pid)
 

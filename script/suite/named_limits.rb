@@ -72,7 +72,7 @@ module Suite
       [:STREAM_HISTORY_LIMIT, "broadcast_history.rs", "bytes kept of a stream of the cable, and sent again at once",
        "the oldest are forgotten; `reject_history`", "one_stream_has_a_bound_of_its_own"],
       [:PRESENCE_RECORD_LIMIT, "present_member.rs", "bytes of what is told of somebody who is present",
-       "`error`; he is not", "what_is_told_of_a_member_is_bounded"],
+       "`error`; the client does not join", "what_is_told_of_a_member_is_bounded"],
       [:PRESENCE_LIST_LIMIT, "presence.rs", "bytes of the list of who is present on a stream of the cable",
        "the same", "the_list_of_a_stream_is_bounded_and_so_are_all_together"],
       [:PRESENCE_LIMIT, "presence.rs", "bytes of all who are present", "the same",

@@ -45,19 +45,19 @@ pub enum ClientCommand {
         /// JSON.
         data: Box<str>,
     },
-    /// In the extended protocol: somebody is present.
+    /// In the extended protocol: the client is present from then on.
     Join {
         /// As it was in `subscribe`.
         identifier: String,
         /// JSON of who that is.
         presence: Box<str>,
     },
-    /// In the extended protocol: he is not, any more.
+    /// In the extended protocol: the client leaves.
     Leave {
         /// As it was in `subscribe`.
         identifier: String,
     },
-    /// In the extended protocol: who is present.
+    /// In the extended protocol: the client asks who is present.
     Presence {
         /// As it was in `subscribe`.
         identifier: String,

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 /// Most bytes of what is told of somebody who is present.
 const PRESENCE_RECORD_LIMIT: usize = 4096;
-/// What precedes their number in a list.
+/// What precedes the number of members in a list.
 const LIST_START: &str = r#"{"type":"info","total":"#;
 
 /// Somebody who is present, as the client or the application has said.
@@ -28,9 +28,9 @@ pub struct PresentMember {
 /// What has become of somebody.
 #[derive(Clone, Debug)]
 pub enum PresenceChange {
-    /// Is present.
+    /// Has joined.
     Join(PresentMember),
-    /// Is not, any more.
+    /// Has left.
     Leave(PresentMember),
 }
 

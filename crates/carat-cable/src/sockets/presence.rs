@@ -18,8 +18,8 @@ const ENTRY_COST: usize = 256;
 /// What a socket by which somebody is present takes.
 const SOCKET_COST: usize = 64;
 
-/// Who is present on which stream, by which sockets. What has changed is told once a tick: who has come and gone meanwhile was
-/// not there.
+/// Who is present on which stream, by which sockets. Subscribers are told once a tick; they hear nothing of a client that has
+/// joined and left in between.
 #[derive(Debug, Default)]
 pub(super) struct Presence {
     streams: HashMap<Rc<str>, PresentOnStream>,
@@ -54,7 +54,7 @@ impl Presence {
         self.bytes
     }
 
-    /// Somebody is present by this socket, too; what is told of him last counts. False if there is no room for it.
+    /// A member is present by this socket, too; its latest record counts. False if there is no room for it.
     pub(super) fn join(
         &mut self,
         stream: &Rc<str>,

@@ -106,7 +106,7 @@ impl Lane {
         self.reader_role.idle()
     }
 
-    /// Whether a method of the lane or of its slots is at work: nothing may wait now. Ruby code sees this in a finalizer.
+    /// Whether a method of the lane or of one of its slots is running: nothing may wait now. Only finalizers can see this.
     fn is_held(&self) -> bool {
         self.session.try_borrow_mut().is_err() || self.head.try_borrow_mut().is_err()
     }

@@ -15,7 +15,7 @@ use crate::supervise::messages::{Mailbox, Message, ProcessStats, StatsMessage};
 /// From one look at the workers to the next.
 const LOOK_PERIOD: Duration = Duration::from_millis(250);
 
-/// To read their memory takes at most one part of so many of the time.
+/// Reading their memory takes at most this fraction of the time, as a divisor.
 const READING_PART: u32 = 20;
 
 /// What a worker says about itself.

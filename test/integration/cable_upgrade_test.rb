@@ -57,6 +57,21 @@ module Carat
       assert_equal ["ann: one", "ann: one two", "ann left after 2"], Array.new(3) { heard(ben) }
     end
 
+    def test_a_compressed_socket_goes_on_with_what_it_has_half_sent
+      start(workers: 1, threads: 1, args: [*CONTROL_SOCKET, "--cable", "/cable", "--cable-compression"])
+      ann = socket(@server, "ann", "Sec-WebSocket-Extensions" => "permessage-deflate")
+      assert_equal "welcome", reply(ann)["type"]
+      deflater = Zlib::Deflate.new(Zlib::DEFAULT_COMPRESSION, -Zlib::MAX_WBITS)
+      text = deflater.deflate(JSON.generate("command" => "subscribe", "identifier" => ROOM), Zlib::SYNC_FLUSH)
+      ann.write(ann.frame(0x41, text[0, 20], last: false))
+      upgrade
+      ann.write(ann.frame(0, text[20..].delete_suffix("\0\0\xFF\xFF".b)))
+      assert_equal "confirm_subscription", reply(ann)["type"]
+      broadcast("text" => "x" * 10_000)
+
+      assert_equal ["x" * 10_000, 1], [heard(ann), ann.deflated]
+    end
+
     def test_a_command_ends_before_its_socket_moves
       start(workers: 1, threads: 1)
       ann, ben = %w[ann ben].map { |name| subscriber(@server, name) }

@@ -2,6 +2,7 @@
 
 require "digest"
 require "json"
+require "zlib"
 
 module Support
   # A WebSocket client (RFC 6455) for short messages, with frames of its own.
@@ -11,12 +12,18 @@ module Support
     CLOSE = 8
     PING = 9
 
-    # The response to the handshake.
-    attr_reader :response
+    # The response to the handshake, and how many compressed messages have arrived.
+    attr_reader :response, :deflated
+
+    # @return [String] the text of a compressed message
+    def self.inflate(message)
+      Zlib::Inflate.new(-Zlib::MAX_WBITS).inflate(message + "\0\0\xFF\xFF".b)
+    end
 
     # Opens a WebSocket over `client`, a RawClient; the status says whether that has succeeded.
     def initialize(client, target, fields = {})
       @client = client
+      @deflated = 0
       @key = ["sixteen bytes key"[0, 16]].pack("m0")
       handshake = { "Connection" => "Upgrade", "Upgrade" => "websocket", "Sec-WebSocket-Version" => "13",
                     "Sec-WebSocket-Key" => @key }
@@ -91,7 +98,11 @@ module Support
                when 127 then @client.read_exactly(8).unpack1("Q>")
                else length
                end
-      [kind & 0x0F, @client.read_exactly(length)]
+      payload = @client.read_exactly(length)
+      return [kind & 0x0F, payload] if kind.nobits?(0x40)
+
+      @deflated += 1
+      [kind & 0x0F, self.class.inflate(payload)]
     end
   end
 end

@@ -38,7 +38,8 @@ pub use sockets::{CableSession, ClientOutbox, SESSION_LIMIT, SocketEnd, SocketNu
 pub use sockets::{ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSession, KeptSessions, SessionClaim};
 pub use sockets::{NextCommand, OtherEdge, SessionRecord};
 pub use sockets::{PRESENCE_LIMIT, PRESENCE_LIST_LIMIT};
-pub use websocket::{CloseCode, FrameReader, WebSocketEvent, accept_key};
+pub use websocket::{CloseCode, DEFLATE_LIMIT, DeflateWindow, FrameReader, MessageCoder};
+pub use websocket::{WebSocketEvent, accept_key};
 pub use websocket::{close_frame, ping_frame, pong_frame, text_frame};
 pub use worker::{BroadcastOrder, CommandBody, CommandClose, CommandResult};
 pub use worker::{InvalidResult, SigningKey, StateChange, SubscriptionAnswer, SubscriptionRecord};

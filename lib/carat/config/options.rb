@@ -175,6 +175,8 @@ module Carat
                    doc: "How long broadcasts are kept for clients of the protocol actioncable-v1-ext-json."),
         Option.new(name: :cable_history_bytes, group: "Requests", type: :bytes, within: 64 * KIB.., default: 16 * MIB,
                    edge: true, doc: "Bytes of these broadcasts, over all streams; the oldest are forgotten first."),
+        Option.new(name: :cable_compression, group: "Requests", type: :boolean, default: false, edge: true,
+                   doc: "Whether messages of the cable are compressed for clients that offer permessage-deflate."),
         Option.new(name: :inline_body_limit, group: "Requests", type: :bytes, within: 0..4 * MIB,
                    default: 64 * KIB, edge: true,
                    doc: "Request bodies up to this size stay in memory; larger ones go to an unlinked file."),

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use self::extended_session::ExtendedSession;
 use super::{ClientOutbox, Hub, Reached, SocketNumber};
 use crate::{
-    ClientCommand, CommandBody, CommandResult, StateChange, SubscriptionAnswer, SubscriptionRecord,
-    confirm_subscription, reject_subscription,
+    ClientCommand, CommandBody, CommandResult, DEFLATE_LIMIT, StateChange, SubscriptionAnswer,
+    SubscriptionRecord, confirm_subscription, reject_subscription, text_frame,
 };
 
 mod extended;
@@ -416,8 +416,15 @@ impl CableSession {
     }
 
     fn send(&self, result: &CommandResult) {
+        let mut budget = DEFLATE_LIMIT;
         for text in &result.send {
-            self.outbox.send(text);
+            let window = (self.outbox.deflate()).filter(|window| window.holds(text.len()));
+            let deflated = window.and_then(|_| {
+                let mut coder = self.hub.coder.borrow_mut();
+                coder.frame(text.as_bytes(), &mut budget)
+            });
+            let frame = deflated.unwrap_or_else(|| text_frame(text).into());
+            self.outbox.push(&frame);
         }
     }
 

@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use crate::{CloseCode, close_frame, disconnect, text_frame};
+use crate::{CloseCode, DeflateWindow, close_frame, disconnect, text_frame};
 
 /// Most bytes that wait for one client. One that does not read as fast as it is sent messages is disconnected.
 pub const OUTBOX_LIMIT: usize = 256 * 1024;
@@ -82,6 +82,8 @@ pub struct ClientOutbox {
     end: Cell<Option<SocketEnd>>,
     waker: RefCell<Option<Waker>>,
     is_extended: bool,
+    /// Set if texts may be compressed.
+    deflate: Option<DeflateWindow>,
 }
 
 impl ClientOutbox {
@@ -91,6 +93,17 @@ impl ClientOutbox {
             is_extended: true,
             ..ClientOutbox::default()
         }
+    }
+
+    /// That of a client with which compression has been negotiated, or not.
+    #[must_use]
+    pub fn with_deflate(self, deflate: Option<DeflateWindow>) -> ClientOutbox {
+        ClientOutbox { deflate, ..self }
+    }
+
+    /// What has been negotiated.
+    pub fn deflate(&self) -> Option<DeflateWindow> {
+        self.deflate
     }
 
     /// Whether the client speaks the extended protocol.

@@ -1,49 +1,72 @@
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use super::BroadcastHistory;
 use crate::protocol::{message_start, presence_start};
-use crate::{Payload, text_frame};
+use crate::{DEFLATE_LIMIT, DeflateWindow, MessageCoder, Payload, text_frame};
 
-/// A broadcast as its subscribers get it: encoded once for each identifier and protocol.
+/// A broadcast as its subscribers get it: encoded once for each identifier and protocol, and
+/// compressed once.
 #[derive(Debug)]
 pub(super) struct EncodedMessage<'a> {
     payload: &'a Payload,
+    coder: &'a RefCell<MessageCoder>,
     /// What follows the payload in the extended protocol.
     end: Option<String>,
     /// What precedes it, for an identifier.
     start: fn(&str) -> String,
     plain: Option<EncodedFrame>,
     extended: Option<EncodedFrame>,
+    /// How much more may be compressed.
+    budget: usize,
 }
 
 #[derive(Debug)]
 struct EncodedFrame {
     identifier: Rc<str>,
     frame: Rc<[u8]>,
+    /// Bytes of the text at the end of `frame`.
+    text: usize,
+    /// The same compressed, once a client has asked; `None` within if that is of no use.
+    deflated: OnceCell<Option<Rc<[u8]>>>,
 }
 
 impl<'a> EncodedMessage<'a> {
     /// `end` is that of the extended protocol.
-    pub(super) fn new(payload: &'a Payload, end: Option<String>) -> EncodedMessage<'a> {
+    pub(super) fn new(
+        payload: &'a Payload,
+        end: Option<String>,
+        coder: &'a RefCell<MessageCoder>,
+    ) -> EncodedMessage<'a> {
         EncodedMessage {
             payload,
+            coder,
             end,
             start: message_start,
             plain: None,
             extended: None,
+            budget: DEFLATE_LIMIT,
         }
     }
 
     /// One of who is present.
-    pub(super) fn presence(payload: &'a Payload) -> EncodedMessage<'a> {
+    pub(super) fn presence(
+        payload: &'a Payload,
+        coder: &'a RefCell<MessageCoder>,
+    ) -> EncodedMessage<'a> {
         EncodedMessage {
             start: presence_start,
-            ..EncodedMessage::new(payload, None)
+            ..EncodedMessage::new(payload, None, coder)
         }
     }
 
     /// The frame for a subscription. Those of one identifier ask one after the other.
-    pub(super) fn frame(&mut self, identifier: &Rc<str>, is_extended: bool) -> &Rc<[u8]> {
+    pub(super) fn frame(
+        &mut self,
+        identifier: &Rc<str>,
+        is_extended: bool,
+        deflate: Option<DeflateWindow>,
+    ) -> &Rc<[u8]> {
         let end = self.end.as_deref().filter(|_| is_extended);
         let encoded = match end {
             Some(_) => &mut self.extended,
@@ -61,9 +84,16 @@ impl<'a> EncodedMessage<'a> {
             EncodedFrame {
                 identifier: Rc::clone(identifier),
                 frame: text_frame(&text).into(),
+                text: text.len(),
+                deflated: OnceCell::new(),
             }
         };
-        &encoded.get_or_insert_with(encode).frame
+        let encoded = encoded.get_or_insert_with(encode);
+        let text = &encoded.frame[encoded.frame.len() - encoded.text..];
+        let window = deflate.filter(|window| window.holds(text.len()));
+        let deflate = || self.coder.borrow_mut().frame(text, &mut self.budget);
+        let deflated = window.and_then(|_| encoded.deflated.get_or_init(deflate).as_ref());
+        deflated.unwrap_or(&encoded.frame)
     }
 
     /// Keeps it.
@@ -77,5 +107,53 @@ impl<'a> EncodedMessage<'a> {
         let behind = encoded.frame.len() - end.map_or(1, |end| end.len());
         let place = behind - payload.len()..behind;
         history.keep(stream, encoded.frame, place, is_extended);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OFFER: &str = "permessage-deflate; server_max_window_bits=";
+
+    fn window(bits: u8) -> Option<DeflateWindow> {
+        let offer = format!("{OFFER}{bits}");
+        DeflateWindow::negotiate([&*offer]).map(|(window, _)| window)
+    }
+
+    #[test]
+    fn clients_share_the_compressed_frame_unless_their_window_is_too_small() {
+        let coder = RefCell::default();
+        let json = format!("\"{}\"", "<p>line</p>".repeat(100));
+        let payload = Payload::parse(json.as_bytes()).expect("JSON");
+        let mut encoded = EncodedMessage::new(&payload, None, &coder);
+        let mut frame = |identifier: &str, bits: Option<u8>| {
+            let deflate = bits.and_then(window);
+            Rc::clone(encoded.frame(&identifier.into(), false, deflate))
+        };
+        let (plain, deflated) = (frame("a", None), frame("a", Some(15)));
+        assert!(deflated.len() < 100 && plain.len() > 1000);
+        assert!(Rc::ptr_eq(&deflated, &frame("a", Some(11))));
+        assert!(Rc::ptr_eq(&plain, &frame("a", Some(10))));
+        let text = coder
+            .borrow_mut()
+            .inflate(deflated[2..].to_vec(), plain.len());
+        assert_eq!(text.expect("a text").as_bytes(), &plain[4..]);
+        assert!(!Rc::ptr_eq(&deflated, &frame("b", Some(15))));
+    }
+
+    #[test]
+    fn clients_with_many_identifiers_get_the_rest_of_a_broadcast_as_it_is() {
+        let coder = RefCell::default();
+        let json = format!("\"{}\"", "x".repeat(4000));
+        let payload = Payload::parse(json.as_bytes()).expect("JSON");
+        let mut encoded = EncodedMessage::new(&payload, None, &coder);
+        let mut bytes = |number: u32| {
+            let identifier = number.to_string().into();
+            encoded.frame(&identifier, false, window(15)).len()
+        };
+        let deflated = (0..1000).take_while(|number| bytes(*number) < 1000).count();
+        assert!((20..40).contains(&deflated), "{deflated}");
+        assert!((0..1000).all(|number| bytes(number) > 4000));
     }
 }

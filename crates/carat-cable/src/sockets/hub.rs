@@ -10,7 +10,7 @@ use super::encoded_message::EncodedMessage;
 use super::presence::Presence;
 use super::signed_streams::SignedStreams;
 use super::{BroadcastHistory, ClientOutbox, SocketNumber};
-use crate::{HistoryRequest, Payload, SigningKey};
+use crate::{CloseCode, HistoryRequest, MessageCoder, Payload, SigningKey};
 
 /// The subscriptions to streams of all clients. A message is encoded once for each identifier, not for each client.
 ///
@@ -39,6 +39,7 @@ pub struct Hub {
     pub(super) presence: RefCell<Presence>,
     /// `None` when nothing that was broadcast is kept.
     history: Option<RefCell<BroadcastHistory>>,
+    pub(super) coder: RefCell<MessageCoder>,
 }
 
 type NumberedOutbox = (SocketNumber, Rc<ClientOutbox>);
@@ -113,6 +114,11 @@ impl Hub {
     /// What is kept of broadcasts, if anything is.
     pub fn history(&self) -> Option<RefMut<'_, BroadcastHistory>> {
         self.history.as_ref().map(RefCell::borrow_mut)
+    }
+
+    /// What a client has sent compressed, of at most so many bytes.
+    pub fn inflate(&self, message: Vec<u8>, limit: u32) -> Result<String, CloseCode> {
+        self.coder.borrow_mut().inflate(message, limit as usize)
     }
 
     /// The identifier of a subscription, which clients share.
@@ -214,9 +220,9 @@ impl Hub {
         let mut reached = Reached::default();
         let mut history = self.history();
         let end = history.as_ref().map(|history| history.next_end(stream));
-        let mut encoded = EncodedMessage::new(&payload, end);
+        let mut encoded = EncodedMessage::new(&payload, end, &self.coder);
         for ((identifier, _), outbox) in streams.get(stream).into_iter().flatten() {
-            let frame = encoded.frame(identifier, outbox.is_extended());
+            let frame = encoded.frame(identifier, outbox.is_extended(), outbox.deflate());
             let (fits, waker) = outbox.push_quietly(frame);
             reached.clients += 1;
             reached.slow += usize::from(!fits);
@@ -245,7 +251,11 @@ impl Hub {
         from: Option<SocketNumber>,
     ) -> Reached {
         let is_for = |number, _: &ClientOutbox| from != Some(number);
-        self.tell(stream, EncodedMessage::new(payload, None), is_for)
+        self.tell(
+            stream,
+            EncodedMessage::new(payload, None, &self.coder),
+            is_for,
+        )
     }
 
     fn tell(
@@ -256,7 +266,7 @@ impl Hub {
     ) -> Reached {
         let (streams, mut reached) = (self.streams.borrow(), Reached::default());
         for ((identifier, number), outbox) in streams.get(stream).into_iter().flatten() {
-            let frame = encoded.frame(identifier, false);
+            let frame = encoded.frame(identifier, false, outbox.deflate());
             if is_for(*number, outbox) && outbox.has_room_for_whisper(frame.len()) {
                 reached.clients += 1;
                 reached.sleeping.extend(outbox.push_quietly(frame).1);
@@ -272,7 +282,8 @@ impl Hub {
         for (stream, change) in changes {
             if let Some(payload) = Payload::parse(change.json().as_bytes()) {
                 let is_for = |_, outbox: &ClientOutbox| outbox.is_extended();
-                reached.add(self.tell(&stream, EncodedMessage::presence(&payload), is_for));
+                let encoded = EncodedMessage::presence(&payload, &self.coder);
+                reached.add(self.tell(&stream, encoded, is_for));
             }
         }
         reached

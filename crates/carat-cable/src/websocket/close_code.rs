@@ -22,8 +22,6 @@ impl CloseCode {
     pub const UNSUPPORTED_DATA: CloseCode = CloseCode(1003);
     /// A text is not UTF-8.
     pub const INVALID_PAYLOAD: CloseCode = CloseCode(1007);
-    /// The client did what it may not.
-    pub const POLICY_VIOLATION: CloseCode = CloseCode(1008);
     /// The message is over the limit.
     pub const MESSAGE_TOO_BIG: CloseCode = CloseCode(1009);
     /// The server failed.

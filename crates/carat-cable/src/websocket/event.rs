@@ -10,7 +10,7 @@ use super::CloseCode;
 ///     match event {
 ///         WebSocketEvent::Ping(payload) => Some(pong_frame(payload)),
 ///         WebSocketEvent::Close(code) => Some(close_frame(*code, "")),
-///         WebSocketEvent::Text(_) | WebSocketEvent::Pong => None,
+///         _ => None,
 ///     }
 /// }
 /// assert_eq!(answer(&WebSocketEvent::Close(None)), Some(vec![0x88, 0]));
@@ -19,6 +19,8 @@ use super::CloseCode;
 pub enum WebSocketEvent {
     /// A whole message.
     Text(String),
+    /// A whole message that is to be decompressed, by a [`MessageCoder`](crate::MessageCoder).
+    Deflated(Vec<u8>),
     /// A ping, with at most 125 bytes.
     Ping(Vec<u8>),
     /// A pong, whatever is in it.

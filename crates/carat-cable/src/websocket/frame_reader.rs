@@ -2,8 +2,8 @@ use std::mem::{replace, take};
 
 use serde::{Deserialize, Serialize};
 
-use super::masked_frame::{BINARY, CLOSE, CONTINUATION, MaskedFrame, PING, PONG};
-use super::{CloseCode, WebSocketEvent};
+use super::masked_frame::{BINARY, CLOSE, CONTINUATION, MaskedFrame, PING, PONG, TEXT};
+use super::{CloseCode, DeflateWindow, WebSocketEvent};
 
 /// Reads the frames of a client (RFC 6455, section 5). It joins the fragments of a message, and passes what is sent between
 /// them at once.
@@ -32,6 +32,12 @@ pub struct FrameReader {
     /// Bytes of the message in `held`.
     message_bytes: u32,
     message: MessageState,
+    /// Whether the message that has begun is compressed. Earlier versions do not know this, nor what follows.
+    #[serde(default)]
+    is_deflated: bool,
+    /// Set if messages may be.
+    #[serde(default)]
+    deflate: Option<DeflateWindow>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +59,20 @@ impl FrameReader {
             message_limit: message_limit.min(u32::MAX - 1),
             message_bytes: 0,
             message: MessageState::None,
+            is_deflated: false,
+            deflate: None,
         }
+    }
+
+    /// Likewise, from a client with which compression has been negotiated, or not.
+    #[must_use]
+    pub fn with_deflate(self, deflate: Option<DeflateWindow>) -> FrameReader {
+        FrameReader { deflate, ..self }
+    }
+
+    /// What has been negotiated.
+    pub fn deflate(&self) -> Option<DeflateWindow> {
+        self.deflate
     }
 
     /// Takes bytes from the front, up to the end of what is next. Returns `None` when all are taken. After an error, which
@@ -97,7 +116,11 @@ impl FrameReader {
     }
 
     /// Refuses a frame before any of its payload is held.
-    fn check_header(&self) -> Result<(), CloseCode> {
+    fn check_header(&mut self) -> Result<(), CloseCode> {
+        let begins = matches!(self.frame.opcode(), TEXT | BINARY);
+        if self.frame.is_deflated() && !(begins && self.deflate.is_some()) {
+            return Err(CloseCode::PROTOCOL_ERROR);
+        }
         if self.frame.is_control() {
             return Ok(());
         }
@@ -111,6 +134,9 @@ impl FrameReader {
         let most = self.message_limit - self.message_bytes;
         if self.frame.remaining > most {
             return Err(CloseCode::MESSAGE_TOO_BIG);
+        }
+        if begins {
+            self.is_deflated = self.frame.is_deflated();
         }
         Ok(())
     }
@@ -146,7 +172,11 @@ impl FrameReader {
             _ if frame.is_final() => {
                 self.message = MessageState::None;
                 self.message_bytes = 0;
-                let text = String::from_utf8(take(&mut self.held));
+                let message = take(&mut self.held);
+                if self.is_deflated {
+                    return Ok(Some(WebSocketEvent::Deflated(message)));
+                }
+                let text = String::from_utf8(message);
                 let text = text.map_err(|_| CloseCode::INVALID_PAYLOAD)?;
                 Ok(Some(WebSocketEvent::Text(text)))
             }

@@ -1,5 +1,5 @@
 use super::CloseCode;
-use super::masked_frame::{CLOSE, FIN, PING, PONG, SHORT_PAYLOAD_LIMIT, TEXT};
+use super::masked_frame::{CLOSE, DEFLATED, FIN, PING, PONG, SHORT_PAYLOAD_LIMIT, TEXT};
 
 /// A frame with a whole message.
 ///
@@ -8,6 +8,11 @@ use super::masked_frame::{CLOSE, FIN, PING, PONG, SHORT_PAYLOAD_LIMIT, TEXT};
 /// ```
 pub fn text_frame(text: &str) -> Vec<u8> {
     frame(TEXT, text.as_bytes())
+}
+
+/// A frame with a whole message, compressed.
+pub(super) fn deflated_frame(payload: &[u8]) -> Vec<u8> {
+    frame(DEFLATED | TEXT, payload)
 }
 
 /// A ping. Of the payload, the first 125 bytes count.

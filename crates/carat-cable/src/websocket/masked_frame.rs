@@ -11,8 +11,10 @@ pub(super) const PONG: u8 = 0xA;
 
 /// Marks the last frame of a message.
 pub(super) const FIN: u8 = 0x80;
-/// Bits of extensions, none of which is negotiated.
-const RESERVED: u8 = 0x70;
+/// Marks the first frame of a message that is compressed (RFC 7692, section 6).
+pub(super) const DEFLATED: u8 = 0x40;
+/// Bits of other extensions, none of which is negotiated.
+const RESERVED: u8 = 0x30;
 /// In the second byte: what follows is masked.
 const MASKED: u8 = 0x80;
 
@@ -26,7 +28,7 @@ pub(super) struct MaskedFrame {
     pub(super) remaining: u32,
     /// The first byte belongs to the next byte of the payload.
     mask: [u8; 4],
-    /// FIN, and the opcode.
+    /// FIN, DEFLATED, and the opcode.
     first: u8,
     state: HeaderState,
 }
@@ -66,6 +68,10 @@ impl MaskedFrame {
 
     pub(super) fn is_final(&self) -> bool {
         self.first & FIN != 0
+    }
+
+    pub(super) fn is_deflated(&self) -> bool {
+        self.first & DEFLATED != 0
     }
 
     pub(super) fn is_control(&self) -> bool {

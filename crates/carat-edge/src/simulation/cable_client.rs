@@ -58,7 +58,7 @@ impl CableClient {
         let peer = Rc::new(Peer::new("127.0.0.1".to_owned(), false, 80, None));
         let memory = self.server.client_memory().account();
         let cable = self.server.cable().expect("the option is set");
-        let mut socket = CableSocket::open(cable, result, peer, &memory);
+        let mut socket = CableSocket::open(cable, result, None, (peer, &memory));
         let mut patience = PATIENCE;
         while !world.is_stopping.get() {
             let think = world.random.between(1000, 200_000);

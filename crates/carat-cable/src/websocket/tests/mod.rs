@@ -1,6 +1,7 @@
 //! The cases are those of Autobahn's test suite, by its numbers, as far as the server's side and texts are concerned.
 
 mod closing;
+mod deflate;
 mod fragments;
 mod frames;
 mod memory;

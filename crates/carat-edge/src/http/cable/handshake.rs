@@ -2,8 +2,8 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use http::header::{
-    ACCEPT_ENCODING, CONNECTION, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION,
-    UPGRADE,
+    ACCEPT_ENCODING, CONNECTION, SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_KEY,
+    SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
@@ -14,7 +14,7 @@ use crate::http::cable::socket::CableSocket;
 use crate::http::request::{
     ArrivedRequest, CableHandshake, RequestAnswer, RequestContext, RequestStep,
 };
-use carat_cable::accept_key;
+use carat_cable::{DeflateWindow, accept_key};
 use carat_exchange::{Refusal, Reply, ReplyBody, Takeover, Tunnel, TunnelApplication};
 
 /// The subprotocols, as clients of Action Cable ask for them.
@@ -52,12 +52,14 @@ impl Cable {
             return request.refuse_if(true, Refusal::TooManyTunnels);
         };
         let protocol = protocol_of(headers, self.hub.history().is_some());
+        let deflate = self.compresses.then(|| deflate_of(headers)).flatten();
         let mut call = request.take_call();
         call.is_cable = true;
         call.parts.headers.remove(ACCEPT_ENCODING);
         request.context.cable = Some(Box::new(CableHandshake {
             accept,
             protocol,
+            deflate,
             session: protocol.and_then(|_| session_of(&call.parts)),
             peer: Rc::clone(&call.peer),
             permit,
@@ -96,14 +98,15 @@ impl Cable {
             place.keep(permit);
         }
         let memory = context.state.memory();
+        let deflate = handshake.deflate.map(|(window, _)| window);
         let socket = if handshake.protocol == Some(EXTENDED_PROTOCOL) {
             let kept = match handshake.session {
                 Some(name) => self.sessions.claim(&name, &result).await,
                 None => None,
             };
-            CableSocket::open_extended(self, (result, kept), handshake.peer, memory)
+            CableSocket::open_extended(self, (result, kept), deflate, (handshake.peer, memory))
         } else {
-            CableSocket::open(self, result, handshake.peer, memory)
+            CableSocket::open(self, result, deflate, (handshake.peer, memory))
         };
         entry.responded(StatusCode::SWITCHING_PROTOCOLS);
         entry.opened();
@@ -140,6 +143,14 @@ fn protocol_of(headers: &HeaderMap, has_history: bool) -> Option<&'static str> {
     let named = named.filter_map(|value| value.to_str().ok());
     let mut named = named.flat_map(|value| value.split(',')).map(str::trim);
     named.find_map(|name| known().find(|known| *known == name))
+}
+
+/// The compression that the client offers and that can be had, and how it is told.
+fn deflate_of(headers: &HeaderMap) -> Option<(DeflateWindow, HeaderValue)> {
+    let offers = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter();
+    let offers = offers.filter_map(|value| value.to_str().ok());
+    let (window, answer) = DeflateWindow::negotiate(offers)?;
+    Some((window, HeaderValue::try_from(answer).ok()?))
 }
 
 /// The session with which a client wants to go on.

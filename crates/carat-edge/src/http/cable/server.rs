@@ -43,6 +43,8 @@ pub(crate) struct Cable {
     /// Where clients reach it.
     pub(super) path: String,
     pub(super) hub: Rc<Hub>,
+    /// Whether compression can be had.
+    pub(super) compresses: bool,
     history: CableHistory,
     pub(super) sessions: CableSessions,
     pub(super) neighbors: Rc<Neighbors>,
@@ -109,6 +111,7 @@ impl Cable {
         Some(Rc::new(Cable {
             path: format!("{}{path}", prefix.map_or("", |prefix| prefix.as_str())),
             hub,
+            compresses: settings.cable_compression,
             neighbors,
             history: CableHistory::new(&dispatch.dispatcher.client_memory),
             sessions: CableSessions::new(settings),

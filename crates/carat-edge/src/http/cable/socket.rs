@@ -15,9 +15,9 @@ use crate::http::cable::handover::Movable;
 use crate::http::cable::server::Cable;
 use crate::http::request::Later;
 use carat_cable::{
-    CableSession, ClientOutbox, ClientRecord, CloseCode, CommandResult, FrameReader, KeptSession,
-    NextCommand, OUTBOX_LIMIT, Reached, SessionRecord, SocketEnd, SocketNumber, SocketRecord,
-    WebSocketEvent, pong_frame,
+    CableSession, ClientOutbox, ClientRecord, CloseCode, CommandResult, DeflateWindow, FrameReader,
+    KeptSession, NextCommand, OUTBOX_LIMIT, Reached, SessionRecord, SocketEnd, SocketNumber,
+    SocketRecord, WebSocketEvent, pong_frame,
 };
 use carat_exchange::{EdgeApplication, MemoryAccount, Peer};
 use carat_wire::Scheme;
@@ -51,30 +51,32 @@ impl CableSocket {
     pub(crate) fn open(
         cable: &Rc<Cable>,
         result: CommandResult,
-        peer: Rc<Peer>,
-        memory: &Rc<MemoryAccount>,
+        deflate: Option<DeflateWindow>,
+        client: (Rc<Peer>, &Rc<MemoryAccount>),
     ) -> CableSocket {
-        let (number, outbox) = (cable.next_number(), Rc::<ClientOutbox>::default());
+        let outbox = Rc::new(ClientOutbox::default().with_deflate(deflate));
+        let number = cable.next_number();
         set_time(&cable.hub);
         let opened = CableSession::open(&cable.hub, (number, &outbox), result);
-        CableSocket::new(cable, (number, outbox), opened, (peer, memory))
+        CableSocket::new(cable, (number, outbox), opened, client)
     }
 
     /// That of a client of the extended protocol. `kept` is set when the client has come back.
     pub(super) fn open_extended(
         cable: &Rc<Cable>,
         (result, kept): (CommandResult, Option<KeptSession>),
-        peer: Rc<Peer>,
-        memory: &Rc<MemoryAccount>,
+        deflate: Option<DeflateWindow>,
+        client: (Rc<Peer>, &Rc<MemoryAccount>),
     ) -> CableSocket {
-        let (number, outbox) = (cable.next_number(), Rc::new(ClientOutbox::extended()));
+        let outbox = Rc::new(ClientOutbox::extended().with_deflate(deflate));
+        let number = cable.next_number();
         let socket = (number, &outbox);
         set_time(&cable.hub);
         let opened = match cable.sessions.enter(&result, &outbox) {
             Some(name) => CableSession::open_named(&cable.hub, socket, result, (&name, kept)),
             None => CableSession::open(&cable.hub, socket, result),
         };
-        CableSocket::new(cable, (number, outbox), opened, (peer, memory))
+        CableSocket::new(cable, (number, outbox), opened, client)
     }
 
     /// The socket of a client that another edge has let in.
@@ -84,7 +86,8 @@ impl CableSocket {
         peer: Rc<Peer>,
         memory: &Rc<MemoryAccount>,
     ) -> CableSocket {
-        let (number, outbox) = (cable.next_number(), Rc::<ClientOutbox>::default());
+        let outbox = Rc::new(ClientOutbox::default().with_deflate(reader.deflate()));
+        let number = cable.next_number();
         let session = CableSession::resume(&cable.hub, (number, &outbox), session);
         let session = (session, Reached::default());
         let mut socket = CableSocket::new(cable, (number, outbox), session, (peer, memory));
@@ -106,8 +109,8 @@ impl CableSocket {
         CableSocket {
             cable: Rc::clone(cable),
             number,
+            reader: FrameReader::new(MESSAGE_LIMIT).with_deflate(outbox.deflate()),
             outbox,
-            reader: FrameReader::new(MESSAGE_LIMIT),
             patience: session.is_held().then(|| Box::pin(sleep(PATIENCE))),
             session: Some(session),
             running: None,
@@ -148,7 +151,11 @@ impl CableSocket {
                 set_time(&self.cable.hub);
                 self.cable.note(session.finish(result));
             }
-            let is_leaving = self.movable.is_some() && self.cable.neighbors.departures.have_begun();
+            let departures = &self.cable.neighbors.departures;
+            if departures.leave_behind(self.outbox.deflate()) {
+                self.movable = None;
+            }
+            let is_leaving = self.movable.is_some() && departures.have_begun();
             if self.outbox.is_closed() || is_leaving {
                 return;
             }
@@ -165,11 +172,12 @@ impl CableSocket {
     /// Reads a part of what the client has sent. Returns whether more can be read.
     fn read(&mut self, bytes: &mut &[u8], cx: &mut Context<'_>) -> bool {
         match self.reader.read(bytes) {
-            Ok(Some(WebSocketEvent::Text(text))) => {
-                if let Some(session) = &mut self.session {
-                    session.receive(&text);
+            Ok(Some(WebSocketEvent::Text(text))) => self.receive(&text, cx),
+            Ok(Some(WebSocketEvent::Deflated(message))) => {
+                match self.cable.hub.inflate(message, MESSAGE_LIMIT) {
+                    Ok(text) => self.receive(&text, cx),
+                    Err(code) => self.outbox.end(SocketEnd::InvalidMessage, Some(code)),
                 }
-                self.advance(cx);
             }
             Ok(Some(WebSocketEvent::Ping(payload))) => {
                 self.outbox.push(&pong_frame(&payload).into());
@@ -180,6 +188,13 @@ impl CableSocket {
             Err(code) => self.outbox.end(SocketEnd::InvalidMessage, Some(code)),
         }
         true
+    }
+
+    fn receive(&mut self, text: &str, cx: &mut Context<'_>) {
+        if let Some(session) = &mut self.session {
+            session.receive(text);
+        }
+        self.advance(cx);
     }
 
     /// The client has closed the socket. One that leaves the page, or says so, does not come back.
@@ -264,8 +279,10 @@ impl EdgeApplication for CableSocket {
 
     /// Not during a command, and not when it is being closed, or the client is about to be too slow.
     fn is_leaving(&self, unwritten: usize) -> bool {
+        let departures = &self.cable.neighbors.departures;
         self.movable.is_some()
-            && self.cable.neighbors.departures.have_room()
+            && departures.have_room()
+            && !departures.leave_behind(self.outbox.deflate())
             && self.running.is_none()
             && !self.outbox.is_closed()
             && self.outbox.held_bytes() + unwritten <= OUTBOX_LIMIT

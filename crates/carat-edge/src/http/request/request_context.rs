@@ -1,7 +1,11 @@
 use std::rc::Rc;
 
+use carat_cable::DeflateWindow;
 use carat_wire::Scheme;
-use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_PROTOCOL, SET_COOKIE, UPGRADE};
+use http::header::{
+    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_PROTOCOL, SET_COOKIE,
+    UPGRADE,
+};
 use http::response::Parts;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
@@ -38,6 +42,8 @@ pub(crate) struct RequestContext {
 pub(crate) struct CableHandshake {
     pub(crate) accept: HeaderValue,
     pub(crate) protocol: Option<&'static str>,
+    /// What is agreed upon for compression, and how the client is told.
+    pub(crate) deflate: Option<(DeflateWindow, HeaderValue)>,
     /// The session with which the client wants to go on.
     pub(crate) session: Option<Box<str>>,
     pub(crate) peer: Rc<Peer>,
@@ -56,6 +62,9 @@ impl CableHandshake {
         headers.insert(SEC_WEBSOCKET_ACCEPT, self.accept.clone());
         if let Some(protocol) = self.protocol {
             headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
+        }
+        if let Some((_, answer)) = &self.deflate {
+            headers.insert(SEC_WEBSOCKET_EXTENSIONS, answer.clone());
         }
         for cookie in sent.get_all(SET_COOKIE) {
             headers.append(SET_COOKIE, cookie.clone());

@@ -137,7 +137,11 @@ impl PredecessorLink {
             return Ok(());
         };
         let (near, far) = StdUnixStream::pair()?;
-        let offer = NewEdgeMessage::Cable { version, path };
+        let offer = NewEdgeMessage::Cable {
+            version,
+            path,
+            inflates: true,
+        };
         send_beside(&self.socket, &line(&offer), &[far.into()])?;
         follow_cable(server, near)
     }

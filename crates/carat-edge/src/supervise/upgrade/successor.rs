@@ -140,9 +140,13 @@ async fn listen(socket: UnixStream, upgrade: u32, mailbox: Mailbox, cable: Optio
             }
             Ok(NewEdgeMessage::Serving) => mailbox.event(Event::SuccessorServes { upgrade }),
             Ok(NewEdgeMessage::Stopping) => mailbox.event(Event::SuccessorStops { upgrade }),
-            Ok(NewEdgeMessage::Cable { version, path }) => {
+            Ok(NewEdgeMessage::Cable {
+                version,
+                path,
+                inflates,
+            }) => {
                 if let (Some(link), Some(cable)) = (beside.take(), &cable) {
-                    cable.precede(link.into(), (version, &path));
+                    cable.precede(link.into(), (version, &path), inflates);
                 }
             }
             Ok(NewEdgeMessage::Failed(cause)) => {

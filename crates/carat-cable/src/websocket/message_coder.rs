@@ -1,0 +1,216 @@
+use std::rc::Rc;
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+
+use super::CloseCode;
+use super::frames::deflated_frame;
+
+/// Texts up to so many bytes are not worth it.
+const LEAST_BYTES: usize = 256;
+/// Most bytes of text that are compressed for one broadcast, or for one result of the application. What is beyond it is
+/// sent as it is: clients choose their identifiers, each of which makes another text of a broadcast.
+pub const DEFLATE_LIMIT: usize = 256 * 1024;
+/// What a text takes of that limit beside its bytes: the compressor begins anew for each.
+const TEXT_COST: usize = 4096;
+/// What compressing costs is paid once for all clients, but by the thread that serves them.
+const LEVEL: u32 = 1;
+/// What a message leaves out at its end (RFC 7692, section 7.2.1), and a block that ends the stream.
+const END: [u8; 9] = [0, 0, 0xFF, 0xFF, 1, 0, 0, 0xFF, 0xFF];
+
+/// Compresses and decompresses messages (RFC 7692), each for itself. One serves all clients: what it needs is in memory once.
+///
+/// ```
+/// use carat_cable::{CloseCode, MessageCoder};
+///
+/// let mut coder = MessageCoder::default();
+/// assert_eq!(coder.inflate(b"\xF2\x48\xCD\xC9\xC9\x07\0".to_vec(), 5), Ok("Hello".into()));
+/// assert_eq!(coder.inflate(b"\xF2\x48\xCD\xC9\xC9\x07\0".to_vec(), 4), Err(CloseCode::MESSAGE_TOO_BIG));
+/// assert_eq!(coder.inflate(b"Hello".to_vec(), 5), Err(CloseCode::INVALID_PAYLOAD));
+/// ```
+#[derive(Debug, Default)]
+pub struct MessageCoder {
+    deflater: Option<Compress>,
+    inflater: Option<Decompress>,
+}
+
+impl MessageCoder {
+    /// A frame with the text; `None` when it is to be sent as it is. What is compressed is taken off `budget`.
+    pub fn frame(&mut self, text: &[u8], budget: &mut usize) -> Option<Rc<[u8]>> {
+        let left = budget.checked_sub(text.len() + TEXT_COST)?;
+        if text.len() <= LEAST_BYTES {
+            return None;
+        }
+        *budget = left;
+        let deflater = self
+            .deflater
+            .get_or_insert_with(|| Compress::new(Compression::new(LEVEL), false));
+        deflater.reset();
+        let mut output = Vec::with_capacity(text.len());
+        let done = deflater.compress_vec(text, &mut output, FlushCompress::Sync);
+        // One that fills the room is not shorter, and may not be complete.
+        let is_shorter = done.is_ok() && output.len() < text.len();
+        let payload = output.strip_suffix(&END[..4]).filter(|_| is_shorter)?;
+        Some(deflated_frame(payload).into())
+    }
+
+    /// The text of a message, of at most so many bytes. No more than these are ever decompressed.
+    pub fn inflate(&mut self, mut message: Vec<u8>, limit: usize) -> Result<String, CloseCode> {
+        message.extend_from_slice(&END);
+        let inflater = self.inflater.get_or_insert_with(|| Decompress::new(false));
+        let (mut rest, mut text) = (&message[..], Vec::new());
+        text.reserve_exact(limit.min(4 * message.len()) + 1);
+        inflater.reset(false);
+        loop {
+            let before = (inflater.total_in(), inflater.total_out());
+            let status = inflater.decompress_vec(rest, &mut text, FlushDecompress::None);
+            let status = status.map_err(|_| CloseCode::INVALID_PAYLOAD)?;
+            let read = usize::try_from(inflater.total_in() - before.0).unwrap_or(rest.len());
+            rest = &rest[read..];
+            if text.len() > limit {
+                return Err(CloseCode::MESSAGE_TOO_BIG);
+            }
+            let has_room = text.len() < text.capacity();
+            match status {
+                Status::StreamEnd if rest.is_empty() => break,
+                // The last block of a stream may be followed by another stream (section 7.2.3.4).
+                Status::StreamEnd => inflater.reset(false),
+                // The end of the message is within a block.
+                _ if has_room => return Err(CloseCode::INVALID_PAYLOAD),
+                _ => text.reserve_exact(text.len().min(limit + 1 - text.len())),
+            }
+        }
+        String::from_utf8(text).map_err(|_| CloseCode::INVALID_PAYLOAD)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: usize = 64 * 1024;
+
+    fn frame(coder: &mut MessageCoder, text: &str) -> Option<Rc<[u8]>> {
+        coder.frame(text.as_bytes(), &mut DEFLATE_LIMIT.clone())
+    }
+
+    fn inflate(message: &[u8]) -> Result<String, CloseCode> {
+        MessageCoder::default().inflate(message.to_vec(), LIMIT)
+    }
+
+    /// Stored blocks, none of them the last.
+    fn stored(text: &[u8]) -> Vec<u8> {
+        let blocks = text.chunks(0xFFFF).map(|part| {
+            let length = u16::try_from(part.len()).expect("two bytes");
+            let header = [length.to_le_bytes(), (!length).to_le_bytes()].concat();
+            [&[0], &header[..], part].concat()
+        });
+        [blocks.collect::<Vec<_>>().concat(), vec![0]].concat()
+    }
+
+    #[test]
+    fn a_message_is_the_same_whatever_was_compressed_before() {
+        let mut coder = MessageCoder::default();
+        let texts = ["a", "b"].map(|it| format!("{it}{}", "<p>line</p>".repeat(300)));
+        let first = frame(&mut coder, &texts[0]).expect("shorter");
+        assert_eq!((first[0], usize::from(first[1])), (0xC1, first.len() - 2));
+        assert_eq!(
+            coder.inflate(first[2..].to_vec(), LIMIT),
+            Ok(texts[0].clone())
+        );
+        frame(&mut coder, &texts[1]).expect("shorter");
+        assert_eq!(frame(&mut coder, &texts[0]), Some(first));
+    }
+
+    #[test]
+    fn what_does_not_become_shorter_or_has_no_room_is_sent_as_it_is() {
+        let mut coder = MessageCoder::default();
+        assert_eq!(frame(&mut coder, &"x".repeat(LEAST_BYTES)), None);
+        assert!(frame(&mut coder, &"x".repeat(LEAST_BYTES + 1)).is_some());
+        let mut state = 1_u64;
+        let random = std::iter::repeat_with(|| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            char::from(u8::try_from(state >> 57).expect("seven bits"))
+        });
+        assert_eq!(
+            frame(&mut coder, &random.take(300).collect::<String>()),
+            None
+        );
+    }
+
+    #[test]
+    fn only_so_much_is_compressed_at_once() {
+        let (mut coder, mut budget) = (MessageCoder::default(), DEFLATE_LIMIT);
+        let text = "x".repeat(4096);
+        let mut compress = || coder.frame(text.as_bytes(), &mut budget);
+        let frames = std::iter::from_fn(&mut compress).take(1000).count();
+        assert_eq!(frames, DEFLATE_LIMIT / (4096 + TEXT_COST));
+        assert!(compress().is_none());
+    }
+
+    #[test]
+    fn a_message_may_consist_of_any_blocks() {
+        // Those of RFC 7692, section 7.2.3: one, two, stored, the last of its stream, empty at the end.
+        for blocks in [
+            &b"\xF2\x48\xCD\xC9\xC9\x07\x00"[..],
+            b"\xF2\x48\x05\x00\x00\x00\xFF\xFF\xCA\xC9\xC9\x07\x00",
+            b"\x00\x05\x00\xFA\xFF\x48\x65\x6C\x6C\x6F\x00",
+            b"\xF3\x48\xCD\xC9\xC9\x07\x00\x00",
+        ] {
+            assert_eq!(inflate(blocks).as_deref(), Ok("Hello"), "{blocks:x?}");
+        }
+        assert_eq!(inflate(b"\x00").as_deref(), Ok(""));
+        let whole = vec![b'x'; LIMIT];
+        assert_eq!(inflate(&stored(&whole)).map(|text| text.len()), Ok(LIMIT));
+    }
+
+    #[test]
+    fn no_more_is_decompressed_than_the_limit() {
+        let bomb = |bytes: usize| {
+            let mut deflater = Compress::new(Compression::best(), false);
+            let mut bomb = Vec::with_capacity(bytes / 500 + 100);
+            let zeros = vec![b'0'; bytes];
+            deflater
+                .compress_vec(&zeros, &mut bomb, FlushCompress::Sync)
+                .expect("compressed");
+            bomb.truncate(bomb.len() - 4);
+            bomb
+        };
+        assert_eq!(inflate(&bomb(LIMIT)).map(|text| text.len()), Ok(LIMIT));
+        assert_eq!(inflate(&bomb(LIMIT + 1)), Err(CloseCode::MESSAGE_TOO_BIG));
+        let mut coder = MessageCoder::default();
+        let large = bomb(1 << 26);
+        assert_eq!(coder.inflate(large, LIMIT), Err(CloseCode::MESSAGE_TOO_BIG));
+        let inflated = coder.inflater.map(|inflater| inflater.total_out());
+        assert_eq!(inflated, Some(LIMIT as u64 + 1));
+    }
+
+    #[test]
+    fn what_is_no_compressed_text_is_refused() {
+        let valid = b"\xF2\x48\xCD\xC9\xC9\x07\x00";
+        for end in 1..valid.len() {
+            assert_eq!(
+                inflate(&valid[..end]),
+                Err(CloseCode::INVALID_PAYLOAD),
+                "{end}"
+            );
+        }
+        for message in [
+            // No block type 3; a stored block whose length is wrong; something behind the end; too far back; no UTF-8.
+            &b"\x07"[..],
+            b"\x00\x05\x00\xFA\xFEHello\x00",
+            b"\xF3\x48\xCD\xC9\xC9\x07\x00Hello",
+            b"\xF3\x48\xCD\xC9\xC9\x07\x00",
+            b"\x4B\x04\x22\x00",
+            b"\x00\x01\x00\xFE\xFF\xFF\x00",
+            b"",
+        ] {
+            assert_eq!(
+                inflate(message),
+                Err(CloseCode::INVALID_PAYLOAD),
+                "{message:x?}"
+            );
+        }
+    }
+}

@@ -65,6 +65,8 @@ module Suite
        "reading pauses", "a_direction_keeps_at_most_its_limit_and_nothing_once_it_is_taken"],
       [:MESSAGE_LIMIT, "cable/socket.rs", "bytes of a message of a client of the cable",
        "the socket is closed", "test_a_message_beyond_the_limit_closes_the_socket"],
+      [:DEFLATE_LIMIT, "message_coder.rs", "bytes compressed for one broadcast, or for one result of a command",
+       "the rest is sent as it is", "clients_with_many_identifiers_get_the_rest_of_a_broadcast_as_it_is"],
       [:OUTBOX_LIMIT, "client_outbox.rs", "bytes that wait for a client of the cable",
        "the client is disconnected", "test_a_client_that_does_not_read_is_disconnected_and_the_others_are_served"],
       [:WHISPER_LIMIT, "client_outbox.rs", "bytes that wait for a client of the cable when another one whispers",

@@ -159,7 +159,7 @@ module Support
     # The next message that is no ping. Pings come every three seconds.
     def reply(client)
       pings = 0
-      client.read_json { |message| message["type"] != "ping" || (pings += 1) > 5 }
+      client.read_json { |message| message["type"] != "ping" || (pings += 1) > 20 }
     end
 
     def heard(client)

@@ -1,24 +1,30 @@
 //! The frames of a WebSocket mean the same wherever they are cut, a reader holds no more than has arrived, and whatever a
-//! client writes is a command or none.
+//! client writes is a command or none. What is compressed is the same text afterward, and no more than the limit.
 #![no_main]
 
 use std::collections::BTreeMap;
 
-use carat_cable::{ClientCommand, CloseCode, FrameReader, WebSocketEvent};
-use carat_cable::{CommandResult, HistoryRequest, Payload, message};
+use carat_cable::{ClientCommand, CloseCode, FrameReader, MessageCoder, WebSocketEvent};
+use carat_cable::{CommandResult, DEFLATE_LIMIT, DeflateWindow, HistoryRequest, Payload, message};
 use carat_fuzz::Input;
 use libfuzzer_sys::fuzz_target;
 use serde_json::value::RawValue;
 
 const LIMITS: [u32; 4] = [0, 20, 300, u32::MAX];
 
+/// Bytes of the longest text.
+const INFLATED: usize = 20_000;
+
 /// The largest payload of a control frame.
 const CONTROL: usize = 125;
 
 type Outcome = (Vec<WebSocketEvent>, Option<CloseCode>);
 
-fn read<'a>(limit: u32, pieces: impl Iterator<Item = &'a [u8]>) -> Outcome {
-    let mut reader = FrameReader::new(limit);
+fn read<'a>(
+    (limit, deflate): (u32, Option<DeflateWindow>),
+    pieces: impl Iterator<Item = &'a [u8]>,
+) -> Outcome {
+    let mut reader = FrameReader::new(limit).with_deflate(deflate);
     let (mut events, mut arrived) = (Vec::new(), 0);
     for mut piece in pieces {
         arrived += piece.len();
@@ -76,23 +82,51 @@ fn check_text(text: &str) {
         assert_eq!(raw["message"].get(), payload.as_str());
         assert_eq!(payload.as_str(), text.trim_ascii());
     }
+    // Neither is an offer that makes no sense.
+    let _ = DeflateWindow::negotiate([text]);
     // The application's mistake is no panic.
     let _ = CommandResult::parse(text.as_bytes());
+}
+
+/// Bytes as a compressed message.
+fn check_inflated(message: &[u8]) {
+    let mut coder = MessageCoder::default();
+    match coder.inflate(message.to_vec(), INFLATED) {
+        Ok(text) => {
+            assert!(text.len() <= INFLATED, "a text over the limit");
+            if let Some(frame) = coder.frame(text.as_bytes(), &mut DEFLATE_LIMIT.clone()) {
+                let header = if frame[1] < 126 { 2 } else { 4 };
+                let again = coder.inflate(frame[header..].to_vec(), text.len());
+                assert_eq!(again, Ok(text));
+            }
+        }
+        Err(code) => {
+            assert!(code == CloseCode::INVALID_PAYLOAD || code == CloseCode::MESSAGE_TOO_BIG)
+        }
+    }
 }
 
 fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::read(data) else {
         return;
     };
-    let limit = LIMITS[input.choose(LIMITS.len())];
-    let whole = read(limit, [input.bytes].into_iter());
-    assert_eq!(read(limit, input.pieces()), whole);
-    assert_eq!(read(limit, input.bytes.chunks(1)), whole);
+    let choice = input.choose(2 * LIMITS.len());
+    let limit = LIMITS[choice % LIMITS.len()];
+    let deflate = DeflateWindow::negotiate(["permessage-deflate"]).map(|(window, _)| window);
+    let reader = (limit, deflate.filter(|_| choice >= LIMITS.len()));
+    let whole = read(reader, [input.bytes].into_iter());
+    assert_eq!(read(reader, input.pieces()), whole);
+    assert_eq!(read(reader, input.bytes.chunks(1)), whole);
+    check_inflated(input.bytes);
     for event in &whole.0 {
         match event {
             WebSocketEvent::Text(text) => {
                 assert!(text.len() <= limit as usize, "a message over the limit");
                 check_text(text);
+            }
+            WebSocketEvent::Deflated(message) => {
+                assert!(reader.1.is_some(), "compression is not negotiated");
+                check_inflated(message);
             }
             WebSocketEvent::Ping(payload) => assert!(payload.len() <= CONTROL),
             WebSocketEvent::Close(Some(code)) => {

@@ -1,4 +1,5 @@
 use std::rc::Rc;
+use std::time::Duration;
 
 use carat_wire::Scheme;
 use http::Method;
@@ -26,6 +27,8 @@ pub struct Call {
     pub files: Vec<Option<Spool>>,
     /// Whether the edge's cable asks.
     pub is_cable: bool,
+    /// When it begins to wait for a worker, in time since 1970, if the application is told (`X-Request-Start`).
+    pub waits_since: Option<Duration>,
     /// Where early hints go; `None` for a client that understands none.
     pub hints: Option<Rc<dyn HintSink>>,
 }
@@ -54,6 +57,7 @@ impl Call {
             memory,
             files: Vec::new(),
             is_cable: false,
+            waits_since: None,
             hints: None,
         }
     }

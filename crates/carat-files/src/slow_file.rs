@@ -58,9 +58,9 @@ pub fn set_further_waiting(count: usize) {
 }
 
 /// Whether so many files of responses wait to be closed, for a disk that does not respond, that no further request may begin.
-pub fn are_too_many_waiting(now: Instant) -> bool {
+pub fn are_too_many_waiting(now: impl FnOnce() -> Instant) -> bool {
     let limit = RESPONSES_LEAST + FURTHER_RESPONSES.load(Ordering::Relaxed);
-    RESPONSES.waiting.load(Ordering::Relaxed) > limit && RESPONSES.is_stuck(now)
+    RESPONSES.waiting.load(Ordering::Relaxed) > limit && RESPONSES.is_stuck(now())
 }
 
 /// Drops on another thread what may hold files of responses.
@@ -204,16 +204,16 @@ mod tests {
         let (files, go_on): (Vec<_>, Vec<_>) = files.unzip();
         let mut on_threads = Vec::new();
         for file in files {
-            assert!(!are_too_many_waiting(Instant::now() + CLOSING_TIME));
+            assert!(!are_too_many_waiting(|| Instant::now() + CLOSING_TIME));
             drop(file);
             if on_threads.is_empty() {
                 on_threads.extend(threads.recv());
             }
         }
-        assert!(!are_too_many_waiting(Instant::now()));
-        assert!(are_too_many_waiting(Instant::now() + CLOSING_TIME));
+        assert!(!are_too_many_waiting(Instant::now));
+        assert!(are_too_many_waiting(|| Instant::now() + CLOSING_TIME));
         set_further_waiting(1);
-        assert!(!are_too_many_waiting(Instant::now() + CLOSING_TIME));
+        assert!(!are_too_many_waiting(|| Instant::now() + CLOSING_TIME));
         drop(go_on);
         on_threads.extend(threads.iter().take(RESPONSES_LEAST));
         assert!(on_threads.iter().all(|id| *id != current().id()));

@@ -1,9 +1,13 @@
+use std::time::Duration;
+
 use carat_link::Outbox;
 use carat_wire::request::{self, RequestBody, RequestHead};
 use http::header::{CONTENT_LENGTH, COOKIE, HOST, TRANSFER_ENCODING};
 use http::{HeaderName, Version};
 
-use carat_exchange::{Call, CallBody, RequestTarget, Spool};
+use carat_exchange::{Call, CallBody, ProxyFields, RequestTarget, Spool};
+
+static X_REQUEST_START: HeaderName = HeaderName::from_static("x-request-start");
 
 /// Appends a request to a lane's outbox.
 pub(crate) fn encode(outbox: &mut Outbox, id: u32, call: &Call, has_short_window: bool) {
@@ -57,10 +61,12 @@ fn spools(call: &Call) -> impl Iterator<Item = &Spool> {
 ///
 /// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which
 /// a proxy may have set. The authority of an absolute target replaces Host (RFC 9112 3.2.2). Content-Length is the number of bytes received and decoded. A body of unknown
-/// length is declared as chunked.
+/// length is declared as chunked. X-Request-Start is of a proxy, if that has told when the request reached it; a peer that no
+/// field is believed from cannot make up a time.
 fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
     let mut count = 0;
     let mut has_body = false;
+    let mut waits_since = call.waits_since;
     let mut joined = JoinedHeaders::default();
     // HeaderMap yields the values of a repeated name one after the other.
     for (name, value) in &call.parts.headers {
@@ -70,6 +76,12 @@ fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
         }
         if name.as_str().contains('_') {
             continue;
+        }
+        if waits_since.is_some() && *name == X_REQUEST_START {
+            if call.peer.proxy_fields == ProxyFields::Removed {
+                continue;
+            }
+            waits_since = None;
         }
         let value = match call.parts.uri.authority() {
             Some(authority) if *name == HOST => authority.as_str().as_bytes(),
@@ -81,6 +93,9 @@ fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
         count += 1;
         carat_wire::push_variable(out, name, value);
     }
+    if let Some(since) = waits_since {
+        count += joined.push(out, &X_REQUEST_START, &request_start(since));
+    }
     if has_body {
         count += match call.body_length() {
             Some(length) => joined.push(out, &CONTENT_LENGTH, length.to_string().as_bytes()),
@@ -89,6 +104,17 @@ fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
         };
     }
     count
+}
+
+/// Seconds since 1970 with milliseconds, as nginx writes `t=${msec}`.
+fn request_start(since: Duration) -> [u8; 16] {
+    let mut text = *b"t=0000000000.000";
+    let mut milliseconds = since.as_secs() * 1000 + u64::from(since.subsec_millis());
+    for place in text[2..].iter_mut().rev().filter(|place| **place == b'0') {
+        *place += u8::try_from(milliseconds % 10).unwrap_or_default();
+        milliseconds /= 10;
+    }
+    text
 }
 
 /// Appends headers and joins the values of a repeated name (RFC 9110 5.3; cookies by RFC 6265 5.4).
@@ -115,7 +141,7 @@ mod tests {
     use std::rc::Rc;
 
     use carat_wire::Name;
-    use http::Request;
+    use http::{HeaderValue, Request};
 
     use super::*;
     use carat_exchange::{ClientMemory, InlineBytes, Peer};
@@ -123,10 +149,14 @@ mod tests {
     fn headers_seen(request: http::request::Builder, body: CallBody) -> Vec<(String, String)> {
         let (parts, ()) = request.body(()).expect("a valid request").into_parts();
         let peer = Rc::new(Peer::new("127.0.0.1".to_owned(), false, 80, None));
-        let mut outbox = Outbox::default();
         let mut call = Call::new(parts, peer, ClientMemory::new(u64::MAX).account());
         call.body = body;
-        encode(&mut outbox, 1, &call, false);
+        seen(&call)
+    }
+
+    fn seen(call: &Call) -> Vec<(String, String)> {
+        let mut outbox = Outbox::default();
+        encode(&mut outbox, 1, call, false);
         let frame = carat_wire::Frame::first(outbox.buffer())
             .expect("well formed")
             .expect("complete");
@@ -172,6 +202,35 @@ mod tests {
     fn a_name_with_an_underscore_is_dropped() {
         let request = Request::builder().header("x_forwarded_for", "evil");
         assert_eq!(headers_seen(request, CallBody::None), []);
+    }
+
+    fn request_start_seen(fields: ProxyFields, given: Option<&'static str>) -> String {
+        let mut call = Call::plain("GET", "/");
+        Rc::get_mut(&mut call.peer).expect("unshared").proxy_fields = fields;
+        if let Some(given) = given {
+            let headers = &mut call.parts.headers;
+            headers.insert(&X_REQUEST_START, HeaderValue::from_static(given));
+        }
+        call.waits_since = Some(Duration::from_micros(1_700_000_000_001_999));
+        let [(name, value)] = &seen(&call)[..] else {
+            panic!("not one header");
+        };
+        assert_eq!(name, "x-request-start");
+        value.clone()
+    }
+
+    #[test]
+    fn the_application_gets_the_time_in_milliseconds_unless_a_proxy_has_set_it() {
+        for fields in [ProxyFields::Ignored, ProxyFields::Believed] {
+            assert_eq!(request_start_seen(fields, None), "t=1700000000.001");
+            assert_eq!(request_start_seen(fields, Some("t=1.5")), "t=1.5");
+        }
+    }
+
+    #[test]
+    fn nobody_else_can_make_up_a_time() {
+        let seen = request_start_seen(ProxyFields::Removed, Some("t=1.5"));
+        assert_eq!(seen, "t=1700000000.001");
     }
 
     #[test]

@@ -159,7 +159,7 @@ impl Steps {
         self.files.validations.check(request)?;
         self.force_tls.check(request)?;
         self.files.pages.maintenance.check(request)?;
-        request.refuse_if(are_too_many_waiting(clock::now()), Refusal::NoDescriptors)?;
+        request.refuse_if(are_too_many_waiting(clock::now), Refusal::NoDescriptors)?;
         check_prefix(request, self.prefix.as_ref())?;
         take_body(request, &self.bodies)?;
         self.readiness.check(request)?;

@@ -6,7 +6,7 @@ use crate::codec::cursor::{Cursor, push_long, push_short};
 /// Header names that are sent as one byte: the code of a name is its index here plus 1.
 ///
 /// Both sides of a lane are built together, so the order may change between versions.
-pub const NAMES: [&str; 72] = [
+pub const NAMES: [&str; 73] = [
     "host",
     "user-agent",
     "accept",
@@ -76,6 +76,7 @@ pub const NAMES: [&str; 72] = [
     "x-forwarded-proto",
     "x-frame-options",
     "x-request-id",
+    "x-request-start",
     "x-requested-with",
     "x-runtime",
     "x-xss-protection",

@@ -73,6 +73,24 @@ module Carat
       assert_equal '{"subscriptions":0}', control(server).post("/broadcast", '{"stream":"room","message":null}')
     end
 
+    def test_a_program_with_the_token_broadcasts_without_the_control_socket
+      settings = settings(workers: 1, threads: 1)
+      settings = settings.merge(args: [*settings[:args], "--metrics", "tcp://127.0.0.1:0"],
+                                env: settings[:env].merge("CARAT_CABLE_TOKEN" => "secret"))
+      server = serve(APP, **settings)
+      port = await_log(server, %r{ info metrics address=tcp://127.0.0.1:(\d+)})[1]
+      ann = subscriber(server, "ann")
+      order = JSON.generate("stream" => "room", "message" => { "text" => "from outside" })
+      too_long = "x" * ((1 << 20) + (8 << 10) + 1)
+      codes = [[order, "Bearer other"], [order, nil], ["{", "Bearer secret"], [too_long, "Bearer secret"]]
+      assert_equal(%w[401 401 400 413], codes.map { |body, token| post(port, body, token).code })
+      done = post(port, order, "Bearer secret")
+
+      assert_equal ["200", { "subscriptions" => 1 }], [done.code, JSON.parse(done.body)]
+      assert_equal "from outside", heard(ann)
+      assert_equal "405", Net::HTTP.get_response("127.0.0.1", "/broadcast", port).code
+    end
+
     def test_sockets_over_tls_and_http2
       certificate = Support::TestCertificate.new("localhost")
       server = rails(workers: 1, threads: 1, files: certificate.files,
@@ -129,6 +147,10 @@ module Carat
     end
 
     private
+
+    def post(port, body, token)
+      Net::HTTP.post(URI("http://127.0.0.1:#{port}/broadcast"), body, { "Authorization" => token }.compact)
+    end
 
     def subscribed(client)
       client.json("command" => "subscribe", "identifier" => Support::CableServer::ROOM)

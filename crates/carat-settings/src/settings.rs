@@ -126,6 +126,8 @@ pub struct Settings {
     pub cable_history: Option<Duration>,
     pub cable_history_bytes: usize,
     pub cable_compression: bool,
+    /// With what others may broadcast.
+    pub cable_token: Option<String>,
     pub max_uri: usize,
     pub max_connections: usize,
     /// The same when somebody asked for it; `None` for the default.
@@ -395,7 +397,7 @@ const PLAIN: &str = r#"{
     "access_log": false, "spool_dir": "/var/tmp", "spool_limit": 18446744073709551615, "inline_body_limit": 1,
     "body_buffer": 1, "request_body": "whole", "multipart": "app", "max_parts": 1, "max_files": 1,
     "max_part_header": 1, "max_field_bytes": 1, "decode_requests": false, "max_decoded_body": 1,
-    "max_decode_ratio": 1, "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "http2": true, "http2_max_streams": 1, "max_tunnels": null, "cable": null, "cable_history": null, "cable_history_bytes": 1, "cable_compression": false, "max_uri": 1,
+    "max_decode_ratio": 1, "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "http2": true, "http2_max_streams": 1, "max_tunnels": null, "cable": null, "cable_history": null, "cable_history_bytes": 1, "cable_compression": false, "cable_token": null, "max_uri": 1,
     "max_connections": 1, "chosen_connections": null, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1, "queue": "fifo", "pool": [], "queue_delay": 60,
     "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "slow_request": null, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],

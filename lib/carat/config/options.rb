@@ -177,6 +177,8 @@ module Carat
                    edge: true, doc: "Bytes of these broadcasts, over all streams; the oldest are forgotten first."),
         Option.new(name: :cable_compression, group: "Requests", type: :boolean, default: false, edge: true,
                    doc: "Whether messages of the cable are compressed for clients that offer permessage-deflate."),
+        Option.new(name: :cable_token, group: "Requests", type: :string, only: %i[env file], edge: true,
+                   doc: "A secret with which other programs may POST /broadcast to an address of `metrics`."),
         Option.new(name: :inline_body_limit, group: "Requests", type: :bytes, within: 0..4 * MIB,
                    default: 64 * KIB, edge: true,
                    doc: "Request bodies up to this size stay in memory; larger ones go to an unlinked file."),

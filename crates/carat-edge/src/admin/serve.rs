@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, UPGRADE};
 use http::{HeaderValue, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -32,19 +32,15 @@ use super::stale_sockets::remove_stale_sockets;
 use crate::accept_failures::AcceptFailures;
 use crate::http::{Cable, Server};
 use crate::supervise::{Mailbox, Message};
-use carat_cable::BroadcastOrder;
 use carat_exchange::clock;
 use carat_files::CONFIGURATION_THREADS;
 use carat_log::Log;
 use carat_settings::Settings;
-use carat_wire::control::BROADCAST_LIMIT;
 
 /// Clients that are served at once; further ones wait.
 const CLIENT_LIMIT: usize = 8;
 /// Longest request headers in bytes; hyper has no smaller buffer.
 const HEADER_LIMIT: usize = 8 * 1024;
-/// Longest request for a broadcast in bytes: the message, and the name of its stream.
-const BROADCAST_BODY_LIMIT: usize = BROADCAST_LIMIT + 8 * 1024;
 /// How long a client may take for its request and for reading the response.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -108,12 +104,8 @@ impl Resources {
     async fn broadcast(&self, request: &mut Request<Incoming>) -> Result<String, String> {
         let no_cable = "the server has no cable (option `cable`)";
         let cable = self.cable.as_ref().ok_or(no_cable)?;
-        let body = Limited::new(request.body_mut(), BROADCAST_BODY_LIMIT).collect();
-        let body = body.await.map_err(|error| error.to_string())?.to_bytes();
-        let order = BroadcastOrder::parse(&body).map_err(|error| error.to_string())?;
-        let (stream, message) = (order.stream.as_bytes(), order.message.as_str().as_bytes());
-        let reached = cable.broadcast(stream, message).unwrap_or_default();
-        Ok(json!({ "subscriptions": reached }).to_string())
+        let reached = cable.order(request.body_mut()).await;
+        reached.map_err(|(_, reason)| reason)
     }
 }
 

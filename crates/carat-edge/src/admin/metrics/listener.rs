@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use ring::hmac;
 use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, oneshot};
@@ -105,7 +106,7 @@ async fn listen(address: &str, server: &Server) -> TcpListener {
 /// Serves one request.
 async fn serve(stream: TcpStream, server: &Server, mailbox: &Mailbox) {
     let service = service_fn(|request| async move {
-        Ok::<_, Infallible>(respond(&request, server, mailbox).await)
+        Ok::<_, Infallible>(respond(request, server, mailbox).await)
     });
     let result = http1::Builder::new()
         .keep_alive(false)
@@ -117,10 +118,13 @@ async fn serve(stream: TcpStream, server: &Server, mailbox: &Mailbox) {
 }
 
 async fn respond(
-    request: &Request<Incoming>,
+    request: Request<Incoming>,
     server: &Server,
     mailbox: &Mailbox,
 ) -> Response<Full<Bytes>> {
+    if request.uri().path() == "/broadcast" {
+        return broadcast(request, server).await;
+    }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return refusal(StatusCode::METHOD_NOT_ALLOWED);
     }
@@ -157,6 +161,38 @@ async fn respond(
     response(status, "text/plain", text)
 }
 
+/// A message of a program that has the token, for subscribers of the cable.
+async fn broadcast(mut request: Request<Incoming>, server: &Server) -> Response<Full<Bytes>> {
+    let (Some(token), Some(cable)) = (&server.settings.cable_token, server.cable()) else {
+        return refusal(StatusCode::NOT_FOUND);
+    };
+    if *request.method() != Method::POST {
+        return refusal(StatusCode::METHOD_NOT_ALLOWED);
+    }
+    if !names_token(request.headers(), token) {
+        let mut response = refusal(StatusCode::UNAUTHORIZED);
+        let scheme = HeaderValue::from_static("Bearer");
+        response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+        return response;
+    }
+    match cable.order(request.body_mut()).await {
+        Ok(json) => response(StatusCode::OK, "application/json", json),
+        Err((status, reason)) => response(status, "text/plain", format!("{reason}\n")),
+    }
+}
+
+/// Whether the client has the token (RFC 6750, section 2.1). How long that takes says nothing about it.
+fn names_token(headers: &HeaderMap, token: &str) -> bool {
+    let credentials = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+    let Some((scheme, named)) = credentials.and_then(|it| it.split_at_checked("Bearer ".len()))
+    else {
+        return false;
+    };
+    let key = hmac::Key::new(hmac::HMAC_SHA256, token.as_bytes());
+    let tag = hmac::sign(&key, token.as_bytes());
+    scheme.eq_ignore_ascii_case(b"Bearer ") && hmac::verify(&key, named, tag.as_ref()).is_ok()
+}
+
 /// What `carat status` shows; `None` when the server is about to exit.
 async fn ask_status(mailbox: &Mailbox) -> Option<Value> {
     ask(mailbox, ControlRequest::Status).await
@@ -178,4 +214,31 @@ fn response(status: StatusCode, kind: &'static str, text: String) -> Response<Fu
     let kind = HeaderValue::from_static(kind);
     response.headers_mut().insert(CONTENT_TYPE, kind);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_is_all_that_follows_the_scheme() {
+        let names = |credentials: &str| {
+            let mut headers = HeaderMap::new();
+            let credentials = HeaderValue::from_str(credentials).expect("a value");
+            headers.insert(AUTHORIZATION, credentials);
+            names_token(&headers, "secret")
+        };
+        assert!(names("Bearer secret") && names("bearer secret"));
+        for credentials in [
+            "",
+            "Bearer",
+            "Bearer ",
+            "Bearer secre",
+            "Bearer secrets",
+            "Basic secret",
+        ] {
+            assert!(!names(credentials), "{credentials}");
+        }
+        assert!(!names_token(&HeaderMap::new(), "secret"));
+    }
 }

@@ -6,6 +6,7 @@ mod cable_sessions;
 mod departure;
 mod handover;
 mod handshake;
+mod outside;
 mod parting;
 mod pulse;
 mod server;

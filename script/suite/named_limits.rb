@@ -85,6 +85,8 @@ module Suite
        "the session is unknown", "the_session_is_named_in_a_field_or_in_the_query"],
       [:SESSION_LIMIT, "cable_session.rs", "bytes of a client's subscriptions to the cable",
        "further ones are rejected", "what_is_kept_for_a_client_has_a_limit"],
+      [:TIMERS_LIMIT, "channel_timer.rs", "timers of one subscription to the cable",
+       "a channel with more is refused at boot", "timers_have_bounds"],
       [:RECORD_LIMIT, "command_result.rs", "bytes of what the application keeps of a client or a subscription",
        "the command fails", "what_the_edge_keeps_has_a_limit"],
       [:RESULT_LIMIT, "cable/server.rs", "bytes of what the application makes of a command",

@@ -88,6 +88,14 @@ module Support
         def leave = leave_presence
       end
 
+      # Counts for its client.
+      class ClockChannel < ActionCable::Channel::Base
+        periodically(every: 0.1) { transmit({ "text" => "tick", "number" => @ticks += 1, "pid" => Process.pid }) }
+
+        def subscribed = @ticks = 0
+        def say(data) = transmit({ "text" => data["text"] })
+      end
+
       class DoorsChannel < ActionCable::Channel::Base
         def subscribed = stream_from("doors")
       end

@@ -4,6 +4,7 @@ require_relative "../application_errors"
 require_relative "record"
 require_relative "refusals"
 require_relative "result"
+require_relative "timers"
 
 module Carat
   module Cable
@@ -63,12 +64,19 @@ module Carat
         @result.fail
       end
 
-      # Rails 7.0 has no callbacks of commands.
+      # Rails 7.0 has no callbacks of commands, and timers have none anywhere.
       def execute
+        return run_timer if @order["command"] == "timer"
+
         order = @order.slice("command", "identifier", "data")
         return @connection.handle_channel_command(order) if @connection.respond_to?(:handle_channel_command)
 
         @connection.subscriptions.execute_command(order)
+      end
+
+      def run_timer
+        channel = Record.channels(@connection).fetch(@order.fetch("identifier"))
+        Timers.run(channel, *@order.fetch_values("timer", "every"))
       end
 
       def end_connection

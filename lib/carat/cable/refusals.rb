@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../cable"
+require_relative "timers"
 
 module Carat
   module Cable
@@ -56,11 +57,18 @@ module Carat
       end
 
       def check_timers(owner)
-        callback, = owner.periodic_timers.first
-        return unless callback
+        timers = owner.periodic_timers
+        refuse_timer(owner, timers.last, "`periodically` more than #{Timers::LIMIT} times") if timers[Timers::LIMIT]
+        timers.each do |timer|
+          every = timer.last.fetch(:every)
+          refuse_timer(owner, timer, "`periodically` every #{every.to_f} seconds") if every < Timers::SHORTEST
+        end
+      end
 
-        place = callback.source_location unless callback.source_location&.first&.include?("/action_cable/")
-        refuse(owner, place, "`periodically`")
+      # A method that is named as a Symbol is called by a block of Action Cable's.
+      def refuse_timer(owner, (callback), what)
+        place = callback.source_location
+        refuse(owner, (place unless place&.first&.include?("/action_cable/")), what)
       end
 
       def check_overridden(owner, names, base)
@@ -110,8 +118,8 @@ module Carat
                      "option `cable`"
       end
 
-      private_class_method :descendants, :once, :check_timers, :check_overridden, :own_methods, :check_code,
-                           :line_of_block, :passes_block?, :refuse
+      private_class_method :descendants, :once, :check_timers, :refuse_timer, :check_overridden, :own_methods,
+                           :check_code, :line_of_block, :passes_block?, :refuse
     end
   end
 end

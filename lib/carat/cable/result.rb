@@ -36,7 +36,8 @@ module Carat
         @ended = true
       end
 
-      # Sets a field of the contract with the edge: :connection, :internal, :subscription, :state, :whisper, :join.
+      # Sets a field of the contract with the edge: :connection, :internal, :subscription, :state, :whisper, :join,
+      # :timers.
       def []=(field, value)
         @fields[field] = value
       end

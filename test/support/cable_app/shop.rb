@@ -199,3 +199,28 @@ class RescuingChannel < TestChannel
     raise "no answer"
   end
 end
+
+# A channel with timers.
+class TimedChannel < TestChannel
+  periodically :tick, every: 5.seconds
+  periodically(every: 0.25) { ActionCable.server.broadcast("doors", [person.id, CurrentPerson.person]) }
+  periodically(-> { raise ArgumentError, "no time" }, every: 1)
+
+  def subscribed
+    reject if params[:closed]
+  end
+
+  def tick
+    @ticks = @ticks.to_i + 1
+    CurrentPerson.person = "somebody"
+    transmit(@ticks)
+  end
+
+  def stop
+    stop_periodic_timers
+  end
+
+  def start
+    start_periodic_timer(-> {}, every: 1)
+  end
+end

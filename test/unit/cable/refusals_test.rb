@@ -46,9 +46,14 @@ module Carat
       assert_match(/\ARefusedChannel, concern.rb:2:/, refusal(channel))
     end
 
-    def test_timers_are_refused
-      assert_match(/\ARefusedChannel, chat.rb:1: `periodically`/, refusal(channel("periodically(every: 1) { 1 }")))
-      assert_match(/`periodically` does not/, refusal(channel("periodically :x, every: 1")))
+    def test_timers_are_accepted_within_bounds
+      refusals.check_channel(channel("periodically(every: 0.1) { 1 }\n" * 8))
+
+      assert_match(/\ARefusedChannel, chat.rb:9: `periodically` more than 8 times does/,
+                   refusal(channel("periodically(every: 1) { 1 }\n" * 9)))
+      assert_match(/\ARefusedChannel, chat.rb:2: `periodically` every 0.05 seconds does/,
+                   refusal(channel("periodically :x, every: 1\nperiodically(every: 0.05) { 1 }")))
+      assert_match(/`periodically` every 0.05 seconds does not/, refusal(channel("periodically :x, every: 0.05")))
     end
 
     def test_methods_that_messages_do_not_pass_are_refused
@@ -73,7 +78,7 @@ module Carat
     end
 
     def test_code_that_is_loaded_lazily_is_refused_when_it_is_used
-      channel("periodically(every: 1) { 1 }")
+      channel("periodically(every: 0.01) { 1 }")
       response = post("command" => "subscribe", "connection" => connected, "identifier" => identifier("RefusedChannel"))
 
       assert_equal 500, response.status

@@ -7,4 +7,4 @@ pub use edge_message::EdgeMessage;
 pub use socket_record::{ClientRecord, SocketRecord};
 
 /// Of what two servers say to each other. Sockets pass only between those that have the same one.
-pub const HANDOVER_VERSION: u32 = 1;
+pub const HANDOVER_VERSION: u32 = 2;

@@ -72,6 +72,7 @@ impl SocketRecord {
 #[cfg(test)]
 mod tests {
     use std::rc::Rc;
+    use std::time::Instant;
 
     use super::*;
     use crate::{CableSession, ClientOutbox, CommandResult, Hub, WebSocketEvent};
@@ -87,7 +88,7 @@ mod tests {
 
     fn moved(session: &CableSession, reader: FrameReader) -> SocketRecord {
         let record = SocketRecord {
-            session: session.record(),
+            session: session.record(Instant::now()),
             reader,
             client: client(),
             received: b"\x81".to_vec(),
@@ -126,7 +127,8 @@ mod tests {
         let text = WebSocketEvent::Text("hello".to_owned());
         assert_eq!(record.reader.read(&mut second), Ok(Some(text)));
         let (there, outbox) = (Rc::<Hub>::default(), Rc::<ClientOutbox>::default());
-        let mut resumed = CableSession::resume(&there, (7, &outbox), record.session);
+        let mut resumed =
+            CableSession::resume(&there, (7, &outbox), record.session, Instant::now());
         assert_eq!(resumed.held_bytes(), session.held_bytes());
         let body = resumed.next_ask().expect("it waited");
         for part in [
@@ -148,7 +150,7 @@ mod tests {
         let (session, _) = CableSession::open(&hub, (1, &outbox), CommandResult::default());
         let mut record = moved(&session, FrameReader::new(10));
         record.session.subscribe_for_test("turbo", "shelf", true);
-        let resumed = CableSession::resume(&hub, (2, &outbox), record.session);
+        let resumed = CableSession::resume(&hub, (2, &outbox), record.session, Instant::now());
         assert!(resumed.close_body().contains(r#""subscriptions":[]"#));
         assert_eq!(hub.broadcast("shelf", b"1").expect("JSON").clients, 1);
     }

@@ -9,15 +9,18 @@ use crate::{
     SubscriptionRecord, confirm_subscription, reject_subscription, text_frame,
 };
 
+mod channel_timer;
 mod extended;
 mod extended_session;
+mod extras;
 mod kept_session;
 mod moves;
-mod talk;
 mod talking;
+mod timers;
 
+use channel_timer::ChannelTimer;
+use extras::Extras;
 pub use kept_session::KeptSession;
-use talk::Talk;
 
 /// Most bytes that the server keeps for one client between two commands: what the application needs to know of it, and
 /// the identifiers, states and streams of its subscriptions.
@@ -74,7 +77,7 @@ struct Subscription {
     /// The application does not know of it: it has signed the name of the stream.
     is_signed: bool,
     /// `None` for most.
-    talk: Option<Box<Talk>>,
+    extras: Option<Box<Extras>>,
 }
 
 /// What becomes of the next command of a client.
@@ -91,8 +94,13 @@ impl Subscription {
     fn cost(&self) -> usize {
         let streams: usize = self.streams.iter().map(|it| it.len() + ENTRY_COST).sum();
         let state = self.state.as_ref().map_or(0, |state| state.len());
-        let talk = self.talk.as_ref().map_or(0, |talk| talk.held_bytes());
-        self.identifier.len() + ENTRY_COST + state + streams + talk
+        let member = self.extras.as_ref().map_or(0, |extras| extras.held_bytes());
+        self.identifier.len() + ENTRY_COST + state + streams + member + self.timers_bytes()
+    }
+
+    fn timers_bytes(&self) -> usize {
+        let extras = self.extras.as_ref();
+        extras.map_or(0, |extras| extras.timers_bytes())
     }
 
     fn record(&self) -> SubscriptionRecord<'_> {
@@ -182,6 +190,9 @@ impl CableSession {
     /// twice, and what is for a subscription that there is not.
     pub fn next_command(&mut self) -> Option<NextCommand> {
         while self.running.is_none() && !self.awaits_client() {
+            if let Some(body) = self.next_timer() {
+                return Some(NextCommand::Ask(body));
+            }
             let Some(command) = self.waiting.pop_front() else {
                 self.waiting = VecDeque::new();
                 return None;
@@ -325,7 +336,7 @@ impl CableSession {
             state: None,
             streams: Box::default(),
             is_signed: false,
-            talk: None,
+            extras: None,
         });
         self.change(at, result);
         history.map(|history| (identifier, history))
@@ -344,7 +355,7 @@ impl CableSession {
             state: None,
             streams: [stream].into(),
             is_signed: true,
-            talk: None,
+            extras: None,
         });
     }
 
@@ -377,6 +388,7 @@ impl CableSession {
     fn remove(&mut self, at: usize) {
         self.leave_presence(at);
         let removed = self.subscriptions.remove(at);
+        self.kept -= removed.timers_bytes();
         let identifier = removed.identifier;
         self.kept -= identifier.len() + ENTRY_COST + removed.state.map_or(0, |it| it.len());
         self.stop(&identifier, &removed.streams);
@@ -405,6 +417,9 @@ impl CableSession {
             }
         }
         self.subscriptions[at].streams = streams.into();
+        if let Some(intervals) = &result.timers {
+            self.set_timers(at, ChannelTimer::all(intervals));
+        }
         self.change_talk(at, result);
     }
 

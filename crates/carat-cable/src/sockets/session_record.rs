@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ClientCommand;
@@ -21,6 +23,15 @@ pub(super) struct MovedSubscription {
     pub(super) presence: Option<Box<str>>,
     /// JSON of who is present there by it.
     pub(super) member: Option<Box<str>>,
+    pub(super) timers: Vec<MovedTimer>,
+}
+
+/// A timer of a channel.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct MovedTimer {
+    pub(super) every: Duration,
+    /// Until it is due.
+    pub(super) left: Duration,
 }
 
 #[cfg(test)]
@@ -34,6 +45,7 @@ impl SessionRecord {
             whisper: None,
             presence: None,
             member: None,
+            timers: Vec::new(),
         });
     }
 }

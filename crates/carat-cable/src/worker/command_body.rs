@@ -37,6 +37,14 @@ pub enum CommandBody<'a> {
         data: &'a str,
         state: Option<&'a str>,
     },
+    /// A timer of a channel is due: the one with this number, whose interval is so many milliseconds.
+    Timer {
+        connection: &'a str,
+        identifier: &'a str,
+        timer: usize,
+        every: u128,
+        state: Option<&'a str>,
+    },
     /// The client is gone.
     Close {
         connection: &'a str,

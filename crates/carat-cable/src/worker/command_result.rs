@@ -47,6 +47,8 @@ pub struct CommandResult {
     pub join: Option<Box<str>>,
     /// Who was present by it is not, any more.
     pub leave: bool,
+    /// The timers of the subscription from now on, by their intervals in milliseconds.
+    pub timers: Option<Vec<u64>>,
     /// Streams that the subscription does not receive any more.
     pub stop: Vec<Box<str>>,
     /// No stream so far goes on.

@@ -2,11 +2,12 @@
 
 require_relative "../../cable"
 require_relative "../refusals"
+require_relative "../timers"
 
 module Carat
   module Cable
     module Patches
-      # For ActionCable::Channel::Base: streams are the edge's.
+      # For ActionCable::Channel::Base: streams and timers are the edge's.
       module Channel
         # Raises Error when the class needs what the edge cannot do.
         def initialize(connection, *)
@@ -63,6 +64,21 @@ module Carat
         end
 
         private
+
+        def start_periodic_timers
+          connection.carat_socket ? Timers.start(self) : super
+        end
+
+        def stop_periodic_timers
+          connection.carat_socket ? Timers.stop(self) : super
+        end
+
+        # What calls it has other timers than those of the class.
+        def start_periodic_timer(*, **)
+          return super unless connection.carat_socket
+
+          raise Error, "#{self.class}: with the option `cable`, `periodically` alone starts timers"
+        end
 
         def transmit_subscription_confirmation
           connection.carat_socket&.result&.[]=(:subscription, "confirmed") unless subscription_confirmation_sent?

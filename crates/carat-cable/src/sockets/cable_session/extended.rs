@@ -65,7 +65,7 @@ impl CableSession {
                 state: it.state,
                 streams: it.streams.iter().map(|stream| (&**stream).into()).collect(),
                 is_signed: it.is_signed,
-                talk: it.talk,
+                extras: it.extras,
             }
         });
         KeptSession {
@@ -85,7 +85,7 @@ impl CableSession {
                 state: subscription.state,
                 streams: streams.collect(),
                 is_signed: subscription.is_signed,
-                talk: subscription.talk,
+                extras: subscription.extras,
             };
             self.restore_presence(&mut restored);
             self.kept += restored.cost();

@@ -1,4 +1,4 @@
-use super::talk::Talk;
+use super::extras::Extras;
 use crate::CommandBody;
 
 /// What a session takes beside its texts.
@@ -18,7 +18,7 @@ pub(super) struct KeptSubscription {
     pub(super) state: Option<Box<str>>,
     pub(super) streams: Vec<Box<str>>,
     pub(super) is_signed: bool,
-    pub(super) talk: Option<Box<Talk>>,
+    pub(super) extras: Option<Box<Extras>>,
 }
 
 impl KeptSession {

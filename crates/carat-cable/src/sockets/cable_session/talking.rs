@@ -13,7 +13,7 @@ impl CableSession {
     pub(super) fn change_talk(&mut self, at: usize, result: &mut CommandResult) {
         let says = result.whisper.is_some() || result.presence.is_some() || result.join.is_some();
         let subscription = &mut self.subscriptions[at];
-        if !says && subscription.talk.is_none() {
+        if !says && subscription.extras.is_none() {
             return;
         }
         let streams = subscription.streams.clone();
@@ -21,19 +21,19 @@ impl CableSession {
             let name = named.or(before.map(|before| &**before))?;
             streams.iter().find(|stream| ***stream == *name).cloned()
         };
-        let talk = subscription.talk.get_or_insert_default();
-        talk.whisper = stream_of(result.whisper.as_deref(), talk.whisper.as_ref());
-        let mut presence = stream_of(result.presence.as_deref(), talk.presence.as_ref());
+        let extras = subscription.extras.get_or_insert_default();
+        extras.whisper = stream_of(result.whisper.as_deref(), extras.whisper.as_ref());
+        let mut presence = stream_of(result.presence.as_deref(), extras.presence.as_ref());
         if presence.is_none() && result.join.is_some() {
             presence = streams.first().cloned();
         }
-        let goes_on = presence == talk.presence;
+        let goes_on = presence == extras.presence;
         if !goes_on || result.leave || result.join.is_some() {
             self.leave_presence(at);
         }
-        if let Some(talk) = &mut self.subscriptions[at].talk {
-            talk.may_join = result.may_join || goes_on && talk.may_join;
-            talk.presence = presence;
+        if let Some(extras) = &mut self.subscriptions[at].extras {
+            extras.may_join = result.may_join || goes_on && extras.may_join;
+            extras.presence = presence;
         }
         if let Some(join) = result.join.take() {
             self.enter(at, &join);
@@ -43,7 +43,7 @@ impl CableSession {
     /// Tells the others of a subscription, if the channel has said that its clients may do so.
     pub(super) fn whisper(&self, identifier: &str, data: &str) -> Option<Reached> {
         let subscription = &self.subscriptions[self.position(identifier)?];
-        let stream = subscription.talk.as_ref()?.whisper.as_ref()?;
+        let stream = subscription.extras.as_ref()?.whisper.as_ref()?;
         let payload = Payload::parse(data.as_bytes())?;
         Some(self.hub.whisper(stream, &payload, self.number))
     }
@@ -51,10 +51,10 @@ impl CableSession {
     /// The client says who it is.
     pub(super) fn join(&mut self, identifier: &str, member: &str) -> Option<String> {
         let at = self.position(identifier)?;
-        let talk = self.subscriptions[at].talk.as_ref();
-        if !talk.is_some_and(|talk| talk.may_join) {
+        let extras = self.subscriptions[at].extras.as_ref();
+        if !extras.is_some_and(|extras| extras.may_join) {
             self.refuse(at);
-        } else if talk.is_some_and(|talk| talk.member.is_none()) {
+        } else if extras.is_some_and(|extras| extras.member.is_none()) {
             self.enter(at, member);
         }
         None
@@ -63,7 +63,7 @@ impl CableSession {
     /// The client is not present any more.
     pub(super) fn leave_as_client(&mut self, identifier: &str) -> Option<String> {
         let at = self.position(identifier)?;
-        if self.subscriptions[at].talk.as_ref()?.may_join {
+        if self.subscriptions[at].extras.as_ref()?.may_join {
             self.leave_presence(at);
         }
         None
@@ -72,8 +72,8 @@ impl CableSession {
     /// The client asks who is present.
     pub(super) fn list_present(&self, identifier: &str) -> Option<String> {
         let at = self.position(identifier)?;
-        let talk = self.subscriptions[at].talk.as_ref();
-        let Some(stream) = talk.and_then(|talk| talk.presence.as_ref()) else {
+        let extras = self.subscriptions[at].extras.as_ref();
+        let Some(stream) = extras.and_then(|extras| extras.presence.as_ref()) else {
             self.refuse(at);
             return None;
         };
@@ -102,34 +102,34 @@ impl CableSession {
     /// Nobody is present in a server without the extended protocol, whose clients alone can see it.
     fn try_enter(&mut self, at: usize, member: PresentMember) -> Option<()> {
         self.hub.history()?;
-        let talk = self.subscriptions[at].talk.as_mut()?;
-        let stream = talk.presence.as_ref()?;
+        let extras = self.subscriptions[at].extras.as_mut()?;
+        let stream = extras.presence.as_ref()?;
         let bytes = member.held_bytes();
         let fits = self.kept + bytes <= SESSION_LIMIT
             && (self.hub.presence.borrow_mut()).join(stream, &member, self.number);
         fits.then(|| {
             self.kept += bytes;
-            talk.member = Some(member);
+            extras.member = Some(member);
         })
     }
 
     /// Nobody is present by a subscription any more.
     pub(super) fn leave_presence(&mut self, at: usize) {
-        let Some(talk) = self.subscriptions[at].talk.as_mut() else {
+        let Some(extras) = self.subscriptions[at].extras.as_mut() else {
             return;
         };
-        if let Some((stream, member)) = talk.present() {
+        if let Some((stream, member)) = extras.present() {
             let mut presence = self.hub.presence.borrow_mut();
             presence.leave(stream, &member.id, self.number);
         }
-        self.kept -= talk.held_bytes();
-        talk.member = None;
+        self.kept -= extras.held_bytes();
+        extras.member = None;
     }
 
     /// The socket has ended: whoever is present by a subscription leaves later.
     pub(super) fn end_presence(&self, subscription: &Subscription) {
-        let talk = subscription.talk.as_ref();
-        if let Some((stream, member)) = talk.and_then(|talk| talk.present()) {
+        let extras = subscription.extras.as_ref();
+        if let Some((stream, member)) = extras.and_then(|extras| extras.present()) {
             let mut presence = self.hub.presence.borrow_mut();
             presence.end(stream, &member.id, self.number);
         }
@@ -137,12 +137,12 @@ impl CableSession {
 
     /// The client has come back: whoever was present is so again.
     pub(super) fn restore_presence(&self, subscription: &mut Subscription) {
-        if let Some(talk) = &mut subscription.talk {
-            let joins = talk.present().is_some_and(|(stream, member)| {
+        if let Some(extras) = &mut subscription.extras {
+            let joins = extras.present().is_some_and(|(stream, member)| {
                 let mut presence = self.hub.presence.borrow_mut();
                 presence.join(stream, member, self.number)
             });
-            talk.member = talk.member.take().filter(|_| joins);
+            extras.member = extras.member.take().filter(|_| joins);
         }
     }
 }

@@ -251,6 +251,7 @@ fn a_stream_that_the_application_has_signed_needs_no_command() {
 
 mod extended;
 mod presence;
+mod timers;
 
 #[test]
 fn a_client_whispers_on_the_stream_that_its_channel_has_named_while_it_receives_that() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::{consume_budget, spawn_local};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Sleep, sleep, sleep_until};
 
 use crate::http::cable::cable_history::set_time;
 use crate::http::cable::handover::Movable;
@@ -19,7 +19,7 @@ use carat_cable::{
     KeptSession, NextCommand, OUTBOX_LIMIT, Reached, SessionRecord, SocketEnd, SocketNumber,
     SocketRecord, WebSocketEvent, pong_frame,
 };
-use carat_exchange::{EdgeApplication, MemoryAccount, Peer};
+use carat_exchange::{EdgeApplication, MemoryAccount, Peer, clock};
 use carat_wire::Scheme;
 
 /// Longest message of a client in bytes.
@@ -40,6 +40,8 @@ pub(crate) struct CableSocket {
     patience: Option<Pin<Box<Sleep>>>,
     /// The command that the application has.
     running: Option<Later<Option<CommandResult>>>,
+    /// When a timer of a channel is due next.
+    alarm: Option<Pin<Box<Sleep>>>,
     /// Set if another edge can have the socket.
     movable: Option<Movable>,
     peer: Rc<Peer>,
@@ -87,8 +89,8 @@ impl CableSocket {
         memory: &Rc<MemoryAccount>,
     ) -> CableSocket {
         let outbox = Rc::new(ClientOutbox::default().with_deflate(reader.deflate()));
-        let number = cable.next_number();
-        let session = CableSession::resume(&cable.hub, (number, &outbox), session);
+        let (number, now) = (cable.next_number(), clock::now());
+        let session = CableSession::resume(&cable.hub, (number, &outbox), session, now);
         let session = (session, Reached::default());
         let mut socket = CableSocket::new(cable, (number, outbox), session, (peer, memory));
         socket.reader = reader;
@@ -114,6 +116,7 @@ impl CableSocket {
             patience: session.is_held().then(|| Box::pin(sleep(PATIENCE))),
             session: Some(session),
             running: None,
+            alarm: None,
             movable: None,
             peer,
             memory: Rc::clone(memory),
@@ -136,13 +139,35 @@ impl CableSocket {
         }
     }
 
+    /// Has the session know the time, and the task wake when it needs to know it again.
+    fn pass_time(&mut self, cx: &mut Context<'_>) {
+        let next = self
+            .session
+            .as_mut()
+            .and_then(|it| it.pass_time(clock::now()));
+        let Some(next) = next else {
+            self.alarm = None;
+            return;
+        };
+        let alarm = self
+            .alarm
+            .get_or_insert_with(|| Box::pin(sleep_until(next.into())));
+        if alarm.deadline() != next.into() {
+            alarm.as_mut().reset(next.into());
+        }
+        if alarm.as_mut().poll(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
+    }
+
     /// Has the commands carried out one after the other.
     fn advance(&mut self, cx: &mut Context<'_>) {
         self.go_on(cx);
-        let Some(session) = &mut self.session else {
-            return;
-        };
         loop {
+            self.pass_time(cx);
+            let Some(session) = &mut self.session else {
+                return;
+            };
             if let Some(running) = &mut self.running {
                 let Poll::Ready(result) = running.as_mut().poll(cx) else {
                     return;
@@ -150,6 +175,7 @@ impl CableSocket {
                 self.running = None;
                 set_time(&self.cable.hub);
                 self.cable.note(session.finish(result));
+                continue;
             }
             let departures = &self.cable.neighbors.departures;
             if departures.leave_behind(self.outbox.deflate()) {
@@ -295,7 +321,9 @@ impl EdgeApplication for CableSocket {
         unsent.truncate(written + count);
         let session = self.session.take();
         let record = SocketRecord {
-            session: session.map(|session| session.record()).unwrap_or_default(),
+            session: session
+                .map(|session| session.record(clock::now()))
+                .unwrap_or_default(),
             reader: replace(&mut self.reader, FrameReader::new(0)),
             client: ClientRecord {
                 remote: self.peer.remote.clone(),

@@ -8,6 +8,8 @@ pub(crate) enum CableCommand {
     Subscribe(String),
     /// What is broadcast.
     Message(String),
+    /// A timer is due.
+    Timer,
     /// The client is gone.
     Close,
 }
@@ -20,6 +22,7 @@ impl CableCommand {
         match &*text("command") {
             "subscribe" => CableCommand::Subscribe(text("identifier")),
             "message" => CableCommand::Message(text("data")),
+            "timer" => CableCommand::Timer,
             _ => CableCommand::Close,
         }
     }
@@ -28,7 +31,7 @@ impl CableCommand {
     pub(crate) fn message(&self) -> Option<CableMessage> {
         match self {
             CableCommand::Message(data) => CableMessage::parse(data),
-            CableCommand::Subscribe(_) | CableCommand::Close => None,
+            CableCommand::Subscribe(_) | CableCommand::Timer | CableCommand::Close => None,
         }
     }
 
@@ -39,12 +42,12 @@ impl CableCommand {
                 let confirmation =
                     json!({ "identifier": identifier, "type": "confirm_subscription" });
                 let send = [confirmation.to_string()];
-                json!({ "subscription": "confirmed", "start": ["room"], "send": send })
+                json!({ "subscription": "confirmed", "start": ["room"], "timers": [300], "send": send })
             }
             CableCommand::Message(data) => {
                 json!({ "broadcasts": [["room", Value::from(&**data).to_string()]] })
             }
-            CableCommand::Close => json!({}),
+            CableCommand::Timer | CableCommand::Close => json!({}),
         };
         result.to_string().into_bytes()
     }

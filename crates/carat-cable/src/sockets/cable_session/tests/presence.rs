@@ -1,3 +1,5 @@
+use std::time::Instant;
+
 use super::*;
 
 const LOBBY: &str =
@@ -156,7 +158,9 @@ fn who_is_present_is_so_at_another_edge() {
     let mut client = Client::extended().subscribed(LOBBY);
     client.says("join", JOIN);
     let (there, outbox) = (Client::extended().hub, Rc::<ClientOutbox>::default());
-    let session = CableSession::resume(&there, (5, &outbox), client.session.record());
+    let now = Instant::now();
+    let record = client.session.record(now);
+    let session = CableSession::resume(&there, (5, &outbox), record, now);
     assert_eq!(session.held_bytes(), client.session.held_bytes());
     assert_eq!(there.presence_bytes(), client.hub.presence_bytes());
 }

@@ -1,0 +1,65 @@
+use std::time::{Duration, Instant};
+
+use crate::sockets::session_record::MovedTimer;
+
+/// Most timers of one subscription; the application refuses a channel with more.
+pub(super) const TIMERS_LIMIT: usize = 8;
+/// The shortest time between two commands of a timer; the application refuses one that asks for less.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A timer of a channel, which runs while a client has subscribed to it.
+#[derive(Clone, Debug)]
+pub(super) struct ChannelTimer {
+    pub(super) every: Duration,
+    /// `None` until it is started.
+    next: Option<Instant>,
+    /// When it was due, while its command waits for its turn. It is due no second time meanwhile.
+    pub(super) since: Option<Instant>,
+}
+
+impl ChannelTimer {
+    /// Those of intervals in milliseconds.
+    pub(super) fn all(intervals: &[u64]) -> Box<[ChannelTimer]> {
+        let intervals = intervals.iter().take(TIMERS_LIMIT);
+        let timers = intervals.map(|every| ChannelTimer {
+            every: Duration::from_millis(*every).max(SHORTEST_INTERVAL),
+            next: None,
+            since: None,
+        });
+        timers.collect()
+    }
+
+    pub(super) fn moved(&self, now: Instant) -> MovedTimer {
+        let next = self.since.or(self.next);
+        MovedTimer {
+            every: self.every,
+            left: next.map_or(self.every, |next| next.saturating_duration_since(now)),
+        }
+    }
+
+    pub(super) fn arrived(moved: &MovedTimer, now: Instant) -> ChannelTimer {
+        ChannelTimer {
+            every: moved.every.max(SHORTEST_INTERVAL),
+            next: now.checked_add(moved.left),
+            since: None,
+        }
+    }
+
+    /// It is `now`. Returns when it is due next; `None` if no clock can say that.
+    pub(super) fn pass(&mut self, now: Instant) -> Option<Instant> {
+        let next = match self.next {
+            Some(next) if next > now => next,
+            due => {
+                let following = due.and_then(|due| due.checked_add(self.every));
+                self.since = self.since.or(due);
+                // Those that have been missed, as by a client that was away, are left out.
+                match following.filter(|following| *following > now) {
+                    Some(following) => following,
+                    None => now.checked_add(self.every)?,
+                }
+            }
+        };
+        self.next = Some(next);
+        self.next
+    }
+}

@@ -6,8 +6,9 @@ module Carat
   module Cable
     # What `periodically` says in a channel: the edge has the timers, and sends a command when one is due.
     module Timers
-      # Most timers of a channel, and the least seconds between two commands of one: the edge allows the same.
+      # Most timers of a channel. The edge has the same bounds.
       LIMIT = 8
+      # Seconds, at least, from one command of a timer to the next.
       SHORTEST = 0.1
 
       module_function

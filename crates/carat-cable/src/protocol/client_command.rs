@@ -123,6 +123,32 @@ impl ClientCommand {
 }
 
 impl ClientCommand {
+    /// Bytes of its texts.
+    pub(crate) fn text_bytes(&self) -> usize {
+        let (identifier, more) = match self {
+            Self::Message { identifier, data } => (identifier, data.len()),
+            Self::Whisper { identifier, data } => (identifier, data.len()),
+            Self::Join {
+                identifier,
+                presence,
+            } => (identifier, presence.len()),
+            Self::Unsubscribe { identifier }
+            | Self::Leave { identifier }
+            | Self::Presence { identifier } => (identifier, 0),
+            Self::Subscribe {
+                identifier,
+                history,
+                ..
+            }
+            | Self::History {
+                identifier,
+                history,
+            } => (identifier, history.as_ref().map_or(0, |it| it.len())),
+            Self::Unknown => return 0,
+        };
+        identifier.len() + more
+    }
+
     /// Whether it is of the extended protocol alone.
     pub(crate) fn is_extended(&self) -> bool {
         matches!(

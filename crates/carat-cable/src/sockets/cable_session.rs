@@ -478,28 +478,7 @@ impl Drop for CableSession {
 }
 
 fn bytes_of(command: &ClientCommand) -> usize {
-    let (identifier, more) = match command {
-        ClientCommand::Message { identifier, data } => (identifier, data.len()),
-        ClientCommand::Whisper { identifier, data } => (identifier, data.len()),
-        ClientCommand::Join {
-            identifier,
-            presence,
-        } => (identifier, presence.len()),
-        ClientCommand::Unsubscribe { identifier }
-        | ClientCommand::Leave { identifier }
-        | ClientCommand::Presence { identifier } => (identifier, 0),
-        ClientCommand::Subscribe {
-            identifier,
-            history,
-            ..
-        }
-        | ClientCommand::History {
-            identifier,
-            history,
-        } => (identifier, history.as_ref().map_or(0, |it| it.len())),
-        ClientCommand::Unknown => return ENTRY_COST,
-    };
-    ENTRY_COST + identifier.len() + more
+    ENTRY_COST + command.text_bytes()
 }
 
 #[cfg(test)]

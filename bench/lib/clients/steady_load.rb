@@ -33,11 +33,18 @@ module Bench
 
       def max_ms = Latencies.sum(windows).percentile(100)
 
-      def within(times)
-        Latencies.sum(windows.select.with_index do |_, index|
+      # Requests that ended in a second, in the windows that touch a Range of Unix times.
+      def rate(times) = touching(times).then { |list| list.sum(&:requests) / (list.size * window_seconds) }
+
+      def within(times) = Latencies.sum(touching(times))
+
+      private
+
+      def touching(times)
+        windows.select.with_index do |_, index|
           from = started + (index * window_seconds)
           from + window_seconds > times.begin && from < times.end
-        end)
+        end
       end
     end
 

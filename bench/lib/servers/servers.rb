@@ -126,6 +126,8 @@ module Bench
       *SCALE.map { |workers| carat("carat-plain-w#{workers}", workers, *PLAIN) },
       *SCALE.map { |workers| puma("puma-w#{workers}", "1:1", workers) },
       *[1, 4].map { |workers| carat("carat-bare-w#{workers}", workers, *JSON_LOG, app: File.join(APPS, "bare.ru")) },
+      carat("carat-refork-w4", 4, *JSON_LOG, "--refork", "1500,1000000000"),
+      carat("carat-once-w4", 4, *JSON_LOG, "--refork", "off"),
       carat("carat-refork-t3", 4, *REFORK, threads: 3), carat("carat-refork-f16", 4, *REFORK, fibers: 16),
       carat("carat-restart-t3", 2, "--memory", "1GB", threads: 3),
       carat("carat-restart-f16", 2, "--memory", "1GB", fibers: 16),

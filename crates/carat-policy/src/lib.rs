@@ -28,6 +28,7 @@ pub use counted::Counted;
 pub use descriptor_budget::DescriptorBudget;
 pub use memory::MemoryTrend;
 pub use memory::OomKills;
+pub use memory::WorkerCeiling;
 pub use memory::client_memory;
 pub use memory::{ContainerMemory, MemoryBudget, MemoryLimit, WorkerLoad, worker_cost};
 pub use memory::{EdgeMemory, EdgeReserve};

@@ -7,6 +7,7 @@ mod memory_relief;
 mod memory_trend;
 mod oom_kills;
 mod reading_pause;
+mod worker_ceiling;
 
 pub use client_memory::client_memory;
 pub use edge_memory::{EdgeMemory, EdgeReserve};
@@ -15,3 +16,4 @@ pub use memory_relief::{HolderStage, MemoryDemand, MemoryHolder, relief};
 pub use memory_trend::MemoryTrend;
 pub use oom_kills::OomKills;
 pub use reading_pause::{MemoryApproach, reading_pause};
+pub use worker_ceiling::WorkerCeiling;

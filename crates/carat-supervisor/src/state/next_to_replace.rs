@@ -245,7 +245,8 @@ impl NextToReplace {
                     ReplacementReason::Budget { used, limit },
                     reaction,
                 );
-                processes.memory.restart_trend();
+                let staying = workers.staying();
+                processes.memory.relieved(staying, reaction.now);
             }
             ReplacementAdvice::Warn => {
                 let line = LogLine::warn("one worker alone exceeds the memory budget (memory)");

@@ -3,8 +3,8 @@ use std::iter;
 use std::time::{Duration, Instant};
 
 use carat_policy::{
-    ByteSize, EdgeReserve, MemoryApproach, MemoryBudget, MemoryTrend, OomKills, WorkerLoad,
-    reading_pause, worker_cost,
+    ByteSize, EdgeReserve, MemoryApproach, MemoryBudget, MemoryTrend, OomKills, WorkerCeiling,
+    WorkerLoad, reading_pause, worker_cost,
 };
 
 use super::mold::Mold;
@@ -52,6 +52,7 @@ pub struct MemoryMonitor {
     hurried_readings: u8,
     /// `None` until the first reading.
     pub totals: Option<MemoryTotals>,
+    ceiling: WorkerCeiling,
     has_warned_of_shortage: bool,
     /// What the server before this one uses within the same budget, until it has ended.
     pub predecessor_bytes: u64,
@@ -89,6 +90,7 @@ impl MemoryMonitor {
             mold_bytes: 0,
             hurried_readings: 0,
             totals: None,
+            ceiling: WorkerCeiling::default(),
             has_warned_of_shortage: false,
             predecessor_bytes: 0,
             app_growth: AppGrowth::default(),
@@ -194,7 +196,9 @@ impl MemoryMonitor {
         if before.is_none_or(|before| before.budget.limit != budget.limit) {
             let budget = budget.limit;
             reaction.push(Command::LimitClients { budget });
+            self.ceiling = WorkerCeiling::default();
         }
+        self.ceiling.review(reading.at);
     }
 
     /// Ends a reading. The next one is due when a worker, or the total, may reach its limit.
@@ -262,18 +266,19 @@ impl MemoryMonitor {
         let Some(totals) = self.totals.filter(|_| !is_unread) else {
             return 0;
         };
-        let workers = workers.iter();
-        let reserving = workers.filter(|worker| worker.stays() || worker.memory.is_none());
+        let reserving = workers.iter();
+        let reserving = reserving.filter(|worker| worker.stays() || worker.memory.is_none());
         let unread = molds.others().filter(|(it, _)| !self.includes(it.pid));
         let unread = unread.map(|_| UNREAD);
         let unread = unread.chain(iter::repeat_n(UNREAD, self.app_growth.unknown));
         let loads: Vec<WorkerLoad> = reserving.map(load).chain(unread).collect();
         let cost = worker_cost(&loads, mold.and_then(|it| it.anonymous).map(ungrown));
-        cost.map_or(u32::MAX, |cost| {
+        let room = cost.map_or(u32::MAX, |cost| {
             let reserved = self.reserved(molds).saturating_add(self.app_growth.bytes);
             let used = totals.used.bytes.saturating_add(reserved);
             totals.budget.room(used, cost, &loads)
-        })
+        });
+        room.min(self.ceiling.room(workers.staying()))
     }
 
     /// Whether this many bytes fit beside what is used and reserved.
@@ -302,8 +307,9 @@ impl MemoryMonitor {
         })
     }
 
-    /// The total was acted upon: it takes further readings to act again.
-    pub fn restart_trend(&mut self) {
+    /// The total was acted upon, so that these workers stay: it takes further readings to act again.
+    pub fn relieved(&mut self, staying: u32, now: Instant) {
+        self.ceiling.lower(staying, now);
         if let Some(totals) = &mut self.totals {
             totals.used = totals.used.restarted();
         }

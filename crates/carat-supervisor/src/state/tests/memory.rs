@@ -65,6 +65,31 @@ fn one_worker_runs_whatever_the_budget() {
 }
 
 #[test]
+fn a_worker_that_fits_only_until_it_has_grown_is_tried_ever_more_seldom() {
+    let mut world = with_room(2, 2);
+    let small = world.serving_pids()[0];
+    world.process(small).bytes = WORKER_BYTES * 19 / 20;
+    let mut forks = Vec::new();
+    for round in 0..300 {
+        world.commands.clear();
+        for pid in world.serving_pids() {
+            world.process(pid).requests = 500;
+            if pid != small {
+                world.process(pid).bytes = WORKER_BYTES * 11 / 10;
+            }
+        }
+        read(&mut world, 1);
+        world.settle_for(2);
+        assert!(!world.serving_pids().is_empty());
+        if world.forks() > 0 {
+            forks.push(round);
+        }
+    }
+    assert_eq!(world.serving_pids().first(), Some(&small));
+    assert!((3..=6).contains(&forks.len()), "{forks:?}");
+}
+
+#[test]
 fn a_worker_that_grew_above_its_limit_is_replaced_after_three_readings() {
     let mut world = with_worker_memory(2);
     let pid = world.serving_pids()[0];

@@ -1,0 +1,87 @@
+//! How many workers may run after more have exceeded the budget.
+
+use std::time::{Duration, Instant};
+
+use crate::Backoff;
+
+const FIRST_PAUSE: Duration = Duration::from_secs(60);
+const PAUSE_LIMIT: Duration = Duration::from_secs(600);
+
+/// Keeps away, for a pause that doubles, the worker for which there was no memory once it had grown: a young one needs
+/// less, and would fit again.
+#[derive(Debug)]
+pub struct WorkerCeiling {
+    most: u32,
+    pauses: Backoff,
+    /// When the last pause was found to be over.
+    lifted: Option<Instant>,
+}
+
+impl Default for WorkerCeiling {
+    fn default() -> Self {
+        WorkerCeiling {
+            most: u32::MAX,
+            pauses: Backoff::between(FIRST_PAUSE, PAUSE_LIMIT),
+            lifted: None,
+        }
+    }
+}
+
+impl WorkerCeiling {
+    /// One worker more than these exceeded the budget.
+    pub fn lower(&mut self, workers: u32, now: Instant) {
+        self.most = workers.max(1);
+        self.pauses.fail(now);
+        self.lifted = None;
+    }
+
+    /// Lifts the ceiling when the pause is over, and forgets the pauses when nothing was exceeded for the longest one.
+    pub fn review(&mut self, now: Instant) {
+        if !self.pauses.allows(now) {
+            return;
+        }
+        self.most = u32::MAX;
+        if now >= *self.lifted.get_or_insert(now) + PAUSE_LIMIT {
+            self.pauses.succeed();
+        }
+    }
+
+    /// How many may join these workers.
+    #[must_use]
+    pub fn room(&self, workers: u32) -> u32 {
+        self.most.saturating_sub(workers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn the_pause_doubles_until_nothing_was_exceeded_for_long() {
+        let mut now = Instant::now();
+        let mut ceiling = WorkerCeiling::default();
+        let mut pause = |quiet: u32| {
+            now += SECOND * quiet;
+            ceiling.review(now);
+            ceiling.lower(2, now);
+            let begun = now;
+            while ceiling.room(2) == 0 {
+                now += SECOND;
+                ceiling.review(now);
+            }
+            (now - begun).as_secs()
+        };
+        let pauses: Vec<u64> = [0, 30, 30, 30, 30, 30, 601].map(&mut pause).into();
+        assert_eq!(pauses, [60, 120, 240, 480, 600, 600, 60]);
+    }
+
+    #[test]
+    fn one_worker_always_has_room() {
+        let mut ceiling = WorkerCeiling::default();
+        ceiling.lower(0, Instant::now());
+        assert_eq!((ceiling.room(0), ceiling.room(1)), (1, 0));
+    }
+}

@@ -1,4 +1,5 @@
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -109,8 +110,16 @@ impl LaneChoice {
 
     /// How many more requests the workers would begin at once.
     pub(crate) fn vacancies(&self) -> usize {
+        let mut free_threads = BTreeMap::new();
         let lanes = self.lanes.borrow();
-        lanes.iter().map(|lane| lane.vacancies()).sum()
+        let vacancies = lanes.iter().map(|lane| {
+            let free = free_threads.entry(lane.tag.worker);
+            let free = free.or_insert_with(|| lane.in_flight().free_threads());
+            let own = lane.vacancies().min(*free);
+            *free -= own;
+            own
+        });
+        vacancies.sum()
     }
 
     /// A lane takes requests.

@@ -45,6 +45,11 @@ module Carat
         @values.fetch(name)
       end
 
+      # How many requests a worker runs at once, those included that mostly wait for others.
+      def capacity
+        self[:fibers] || (self[:threads] + self[:max_io_threads])
+      end
+
       # Whether a flag, the config file, or a variable names the option called `name`.
       def chosen?(name)
         option = Options.fetch(name)

@@ -97,7 +97,7 @@ module Carat
         Warmup::ConsoleLog.attach(ENV)
         Warmup::FiberIsolation.establish if @configuration[:fibers]
         option = @configuration[:fibers] ? :fibers : :threads
-        Warmup::PoolSize.check(option, @configuration[option], log: @log)
+        Warmup::PoolSize.check(option, @configuration.capacity, log: @log)
         @context = AppContext.new(app, @configuration, template, @log, @loaded_at)
         @configuration.hooks.run(:on_mold_boot)
         announce
@@ -131,7 +131,7 @@ module Carat
       end
 
       def template
-        Request::EnvTemplate.new(release: Rack.release, capacity: @configuration[:fibers] || @configuration[:threads],
+        Request::EnvTemplate.new(release: Rack.release, capacity: @configuration.capacity,
                                  several: @configuration[:workers] != (1..1), spool_dir: @configuration[:spool_dir],
                                  prefix: @configuration[:prefix] || "", errors: @log.errors)
       end

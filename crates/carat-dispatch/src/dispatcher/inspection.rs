@@ -3,6 +3,7 @@
 use crate::dispatcher::Dispatcher;
 use crate::lanes::{Exchange, InFlightRequest, Lane, LaneState, RequestStage};
 use carat_exchange::Call;
+use carat_log::WorkerId;
 use carat_wire::is_behind;
 
 /// Where the requests are.
@@ -14,6 +15,8 @@ pub struct DispatcherView {
     pub queue_length: usize,
     /// How many requests may wait.
     pub queue_limit: usize,
+    /// Requests that the lanes could take now.
+    pub vacancies: usize,
     /// All lanes, in the order in which they opened.
     pub lanes: Vec<LaneView>,
     /// Whether a request waits that an idle lane would take.
@@ -39,8 +42,8 @@ pub struct LaneView {
     pub held: usize,
     /// Bytes of the requests that the worker has not begun.
     pub bytes_ahead: usize,
-    /// Requests that it could take now.
-    pub vacancies: usize,
+    /// The worker, while the lane takes one of its threads.
+    pub takes_thread_of: Option<WorkerId>,
     /// The pool of each request that belongs to one.
     pools: Vec<usize>,
 }
@@ -48,8 +51,7 @@ pub struct LaneView {
 impl DispatcherView {
     /// Whether another request is accepted for sure, whatever its pool is.
     pub fn room(&self) -> bool {
-        let vacancies: usize = self.lanes.iter().map(|lane| lane.vacancies).sum();
-        self.shares.is_empty() && self.queue_length < self.queue_limit + vacancies
+        self.shares.is_empty() && self.queue_length < self.queue_limit + self.vacancies
     }
 }
 
@@ -72,6 +74,7 @@ impl Dispatcher {
             queue_length: self.queue.list(|_| ()).len(),
             queue_limit: self.timeouts.settings().queue_limit,
             shares: shares.map(|(pool, share)| (has(pool), share)).collect(),
+            vacancies: self.lanes.vacancies(),
             lanes: views,
             waits_beside_idle_lane: self.queue.has(idles),
             behind_beside_idle_lane: lanes.iter().flat_map(|lane| lane.behind(idles)).collect(),
@@ -115,7 +118,8 @@ impl Lane {
             waiting: waiting.collect(),
             held: in_flight.len(),
             bytes_ahead: in_flight.bytes_behind(self.begun()),
-            vacancies: self.vacancies(),
+            takes_thread_of: (!in_flight.is_empty() && in_flight.has_thread())
+                .then_some(self.tag.worker),
             pools: pools.collect(),
         }
     }

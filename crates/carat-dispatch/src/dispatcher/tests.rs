@@ -284,3 +284,77 @@ fn a_check_is_not_repeated_by_another_worker() {
         assert_eq!(fixture.load(), [0]);
     });
 }
+
+/// The application says that the request on this lane mostly waits.
+fn marks(fixture: &Fixture, lane: &Lane) {
+    let behind = lane.note_io_bound(lane.ids()[0]).expect("a page");
+    fixture.dispatcher.requeue(&behind);
+}
+
+#[test]
+fn a_worker_takes_one_more_request_for_each_that_only_waits() {
+    locally(|| {
+        let (fixture, workers) = Fixture::with_io_threads(1, 2, 1);
+        let pending: Vec<_> = (0..5).map(|_| fixture.dispatch("GET", "/")).collect();
+        assert_eq!(
+            (fixture.dispatcher.lanes.running(), fixture.queue().len()),
+            (2, 3)
+        );
+        let busy: Vec<_> = workers[0].iter().filter(|lane| !lane.is_empty()).collect();
+        for lane in &busy {
+            lane.worker_begins(1);
+            marks(&fixture, lane);
+        }
+        assert_eq!((fixture.load(), fixture.queue().len()), (vec![1, 1, 1], 2));
+
+        fixture.reply(busy[0]);
+        assert_eq!((fixture.load(), fixture.queue().len()), (vec![1, 1, 1], 1));
+        fixture.reply(busy[1]);
+        fixture.reply(busy[0]);
+        assert_eq!(fixture.dispatcher.lanes.running(), 2);
+        assert_eq!(fixture.dispatcher.lanes.vacancies(), 0);
+        assert!(!fixture.dispatcher.lanes.has_idle(None));
+        drop(pending);
+    });
+}
+
+#[test]
+fn requests_behind_one_that_only_waits_are_recalled() {
+    locally(|| {
+        let (fixture, workers) = Fixture::with_io_threads(1, 1, 1);
+        for lane in &workers[0] {
+            lane.note_service_time(Duration::from_micros(10));
+        }
+        let pending: Vec<_> = (0..3).map(|_| fixture.dispatch("GET", "/")).collect();
+        let first = workers[0]
+            .iter()
+            .find(|lane| !lane.is_empty())
+            .expect("one");
+        assert_eq!(first.in_flight().len(), 3);
+        first.worker_begins(1);
+        marks(&fixture, first);
+        let mut loads = fixture.load();
+        loads.sort_unstable();
+        assert_eq!((loads, first.ids()), (vec![1, 2], vec![1]));
+        drop(pending);
+    });
+}
+
+#[test]
+fn a_mark_that_comes_after_the_next_request_has_begun_has_no_effect() {
+    locally(|| {
+        let (fixture, workers) = Fixture::with_io_threads(1, 1, 1);
+        for lane in &workers[0] {
+            lane.note_service_time(Duration::from_micros(10));
+        }
+        let pending: Vec<_> = (0..2).map(|_| fixture.dispatch("GET", "/")).collect();
+        let lane = workers[0]
+            .iter()
+            .find(|lane| !lane.is_empty())
+            .expect("one");
+        lane.worker_begins(2);
+        marks(&fixture, lane);
+        assert!(!fixture.dispatcher.lanes.has_idle(None));
+        drop(pending);
+    });
+}

@@ -99,8 +99,8 @@ fn take_frames(
     }
     lane.stall.end();
     dispatcher.refill(lane, now);
-    if dispatcher.queue.are_several() {
-        // The next request of a pool that had its share may get another lane than this one.
+    if dispatcher.queue.are_several() || lane.outbox.is_full() {
+        // The next request, of a pool that had its share or for the thread that is free, may get another lane than this one.
         dispatcher.hand_out(now);
     }
     dispatcher.rebalance_soon();
@@ -154,6 +154,12 @@ impl FrameBatch<'_> {
             Kind::Hints => self.hinted(&Hints::decode(frame.payload)?),
             Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
             Kind::Lingers => self.lane.note_lingering(),
+            Kind::IoBound => {
+                let id = stream::decode_id(frame.payload)?;
+                // Without the page, nobody knows what was begun, and the thread counts.
+                let back = self.lane.note_io_bound(id).unwrap_or_default();
+                self.dispatcher.requeue(&back);
+            }
             // The worker closes the lane next.
             Kind::Bye => {}
             _ => return Err(Malformed::BadValue("kind of frame on a lane")),

@@ -25,7 +25,7 @@ impl IdleLanes {
     pub(crate) fn take_of(&self, may: impl Fn(&Lane) -> bool) -> Option<Rc<Lane>> {
         let mut lanes = self.0.borrow_mut();
         let newest_first = lanes.iter().enumerate().rev();
-        let usable = newest_first.filter(|(_, lane)| may(lane));
+        let usable = newest_first.filter(|(_, lane)| lane.has_thread() && may(lane));
         let (index, _) = usable
             .min_by_key(|(_, lane)| (lane.is_lingering(), lane.in_flight().worker_requests()))?;
         Some(lanes.remove(index))
@@ -49,7 +49,8 @@ impl IdleLanes {
 
     /// Whether there is such a lane.
     pub(crate) fn has(&self, may: impl Fn(&Lane) -> bool) -> bool {
-        self.0.borrow().iter().any(|lane| may(lane))
+        let lanes = self.0.borrow();
+        lanes.iter().any(|lane| lane.has_thread() && may(lane))
     }
 }
 

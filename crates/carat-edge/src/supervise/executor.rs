@@ -348,14 +348,14 @@ impl<H: Host> Executor<H> {
     }
 
     fn try_fork(&mut self, worker: WorkerId, generation: u32, is_trial: bool) -> io::Result<()> {
-        let lanes = self.generations.of(generation).lanes();
-        let sockets = WorkerSockets::new(&self.host, worker, generation, lanes)?;
+        let settings = self.generations.of(generation);
+        let sockets = WorkerSockets::new(&self.host, worker, generation, &settings)?;
         let process = RubyProcess::Worker(worker);
         let channel = self.channel(sockets.control, process);
         let fork = ForkWorker {
             worker: worker.number,
             generation,
-            lanes,
+            lanes: settings.lanes(),
         };
         if let Some(mold) = self.channels.get(&RubyProcess::Mold(generation)) {
             mold.send(sockets.descriptors, |out| fork.encode(out));

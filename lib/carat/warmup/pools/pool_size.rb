@@ -8,14 +8,14 @@ module Carat
     module PoolSize
       module_function
 
-      # Warns of each smaller pool. Call it after the application has been loaded. `option` is :threads or :fibers,
-      # `count` its value; warnings go to the ProcessLog `log`.
+      # Warns of each smaller pool. Call it after the application has been loaded. `count` is how many a worker has of
+      # `option`, :threads or :fibers; warnings go to the ProcessLog `log`.
       def check(option, count, log:)
         scarce(count).each do |pool|
           connections = Log::Counted.of(pool.size, "connection")
           log.warn("#{count} #{option} of a worker share #{connections} to the database " \
                    "#{pool.db_config.name.inspect}: a request waits up to #{pool.checkout_timeout} s for a free one; " \
-                   "set #{key(pool)} in config/database.yml to #{count}, or #{option} to #{pool.size}")
+                   "set #{key(pool)} in config/database.yml to #{count}, or run fewer #{option}")
         end
       end
 

@@ -19,7 +19,7 @@ module Carat
     end
 
     WARNING = "5 threads of a worker share 2 connections to the database \"primary\": a request waits up to 5.0 s " \
-              "for a free one; set %s in config/database.yml to 5, or threads to 2"
+              "for a free one; set %s in config/database.yml to 5, or run fewer threads"
 
     # Rails 8.1 has another name for it.
     KEY = ActiveRecord.version >= Gem::Version.new("8.1") ? "max_connections" : "pool"

@@ -10,6 +10,7 @@ use crate::supervise::processes::host::Host;
 use carat_dispatch::{Lane, WorkerRequests};
 use carat_exchange::WorkerTunnels;
 use carat_log::{LaneTag, WorkerId};
+use carat_settings::Settings;
 
 /// The sockets of a new worker: the edge's ends, and the descriptors that go to the mold.
 #[derive(Debug)]
@@ -21,18 +22,19 @@ pub(crate) struct WorkerSockets<S> {
 }
 
 impl<S> WorkerSockets<S> {
-    /// Creates the sockets of a worker with this many lanes.
+    /// Creates the sockets of a worker that runs with these settings.
     pub(crate) fn new(
         host: &impl Host<Socket = S>,
         worker: WorkerId,
         generation: u32,
-        lanes: u16,
+        settings: &Settings,
     ) -> io::Result<WorkerSockets<S>> {
         let (control, far) = host.socket_pair()?;
         let mut descriptors = vec![far.into()];
         let mut near = Vec::new();
-        let shared = (WorkerRequests::default(), WorkerTunnels::default());
-        for lane in 0..lanes {
+        let requests = WorkerRequests::of(settings.slots().into());
+        let shared = (requests, WorkerTunnels::default());
+        for lane in 0..settings.lanes() {
             let (socket, far) = host.socket_pair()?;
             let page = rustix::fs::memfd_create("carat-lane", MemfdFlags::CLOEXEC)?;
             rustix::fs::ftruncate(&page, Page::BYTES as u64)?;

@@ -66,7 +66,7 @@ module Carat
 
         # The lanes of one worker; its fibers share one.
         def lanes
-          @configuration[:fibers] ? 1 : @configuration[:threads]
+          @configuration[:fibers] ? 1 : @configuration.capacity
         end
 
         def wanted

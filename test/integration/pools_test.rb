@@ -45,12 +45,16 @@ class PoolsTest < Support::IntegrationTest
     server = start( threads: 1, config: SLOW, args: %w[--metrics tcp://127.0.0.1:0])
     server.get("/front")
     port = await_log(server, %r{ info metrics address=tcp://127.0.0.1:(\d+)})[1]
-    metrics = Net::HTTP.get("127.0.0.1", "/metrics", Integer(port))
+    server.gate.open
+    server.get("/%67ate/1")
+    times = /^carat_request_(\w+)_time_seconds_count\{status="2xx",pool="(\w+)"\} 1$/
+    metrics = eventually do
+      text = Net::HTTP.get("127.0.0.1", "/metrics", Integer(port))
+      text if text.scan(times) == [%w[queue main], %w[queue slow], %w[app main], %w[app slow]]
+    end
 
-    assert_includes metrics, "carat_pool_requests_total{pool=\"main\"} 1\n"
     assert_includes metrics, "carat_pool_running_requests{pool=\"slow\"} 0\n"
-    assert_match(/^carat_pool_queue_time_seconds_total\{pool="slow"\} 0/, metrics)
-    assert_match(/^ *slow +0 +2 +0 +3 +0 +0$/, carat(server, "status").first)
+    assert_match(/^ *slow +0 +2 +0 +3 +1 +0$/, carat(server, "status").first)
   end
 
   private

@@ -22,6 +22,6 @@ pub use dispatcher::traffic::carry;
 pub use frames::{FrameSocket, FrameTransport};
 pub use lane_choice::LaneChoice;
 pub use lanes::{Lane, LaneEvent, LaneEvents, PendingReply, RunningRequest, WorkerRequests};
-pub use queue::{Hold, PoolQueues, PoolReport, RequestTimeouts};
+pub use queue::{Hold, MAIN_POOL, PathPattern, PoolQueues, PoolReport, RequestTimeouts};
 pub use reload::Reload;
 pub use tunnel_drain::TunnelDrain;

@@ -10,5 +10,6 @@ mod request_timeouts;
 mod waiting_queue;
 
 pub use hold::Hold;
-pub use pool_queues::{PoolQueues, PoolReport};
+pub use path_pattern::PathPattern;
+pub use pool_queues::{MAIN_POOL, PoolQueues, PoolReport};
 pub use request_timeouts::RequestTimeouts;

@@ -1,7 +1,7 @@
 /// A path, or the beginning of one. Paths are compared as applications route them: decoded, without doubled slashes and
 /// without one at the end, so that a client cannot leave a pool by spelling its path another way.
 #[derive(Debug)]
-pub(crate) struct PathPattern {
+pub struct PathPattern {
     path: String,
     /// Whether anything may follow.
     is_prefix: bool,
@@ -9,7 +9,7 @@ pub(crate) struct PathPattern {
 
 impl PathPattern {
     /// Anything may follow a text that ends with `*`.
-    pub(crate) fn new(text: &str) -> PathPattern {
+    pub fn new(text: &str) -> PathPattern {
         let path = text.strip_suffix('*');
         PathPattern {
             path: path.unwrap_or(text).to_owned(),
@@ -17,7 +17,8 @@ impl PathPattern {
         }
     }
 
-    pub(crate) fn matches(&self, path: &str) -> bool {
+    /// Whether it is that of a request for this path.
+    pub fn matches(&self, path: &str) -> bool {
         let mut bytes = plain(path.as_bytes());
         let pattern = if self.is_prefix {
             &self.path

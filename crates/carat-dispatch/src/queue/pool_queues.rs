@@ -11,7 +11,7 @@ use crate::queue::path_pattern::PathPattern;
 use crate::queue::waiting_queue::WaitingQueue;
 
 /// The name of the pool of all requests that no other is for.
-const MAIN: &str = "main";
+pub const MAIN_POOL: &str = "main";
 
 /// The requests that wait for a lane, each in the queue of its pool.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub struct PoolReport {
 impl PoolQueues {
     pub(crate) fn new(settings: &Settings) -> PoolQueues {
         let main = PoolSettings {
-            name: MAIN.to_owned(),
+            name: MAIN_POOL.to_owned(),
             ..PoolSettings::default()
         };
         let pools = std::iter::once(&main).chain(&settings.pool).enumerate();

@@ -7,7 +7,9 @@ use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
+use carat_dispatch::{MAIN_POOL, PathPattern};
 use carat_exchange::Refusal;
+use carat_settings::PoolSettings;
 
 /// Upper bounds of the buckets, in microseconds.
 const BUCKETS: [u64; 15] = [
@@ -22,14 +24,23 @@ const MICROS: f64 = 1_000_000.0;
 /// so this costs a few instructions; what a scrape needs is made when one comes.
 #[derive(Debug)]
 pub(crate) struct RequestMetrics {
-    durations: Histograms,
-    queue_times: Histograms,
-    app_times: Histograms,
+    /// The first is for the requests that no other is for.
+    pools: Vec<PoolTimes>,
     refused: LabelCounts,
     connections: LabelCounts,
     handshakes: LabelCounts,
     events: LabelCounts,
     replacements: LabelCounts,
+}
+
+/// The times of the requests of a pool.
+#[derive(Debug)]
+struct PoolTimes {
+    name: String,
+    paths: Vec<PathPattern>,
+    durations: Histograms,
+    queue_times: Histograms,
+    app_times: Histograms,
 }
 
 /// Times by class of status.
@@ -65,11 +76,11 @@ struct LabelCounts {
 }
 
 impl RequestMetrics {
-    pub(crate) fn new() -> RequestMetrics {
+    pub(crate) fn new(pools: &[PoolSettings]) -> RequestMetrics {
+        let main = std::iter::once(PoolTimes::new(MAIN_POOL, &[]));
+        let declared = pools.iter().map(|it| PoolTimes::new(&it.name, &it.paths));
         RequestMetrics {
-            durations: Histograms::default(),
-            queue_times: Histograms::default(),
-            app_times: Histograms::default(),
+            pools: main.chain(declared).collect(),
             refused: LabelCounts::by("reason"),
             connections: LabelCounts::by("protocol"),
             handshakes: LabelCounts::by("result"),
@@ -78,15 +89,28 @@ impl RequestMetrics {
         }
     }
 
-    /// A request is over. Without a status its client left before.
-    pub(crate) fn ended(&self, status: Option<u16>, took: Duration) {
-        self.durations.observe(status, took);
+    /// Which pool a request for this path joins.
+    pub(crate) fn pool(&self, path: &str) -> usize {
+        let is_for = |pool: &PoolTimes| pool.paths.iter().any(|it| it.matches(path));
+        self.pools.iter().position(is_for).unwrap_or(0)
     }
 
-    /// The application has responded to a request.
-    pub(crate) fn responded(&self, status: u16, queue_time: Duration, app_time: Duration) {
-        self.queue_times.observe(Some(status), queue_time);
-        self.app_times.observe(Some(status), app_time);
+    /// A request of this pool is over. Without a status its client left before.
+    pub(crate) fn ended(&self, pool: usize, status: Option<u16>, took: Duration) {
+        self.pools[pool].durations.observe(status, took);
+    }
+
+    /// The application has responded to a request of this pool.
+    pub(crate) fn responded(
+        &self,
+        pool: usize,
+        status: u16,
+        (queue_time, app_time): (Duration, Duration),
+    ) {
+        self.pools[pool]
+            .queue_times
+            .observe(Some(status), queue_time);
+        self.pools[pool].app_times.observe(Some(status), app_time);
     }
 
     pub(crate) fn refused(&self, refusal: Refusal) {
@@ -115,26 +139,27 @@ impl RequestMetrics {
 
     /// What has been counted so far.
     pub(crate) fn totals(&self) -> RequestTotals {
-        let durations = &self.durations.0;
-        let errors = durations.last().map_or(0, |class| class.counts().sum());
-        RequestTotals {
-            durations: TimeCounts::of(&self.durations),
-            queue_times: TimeCounts::of(&self.queue_times),
-            errors,
+        let mut totals = RequestTotals::default();
+        for pool in &self.pools {
+            totals.durations.add(&TimeCounts::of(&pool.durations));
+            totals.queue_times.add(&TimeCounts::of(&pool.queue_times));
+            let errors = pool.durations.0.last().map(TimeHistogram::counts);
+            totals.errors += errors.into_iter().flatten().sum::<u64>();
         }
+        totals
     }
 
     /// Registers what has been counted so far.
     pub(crate) fn register(&self, registry: &mut Registry) {
-        let mut times = |name: &str, help: &str, histograms: &Histograms| {
-            registry.register_with_unit(name, help, Unit::Seconds, histograms.count());
+        let mut times = |name: &str, help: &str, of: fn(&PoolTimes) -> &Histograms| {
+            registry.register_with_unit(name, help, Unit::Seconds, self.count(of));
         };
         let help = "Time from the header fields of a request to the end of its response";
-        times("request_duration", help, &self.durations);
+        times("request_duration", help, |pool| &pool.durations);
         let help = "Time that a request waited for a worker";
-        times("request_queue_time", help, &self.queue_times);
+        times("request_queue_time", help, |pool| &pool.queue_times);
         let help = "Time that the application took to respond";
-        times("request_app_time", help, &self.app_times);
+        times("request_app_time", help, |pool| &pool.app_times);
         let mut counts = |name: &str, help: &str, counts: &LabelCounts| {
             registry.register(name, help, counts.count());
         };
@@ -148,6 +173,36 @@ impl RequestMetrics {
         counts("supervisor_events", help, &self.events);
         let help = "Workers that are replaced while they could serve, by reason";
         counts("worker_replacements", help, &self.replacements);
+    }
+
+    /// Times by class of status, and by pool if there are several: a class of a pool is there once it has a request.
+    fn count(&self, of: fn(&PoolTimes) -> &Histograms) -> ScrapedTimes {
+        if let [main] = &self.pools[..] {
+            let classes = CLASSES.iter().zip(&of(main).0);
+            return ScrapedTimes(
+                classes
+                    .map(|(class, times)| times.count([("status", *class)]))
+                    .collect(),
+            );
+        }
+        let classes = self.pools.iter().flat_map(|pool| {
+            let classes = CLASSES.iter().zip(&of(pool).0);
+            let seen = classes.filter(|(_, times)| times.counts().any(|count| count > 0));
+            seen.map(|(class, times)| times.count([("status", *class), ("pool", &pool.name)]))
+        });
+        ScrapedTimes(classes.collect())
+    }
+}
+
+impl PoolTimes {
+    fn new(name: &str, paths: &[String]) -> PoolTimes {
+        PoolTimes {
+            name: name.to_owned(),
+            paths: paths.iter().map(|it| PathPattern::new(it)).collect(),
+            durations: Histograms::default(),
+            queue_times: Histograms::default(),
+            app_times: Histograms::default(),
+        }
     }
 }
 
@@ -163,15 +218,18 @@ impl TimeHistogram {
 
     /// Registers what has been counted so far.
     pub(crate) fn register(&self, registry: &mut Registry, name: &str, help: &str) {
-        let times = ScrapedTimes(vec![self.count(None)]);
+        let times = ScrapedTimes(vec![self.count([])]);
         registry.register_with_unit(name, help, Unit::Seconds, times);
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a sum of times is rounded")]
-    fn count(&self, class: Option<&'static str>) -> ScrapedClass {
+    fn count<'a>(&self, labels: impl IntoIterator<Item = (&'static str, &'a str)>) -> ScrapedClass {
         let bounds = BUCKETS.iter().map(|micros| *micros as f64 / MICROS);
         ScrapedClass {
-            class,
+            labels: labels
+                .into_iter()
+                .map(|(name, value)| (name, value.to_owned()))
+                .collect(),
             sum: self.micros.get() as f64 / MICROS,
             buckets: bounds.chain([f64::MAX]).zip(self.counts()).collect(),
         }
@@ -233,15 +291,6 @@ impl Histograms {
             histogram.observe(time);
         }
     }
-
-    fn count(&self) -> ScrapedTimes {
-        let classes = CLASSES.iter().zip(&self.0);
-        ScrapedTimes(
-            classes
-                .map(|(class, times)| times.count(Some(class)))
-                .collect(),
-        )
-    }
 }
 
 fn add(counter: &Cell<u64>, number: u64) {
@@ -269,10 +318,10 @@ impl LabelCounts {
 #[derive(Debug)]
 struct ScrapedTimes(Vec<ScrapedClass>);
 
-/// The times of one class of status, in seconds; `None` for those that have no status.
+/// The times with the same labels, in seconds.
 #[derive(Debug)]
 struct ScrapedClass {
-    class: Option<&'static str>,
+    labels: Vec<(&'static str, String)>,
     sum: f64,
     buckets: Vec<(f64, u64)>,
 }
@@ -280,13 +329,12 @@ struct ScrapedClass {
 impl EncodeMetric for ScrapedTimes {
     fn encode(&self, mut encoder: MetricEncoder) -> Result<(), fmt::Error> {
         for ScrapedClass {
-            class,
+            labels,
             sum,
             buckets,
         } in &self.0
         {
-            let labels: Vec<_> = class.iter().map(|class| ("status", *class)).collect();
-            let mut encoder = encoder.encode_family(&labels)?;
+            let mut encoder = encoder.encode_family(labels)?;
             let count = buckets.iter().map(|(_, count)| count).sum();
             encoder.encode_histogram::<NoLabelSet>(*sum, count, buckets, None)?;
         }
@@ -327,13 +375,20 @@ mod tests {
 
     #[test]
     fn a_quantile_lies_in_the_bucket_of_its_rank() {
-        let metrics = RequestMetrics::new();
+        let reports = PoolSettings {
+            name: "reports".to_owned(),
+            paths: vec!["/reports/*".to_owned()],
+            ..PoolSettings::default()
+        };
+        let metrics = RequestMetrics::new(&[reports]);
         let none = metrics.totals();
         assert_eq!(none.durations.quantile(0.5), None);
         for millis in [7, 7, 7, 7, 7, 7, 7, 7, 7, 400] {
-            metrics.ended(Some(200), Duration::from_millis(millis));
+            let pool = metrics.pool("/");
+            metrics.ended(pool, Some(200), Duration::from_millis(millis));
         }
-        metrics.ended(Some(503), Duration::from_secs(100));
+        let pool = metrics.pool("/reports/1");
+        metrics.ended(pool, Some(503), Duration::from_secs(100));
         let totals = metrics.totals();
         let times = totals.durations.since(&none.durations);
         assert_eq!((times.count(), totals.errors), (11, 1));

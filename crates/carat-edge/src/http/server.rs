@@ -80,7 +80,7 @@ impl Server {
     ) -> Rc<Server> {
         let files = Rc::new(files);
         let metrics = !settings.metrics.is_empty();
-        let metrics = metrics.then(|| Rc::new(RequestMetrics::new()));
+        let metrics = metrics.then(|| Rc::new(RequestMetrics::new(&settings.pool)));
         let tracer = Tracer::new(settings);
         let access_log =
             AccessLog::new(log, settings.access_log, metrics.as_ref(), tracer.as_ref());

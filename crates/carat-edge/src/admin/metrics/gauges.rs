@@ -13,7 +13,7 @@ type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI6
 type KnownSeconds = Family<[(&'static str, &'static str); 1], Counter<f64, AtomicU64>>;
 /// The label `pool`, whose values the configuration names.
 type PoolGauges = Family<[(&'static str, String); 1], Gauge<i64, AtomicI64>>;
-type PoolCounters<N, A> = Family<[(&'static str, String); 1], Counter<N, A>>;
+type PoolCounters = Family<[(&'static str, String); 1], Counter>;
 
 /// States of workers, as `carat status` names them.
 const STATES: [&str; 5] = ["booting", "serving", "to be replaced", "draining", "stuck"];
@@ -213,11 +213,7 @@ fn register_cable(registry: &mut Registry, cable: CableStats) {
 /// What each pool does, if there are several.
 fn register_pools(registry: &mut Registry, status: &Value) {
     let (running, waiting) = (PoolGauges::default(), PoolGauges::default());
-    let (served, refused) = (
-        PoolCounters::<u64, AtomicU64>::default(),
-        PoolCounters::<u64, AtomicU64>::default(),
-    );
-    let queue_time = PoolCounters::<f64, AtomicU64>::default();
+    let refused = PoolCounters::default();
     let pools = status["pools"].as_array().map_or(&[][..], Vec::as_slice);
     for pool in pools {
         let label = [("pool", pool["name"].as_str().unwrap_or_default().to_owned())];
@@ -226,11 +222,7 @@ fn register_pools(registry: &mut Registry, status: &Value) {
         for (family, key) in gauges {
             family.get_or_create(&label).set(signed(number(key)));
         }
-        for (family, key) in [(&served, "served"), (&refused, "refused")] {
-            family.get_or_create(&label).inc_by(number(key));
-        }
-        let seconds = pool["queue_time"].as_f64().unwrap_or_default();
-        queue_time.get_or_create(&label).inc_by(seconds);
+        refused.get_or_create(&label).inc_by(number("refused"));
     }
     if pools.is_empty() {
         return;
@@ -239,12 +231,8 @@ fn register_pools(registry: &mut Registry, status: &Value) {
     registry.register("pool_running_requests", help, running);
     let help = "Requests of a pool that wait for a worker";
     registry.register("pool_waiting_requests", help, waiting);
-    let help = "Requests of a pool to which the application has responded";
-    registry.register("pool_requests", help, served);
     let help = "Requests of a pool that got 503 instead of a worker";
     registry.register("pool_refused_requests", help, refused);
-    let help = "Time that the requests of a pool have waited for a worker";
-    registry.register_with_unit("pool_queue_time", help, Unit::Seconds, queue_time);
 }
 
 fn register_workers(registry: &mut Registry, status: &Value) {

@@ -43,6 +43,8 @@ struct AccessLine {
     bytes: usize,
     queue_time: Duration,
     app_time: Duration,
+    /// Which pool it is of.
+    pool: usize,
 }
 
 #[derive(Debug)]
@@ -76,7 +78,9 @@ impl AccessLog {
     ) -> AccessEntry {
         let tracer = self.tracer.as_ref();
         let span = tracer.and_then(|tracer| tracer.start(request, client));
-        self.entry(client.address, span, || {
+        let metrics = self.metrics.as_ref();
+        let pool = metrics.map_or(0, |metrics| metrics.pool(request.uri().path()));
+        self.entry(client.address, (span, pool), || {
             Some(LoggedTarget {
                 method: request.method().to_string(),
                 target: request.uri().to_string(),
@@ -94,7 +98,7 @@ impl AccessLog {
 
     /// Starts the line of a request that was not understood.
     pub(crate) fn start_refused(&self, peer: &Peer, refusal: Refusal) -> AccessEntry {
-        let mut entry = self.entry(peer.logged(), None, || None);
+        let mut entry = self.entry(peer.logged(), (None, 0), || None);
         entry.responded(refusal.status());
         entry.refused(refusal);
         entry
@@ -103,7 +107,7 @@ impl AccessLog {
     fn entry(
         &self,
         client: &str,
-        span: Option<Box<RequestSpan>>,
+        (span, pool): (Option<Box<RequestSpan>>, usize),
         request: impl FnOnce() -> Option<LoggedTarget>,
     ) -> AccessEntry {
         if self.log.is_none() && self.metrics.is_none() && span.is_none() {
@@ -123,6 +127,7 @@ impl AccessLog {
             bytes: 0,
             queue_time: Duration::ZERO,
             app_time: Duration::ZERO,
+            pool,
         })))
     }
 }
@@ -211,9 +216,10 @@ impl AccessLine {
     /// Counts the request.
     fn measure(&self) {
         let Some(metrics) = &self.metrics else { return };
-        metrics.ended(self.sent_status(), self.start.elapsed());
+        metrics.ended(self.pool, self.sent_status(), self.start.elapsed());
         if !self.app_time.is_zero() {
-            metrics.responded(self.status, self.queue_time, self.app_time);
+            let times = (self.queue_time, self.app_time);
+            metrics.responded(self.pool, self.status, times);
         }
     }
 

@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn after_a_day_there_are_ten_minutes_and_no_byte_more() {
-        let (started, metrics) = (Instant::now(), RequestMetrics::new());
+        let (started, metrics) = (Instant::now(), RequestMetrics::new(&[]));
         let mut history = History::new(started);
         let capacity = history.samples.capacity();
         // The supervisor's ticks come ten times a second.
@@ -190,7 +190,7 @@ mod tests {
             if !history.is_due(now) {
                 continue;
             }
-            metrics.ended(Some(200), Duration::from_millis(7));
+            metrics.ended(0, Some(200), Duration::from_millis(7));
             history.add(metrics.totals(), Gauges::default(), (started, now));
         }
         assert_eq!(history.samples.len(), SAMPLE_LIMIT);
@@ -206,13 +206,13 @@ mod tests {
 
     #[test]
     fn the_last_minute_leaves_out_what_was_before() {
-        let (started, metrics) = (Instant::now(), RequestMetrics::new());
+        let (started, metrics) = (Instant::now(), RequestMetrics::new(&[]));
         let mut history = History::new(started);
-        metrics.ended(Some(500), Duration::from_secs(20));
+        metrics.ended(0, Some(500), Duration::from_secs(20));
         for sample in 1..=13 {
             let now = started + SAMPLE_PERIOD * sample;
             history.add(metrics.totals(), Gauges::default(), (started, now));
-            metrics.ended(Some(200), Duration::from_millis(7));
+            metrics.ended(0, Some(200), Duration::from_millis(7));
         }
         let recent = history.recent();
         assert_eq!((recent.requests, recent.errors), (12, 0));
@@ -223,9 +223,9 @@ mod tests {
 
     #[test]
     fn after_a_standstill_one_sample_covers_it() {
-        let (started, metrics) = (Instant::now(), RequestMetrics::new());
+        let (started, metrics) = (Instant::now(), RequestMetrics::new(&[]));
         let mut history = History::new(started);
-        metrics.ended(Some(200), Duration::ZERO);
+        metrics.ended(0, Some(200), Duration::ZERO);
         let now = started + Duration::from_secs(100);
         history.add(metrics.totals(), Gauges::default(), (started, now));
         assert!(!history.is_due(now));

@@ -1,22 +1,53 @@
 # frozen_string_literal: true
 
-require "websocket/driver"
-require_relative "member"
-require_relative "room"
+require "logger"
+require "action_controller/railtie"
+require "action_cable/engine"
+require "turbo-rails"
 
-# A chat: a page, and a WebSocket for each reader of it.
-class Chat
-  # `page` is the page, a String.
-  def initialize(page:)
-    @page = page
-    @room = Room.new
-  end
+# A chat with Turbo Streams: a page that writes to a room, and hears what others write there.
+class Chat < Rails::Application
+  config.load_defaults Rails::VERSION::STRING.to_f
+  config.root = __dir__
+  config.eager_load = true
+  config.hosts = nil
+  config.secret_key_base = ENV.fetch("SECRET_KEY_BASE", "not a secret" * 6)
+  config.logger = Logger.new($stdout)
+  config.log_level = :warn
+  # The page and its socket come from one server.
+  config.action_cable.allow_same_origin_as_host = true
 
-  def call(env)
-    return [200, { "content-type" => "text/html; charset=utf-8" }, [@page]] unless WebSocket::Driver.websocket?(env)
-    return [503, { "content-type" => "text/plain" }, ["This server has no rack.hijack\n"]] unless env["rack.hijack?"]
+  turbo = File.join(Turbo::Engine.root, "app/assets/javascripts")
+  config.middleware.use Rack::Static, urls: ["/turbo.min.js"], root: turbo
 
-    @room.join(Member.new(env))
-    [-1, {}, []] # the response goes through the socket
+  routes.append do
+    root to: "messages#index"
+    resources :messages, only: :create
   end
 end
+
+module ApplicationCable
+  class Connection < ActionCable::Connection::Base
+  end
+end
+
+# Tells each reader how long it has been here. The edge has the timer, and keeps the variable.
+class ClockChannel < ActionCable::Channel::Base
+  periodically :tell, every: 1
+
+  def subscribed = @since = Time.now
+  def tell = transmit({ "seconds" => (Time.now - @since).round })
+end
+
+class MessagesController < ActionController::Base
+  def index = render
+
+  # All readers hear it, also those of other workers. The edge sends it to them.
+  def create
+    text = params.require(:text).first(1000)
+    Turbo::StreamsChannel.broadcast_append_to("room", target: "messages", html: helpers.tag.li(text))
+    head :no_content
+  end
+end
+
+Chat.initialize!

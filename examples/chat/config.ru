@@ -2,4 +2,4 @@
 
 require_relative "chat"
 
-run Chat.new(page: File.read(File.join(__dir__, "page.html"), encoding: "UTF-8"))
+run Rails.application

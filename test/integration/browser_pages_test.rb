@@ -95,7 +95,7 @@ class BrowserPagesTest < Support::IntegrationTest
 
   def test_a_chat_by_web_socket
     server = nil
-    on_page("chat") do |browser, its_server|
+    on_page("hijack") do |browser, its_server|
       server = its_server
       await_text(browser, "#messages", /joined: 1 here/)
       browser.evaluate("document.getElementById('text').value = 'hello'; document.querySelector('button').click()")

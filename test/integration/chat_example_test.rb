@@ -1,43 +1,81 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/web_socket_client"
+require "support/browser"
+require "support/cable_app"
+require "support/controlled_server"
+require "support/needs"
 
+# Two readers of examples/chat, whose sockets the edge has.
 class ChatExampleTest < Support::IntegrationTest
+  extend Support::Needs
+  include Support::ControlledServer
+
   CHAT = File.expand_path("../../examples/chat/config.ru", __dir__)
 
-  def test_members_hear_each_other_come_talk_and_go
-    server = server(app: nil, workers: 1, threads: 1, args: [CHAT]).start
-    assert_includes server.get.body, "new WebSocket"
-    ann, ben = Array.new(2) { member(server) }
-    assert_equal "somebody has joined: 2 here", ann.read_text
-    ben.text("hello")
-
-    assert_equal %w[hello hello], [ann, ben].map(&:read_text)
-    ben.close
-    assert_equal "somebody has left: 1 here", ann.read_text
+  # Why there is no chat, or nil.
+  def self.obstacle
+    Gem::Specification.find_by_name("turbo-rails")
+    Support::Browser.obstacle || Support::CableApp.obstacle
+  rescue Gem::MissingSpecError
+    "turbo-rails is not installed"
   end
 
-  def test_a_member_who_does_not_read_goes
-    server = server(app: nil, workers: 1, threads: 1, args: [CHAT]).start
-    talker = member(server)
-    deaf = member(server)
-    assert_equal "somebody has joined: 2 here", talker.read_text
-    left = eventually do
-      talker.text("x" * 4000)
-      talker.read_text.start_with?("somebody has left")
-    end
+  needs obstacle
 
-    assert left
-    deaf.close
+  def test_two_readers_hear_each_other_through_a_restart_and_an_upgrade
+    server = serve(nil, workers: 2, threads: 2, args: [CHAT, "--cable", "/cable", *CONTROL_SOCKET],
+                        env: { "RAILS_ENV" => "production" })
+    in_two_browsers("http://127.0.0.1:#{server.port}/") do |readers|
+      chat(readers, "hello")
+      %w[restart upgrade].each do |event|
+        seconds = readers.map { |reader| clock(reader) }
+        assert_equal 0, carat(server, event).last
+        chat(readers, "after #{event}")
+        readers.zip(seconds) { |reader, before| assert_operator clock(reader), :>=, before, "it goes on" }
+      end
+    end
+  ensure
+    carat(server, "stop") if server
   end
 
   private
 
-  def member(server)
-    socket = Support::WebSocketClient.new(server.connect, "/")
-    assert_predicate socket, :accepted?
-    assert_match(/\Asomebody has joined/, socket.read_text)
-    socket
+  # Yields two, which complain of nothing. CARAT_TEST_PICTURES names a directory for pictures of them.
+  def in_two_browsers(url)
+    Support::Browser.open do |ann|
+      Support::Browser.open do |ben|
+        [ann, ben].each { |reader| reader.visit(url) }
+        yield [ann, ben]
+        keep_pictures(ann:, ben:)
+        assert_empty ann.complaints + ben.complaints
+      end
+    end
+  end
+
+  def keep_pictures(**readers)
+    directory = ENV.fetch("CARAT_TEST_PICTURES", nil)
+    readers.each { |name, reader| File.binwrite("#{directory}/chat-#{name}.png", reader.picture) } if directory
+  end
+
+  # Each says something, and both hear it in one order.
+  def chat(readers, text)
+    readers.each_with_index do |reader, number|
+      eventually { reader.evaluate("!!document.querySelector('turbo-cable-stream-source[connected]')") }
+      reader.evaluate("text.value = '#{text} #{number}'; document.querySelector('button').click()")
+      readers.each do |each|
+        eventually(message: text) { messages(each).last == "#{text} #{number}" }
+      end
+    end
+    assert_equal(*readers.map { |reader| messages(reader) })
+  end
+
+  def messages(reader)
+    reader.evaluate("[...document.querySelectorAll('li')].map((it) => it.innerText)")
+  end
+
+  # How many seconds a reader has been there.
+  def clock(reader)
+    eventually { reader.evaluate("clock.innerText")[/\d+/] }.to_i
   end
 end

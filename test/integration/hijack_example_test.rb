@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/web_socket_client"
+
+class HijackExampleTest < Support::IntegrationTest
+  CHAT = File.expand_path("../../examples/hijack/config.ru", __dir__)
+
+  def test_members_hear_each_other_come_talk_and_go
+    server = server(app: nil, workers: 1, threads: 1, args: [CHAT]).start
+    assert_includes server.get.body, "new WebSocket"
+    ann, ben = Array.new(2) { member(server) }
+    assert_equal "somebody has joined: 2 here", ann.read_text
+    ben.text("hello")
+
+    assert_equal %w[hello hello], [ann, ben].map(&:read_text)
+    ben.close
+    assert_equal "somebody has left: 1 here", ann.read_text
+  end
+
+  def test_a_member_who_does_not_read_goes
+    server = server(app: nil, workers: 1, threads: 1, args: [CHAT]).start
+    talker = member(server)
+    deaf = member(server)
+    assert_equal "somebody has joined: 2 here", talker.read_text
+    left = eventually do
+      talker.text("x" * 4000)
+      talker.read_text.start_with?("somebody has left")
+    end
+
+    assert left
+    deaf.close
+  end
+
+  private
+
+  def member(server)
+    socket = Support::WebSocketClient.new(server.connect, "/")
+    assert_predicate socket, :accepted?
+    assert_match(/\Asomebody has joined/, socket.read_text)
+    socket
+  end
+end

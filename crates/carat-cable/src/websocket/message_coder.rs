@@ -12,8 +12,8 @@ const LEAST_BYTES: usize = 256;
 pub const DEFLATE_LIMIT: usize = 256 * 1024;
 /// What a text takes of that limit beside its bytes: the compressor begins anew for each.
 const TEXT_COST: usize = 4096;
-/// What compressing costs is paid once for all clients, but by the thread that serves them.
-const LEVEL: u32 = 1;
+/// 3.5 KB of Turbo Streams become 667 bytes in 16 us; at level 1 909 in 5 us, at level 9 666 in 21 us.
+const LEVEL: u32 = 5;
 /// What a message leaves out at its end (RFC 7692, section 7.2.1), and a block that ends the stream.
 const END: [u8; 9] = [0, 0, 0xFF, 0xFF, 1, 0, 0, 0xFF, 0xFF];
 
@@ -60,6 +60,7 @@ impl MessageCoder {
         let (mut rest, mut text) = (&message[..], Vec::new());
         text.reserve_exact(limit.min(4 * message.len()) + 1);
         inflater.reset(false);
+        let mut has_ended = false;
         loop {
             let before = (inflater.total_in(), inflater.total_out());
             let status = inflater.decompress_vec(rest, &mut text, FlushDecompress::None);
@@ -72,8 +73,12 @@ impl MessageCoder {
             let has_room = text.len() < text.capacity();
             match status {
                 Status::StreamEnd if rest.is_empty() => break,
-                // The last block of a stream may be followed by another stream (section 7.2.3.4).
-                Status::StreamEnd => inflater.reset(false),
+                // The last block may say so (section 7.2.3.4). No message needs more streams, each of which begins anew.
+                Status::StreamEnd if !has_ended => {
+                    has_ended = true;
+                    inflater.reset(false);
+                }
+                Status::StreamEnd => return Err(CloseCode::INVALID_PAYLOAD),
                 // The end of the message is within a block.
                 _ if has_room => return Err(CloseCode::INVALID_PAYLOAD),
                 _ => text.reserve_exact(text.len().min(limit + 1 - text.len())),
@@ -197,13 +202,15 @@ mod tests {
             );
         }
         for message in [
-            // No block type 3; a stored block whose length is wrong; something behind the end; too far back; no UTF-8.
+            // No block type 3; a stored block whose length is wrong; something behind the end; too far back; no UTF-8;
+            // three streams.
             &b"\x07"[..],
             b"\x00\x05\x00\xFA\xFEHello\x00",
             b"\xF3\x48\xCD\xC9\xC9\x07\x00Hello",
             b"\xF3\x48\xCD\xC9\xC9\x07\x00",
             b"\x4B\x04\x22\x00",
             b"\x00\x01\x00\xFE\xFF\xFF\x00",
+            b"\x03\x00\x03\x00\x00",
             b"",
         ] {
             assert_eq!(

@@ -15,6 +15,7 @@ class SlowRequestTest < Support::IntegrationTest
       "/lock" => -> { LOCK.synchronize { } },
       "/sleep" => -> { sleep 0.005 until File.exist?("gate") },
       "/spin" => -> { nil until (1..50_000).sum { |number| number } && File.exist?("gate") },
+      "/fork" => -> { Process.wait(fork { exit! }) until File.exist?("gate") },
       "/hold" => -> { #{Support::Gate::GVL_HOLDER} }
     }
     run(lambda do |env|
@@ -82,6 +83,20 @@ class SlowRequestTest < Support::IntegrationTest
     2.times { assert_match(/does not reply/, stacks(server).fetch("POST /hold").fetch("waits_for")) }
     carat(server, "kill-worker", "1")
     await_log(server, /worker ended worker=1/)
+    assert_equal "served", server.get("/").body
+  end
+
+  def test_stacks_in_the_middle_of_forks_harm_nobody
+    server = start(args: %w[--shutdown-timeout 60s])
+    client = ask(server, "GET", "/fork")
+    await_arrivals(server, 1)
+    restart = Thread.new { carat(server, "restart").last }
+    asked = Array.new(4) { carat(server, "stacks") }
+    server.gate.open
+
+    assert_equal [0] * 5, [*asked.map(&:last), restart.value]
+    assert_match(%r{GET /fork runs for}, asked.first.first)
+    assert_equal "served", client.read_response.body
     assert_equal "served", server.get("/").body
   end
 

@@ -12,6 +12,7 @@ class TopTest < Support::IntegrationTest
   include Support::ControlledServer
 
   CHUNK = 4096
+  LEFT = /\e\[\?25h\e\[\?1049l/
 
   def teardown
     [@terminal, @inside].compact.each(&:close)
@@ -37,10 +38,32 @@ class TopTest < Support::IntegrationTest
     Process.kill(:WINCH, @pid)
     await_output(/trying again/)
     Process.kill(:TERM, @pid)
-    await_output(/\e\[\?25h\e\[\?1049l/)
+    await_end
+  end
 
-    assert_equal 0, status_of(@pid).exitstatus
+  def test_signals_that_end_it_leave_the_terminal_as_it_was
+    server = serve(Support::Gate::APP, args: CONTROL_SOCKET)
+    %i[INT HUP QUIT].each do |signal|
+      open_terminal(server)
+      await_output(/serving/)
+      Process.kill(signal, @pid)
+      await_end
+      [@terminal, @inside].each(&:close)
+    end
+  end
+
+  def test_while_it_is_stopped_the_terminal_is_the_shells
+    open_terminal(serve(Support::Gate::APP, args: CONTROL_SOCKET))
+    await_output(/serving/)
+    Process.kill(:TSTP, @pid)
+    await_output(LEFT)
+    eventually { Process.wait2(@pid, Process::WNOHANG | Process::WUNTRACED)&.last&.stopped? }
     assert_equal @before, modes
+
+    Process.kill(:CONT, @pid)
+    await_output(/\e\[\?1049h.*serving/m)
+    @terminal.write("q")
+    await_end
   end
 
   private
@@ -64,6 +87,12 @@ class TopTest < Support::IntegrationTest
       @seen << chunk if chunk.is_a?(String)
       @seen.match(pattern).tap { |match| @seen = match.post_match if match }
     end
+  end
+
+  def await_end
+    await_output(LEFT)
+    assert_equal 0, status_of(@pid).exitstatus
+    assert_equal @before, modes
   end
 
   def status_of(pid)

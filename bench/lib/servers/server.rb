@@ -19,9 +19,9 @@ module Bench
 
     # Starts the server, yields it once it responds with 200, and stops it; returns the block's value.
     # Raises Failure with the end of the server's log when the server does not become ready.
-    def self.run(spec, app)
+    def self.run(spec, app, within: READY_SECONDS)
       server = new(spec, app)
-      server.wait_until_ready
+      server.wait_until_ready(within)
       yield server
     ensure
       server&.stop
@@ -40,12 +40,12 @@ module Bench
       @tree = ProcessTree.new(@pid)
     end
 
-    def wait_until_ready
-      poll(READY_SECONDS) do
+    def wait_until_ready(seconds = READY_SECONDS)
+      poll(seconds) do
         raise Failure, "#{@spec.name} ended while starting:\n#{log_tail}" if ended?
 
         responds? && members_by_role.fetch(@spec.worker_role, []).size >= @spec.workers
-      end || raise(Failure, "#{@spec.name} was not ready after #{READY_SECONDS} s:\n#{log_tail}")
+      end || raise(Failure, "#{@spec.name} was not ready after #{seconds} s:\n#{log_tail}")
     end
 
     # TERM for the root, as a process manager would; KILL for whatever is left of its group.

@@ -72,7 +72,7 @@ class AppProcessJobsTest < Support::IntegrationTest
   def enqueue(server)
     from = (@enqueued || 0) + 1
     @enqueued = from + BATCH - 1
-    assert_equal 200, server.get("/enqueue?from=#{from}&count=#{BATCH}").status
+    assert_equal 201, server.request("POST", "/entries?from=#{from}&count=#{BATCH}").status
   end
 
   def await_ledger(server)

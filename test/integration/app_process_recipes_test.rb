@@ -21,7 +21,6 @@ class AppProcessRecipesTest < Support::IntegrationTest
       GoodJob::CLI.start(%w[start --max-threads=3 --shutdown-timeout=25])
     end
   RUBY
-  ASYNC = 'process("jobs", stop_timeout: "30s") { SolidQueue::Supervisor.start(mode: :async) }'
   SCHEMA = <<~'RUBY'
     require_relative "application"
     Rails.application.initialize!
@@ -47,7 +46,7 @@ class AppProcessRecipesTest < Support::IntegrationTest
   end
 
   def test_solid_queue_in_threads_runs_each_job_once_through_restarts
-    assert_each_job_runs_once(Support::JobsApp::FILES, ASYNC, {})
+    assert_each_job_runs_once(Support::JobsApp::FILES, Support::JobsApp::ASYNC, {})
   end
 
   private
@@ -56,7 +55,7 @@ class AppProcessRecipesTest < Support::IntegrationTest
     server = server(files:, app: files.fetch("config.ru"), config:, env:, workers: 1, args: CONTROL_SOCKET)
     server.start(within: 60)
     3.times do |index|
-      assert_equal 200, server.get("/enqueue?from=#{(index * BATCH) + 1}&count=#{BATCH}").status
+      assert_equal 201, server.request("POST", "/entries?from=#{(index * BATCH) + 1}&count=#{BATCH}").status
       assert_equal 0, carat(server, "restart").last
     end
     all = (1..(3 * BATCH)).to_a

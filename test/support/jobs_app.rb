@@ -1,11 +1,54 @@
 # frozen_string_literal: true
 
 module Support
-  # The files of a Rails application with Solid Queue. GET /enqueue?from=1&count=9 enqueues jobs; each writes its number
-  # to the file `ledger` at its end. GET /state tells how many jobs are in which state.
+  # The files of a Rails application with Solid Queue. POST /entries?from=1&count=9 enqueues jobs, by=Sidekiq for
+  # Sidekiq; each writes its number to the file `ledger` at its end. GET /state tells how many of Solid Queue's are in
+  # which state.
   module JobsApp
+    # What works in any Rails application, by relative path.
+    JOBS = {
+      "config/routes.rb" => <<~'RUBY',
+        Rails.application.routes.draw do
+          resources :posts
+          post "/entries", to: "entries#create"
+          get "/state", to: "entries#state"
+        end
+      RUBY
+      "app/controllers/entries_controller.rb" => <<~'RUBY',
+        class EntriesController < ActionController::Base
+          skip_forgery_protection
+
+          def create
+            from = Integer(params[:from])
+            numbers = from...(from + Integer(params[:count]))
+            if params[:by] == "Sidekiq"
+              EntrySidekiqJob.perform_bulk(numbers.map { |number| [number] })
+            else
+              numbers.each { |number| EntryJob.perform_later(number) }
+            end
+            head :created
+          end
+
+          def state
+            executions = { ready: SolidQueue::ReadyExecution, claimed: SolidQueue::ClaimedExecution,
+                           failed: SolidQueue::FailedExecution }
+            render json: executions.transform_values(&:count)
+          end
+        end
+      RUBY
+      "app/jobs/entry_job.rb" => <<~'RUBY'
+        class EntryJob < ActiveJob::Base
+          def perform(number)
+            sleep Float(ENV.fetch("JOB_SECONDS", "0.1"))
+            File.write("ledger", "#{number}\n", mode: "a")
+          end
+        end
+      RUBY
+    }.freeze
+
     # Contents by relative path.
     FILES = {
+      **JOBS,
       "config/application.rb" => <<~'RUBY',
         require "logger"
         require "rails"
@@ -52,42 +95,14 @@ module Support
               threads: 3
               polling_interval: 0.05
       YAML
-      "config/routes.rb" => <<~'RUBY',
-        Rails.application.routes.draw do
-          get "/enqueue", to: "jobs#enqueue"
-          get "/state", to: "jobs#state"
-        end
-      RUBY
-      "app/controllers/jobs_controller.rb" => <<~'RUBY',
-        class JobsController < ActionController::Base
-          def enqueue
-            from = Integer(params[:from])
-            (from...(from + Integer(params[:count]))).each { |number| EntryJob.perform_later(number) }
-            render plain: "enqueued"
-          end
-
-          def state
-            executions = { ready: SolidQueue::ReadyExecution, claimed: SolidQueue::ClaimedExecution,
-                           failed: SolidQueue::FailedExecution }
-            render json: executions.transform_values(&:count)
-          end
-        end
-      RUBY
-      "app/jobs/entry_job.rb" => <<~'RUBY',
-        class EntryJob < ActiveJob::Base
-          def perform(number)
-            sleep 0.05
-            File.write("ledger", "#{number}\n", mode: "a")
-          end
-        end
-      RUBY
       "config.ru" => <<~'RUBY'
         require_relative "config/environment"
         run Rails.application
       RUBY
     }.freeze
 
-    # The process of the config file.
+    # The process of the config file: several processes, or several threads of one.
     CONFIG = 'process("jobs", stop_timeout: "30s") { SolidQueue::Supervisor.start }'
+    ASYNC = 'process("jobs", stop_timeout: "30s") { SolidQueue::Supervisor.start(mode: :async) }'
   end
 end

@@ -1,21 +1,14 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require_relative "../../../test/support/jobs_app"
 require_relative "../../../test/support/new_rails_app"
 
 module Bench
-  # What `rails new` makes, with Solid Queue and Sidekiq. POST /entries?from=1&count=9 enqueues jobs, by=Sidekiq for
-  # Sidekiq; each appends its number to the file `ledger` at its end. GET /state counts those of Solid Queue by state.
+  # What `rails new` makes, with the jobs of Support::JobsApp for Solid Queue and Sidekiq.
   module JobsApp
     FILES = {
-      "app/jobs/entry_job.rb" => <<~'RUBY',
-        class EntryJob < ApplicationJob
-          def perform(number)
-            sleep Float(ENV.fetch("JOB_SECONDS", "0.1"))
-            File.write("ledger", "#{number}\n", mode: "a")
-          end
-        end
-      RUBY
+      **Support::JobsApp::JOBS,
       "app/jobs/entry_sidekiq_job.rb" => <<~'RUBY',
         class EntrySidekiqJob
           include Sidekiq::Job
@@ -23,39 +16,11 @@ module Bench
           def perform(number) = EntryJob.new.perform(number)
         end
       RUBY
-      "app/controllers/entries_controller.rb" => <<~'RUBY',
-        class EntriesController < ActionController::Base
-          skip_forgery_protection
-          def create
-            from = Integer(params[:from])
-            numbers = (from...(from + Integer(params[:count]))).map { |number| [number] }
-            if params[:by] == "Sidekiq"
-              EntrySidekiqJob.perform_bulk(numbers)
-            else
-              ActiveJob.perform_all_later(numbers.map { |(number)| EntryJob.new(number) })
-            end
-            head :created
-          end
-
-          def state
-            executions = { ready: SolidQueue::ReadyExecution, claimed: SolidQueue::ClaimedExecution,
-                           failed: SolidQueue::FailedExecution }
-            render json: executions.transform_values(&:count)
-          end
-        end
-      RUBY
-      "config/initializers/sidekiq.rb" => <<~'RUBY',
+      "config/initializers/sidekiq.rb" => <<~'RUBY'
         Sidekiq.logger.level = Logger::WARN
         redis = { url: "unix://#{ENV.fetch("REDIS_SOCKET", "none")}" }
         Sidekiq.configure_client { |config| config.redis = redis }
         Sidekiq.configure_server { |config| config.redis = redis }
-      RUBY
-      "config/routes.rb" => <<~'RUBY'
-        Rails.application.routes.draw do
-          resources :posts
-          post "/entries", to: "entries#create"
-          get "/state", to: "entries#state"
-        end
       RUBY
     }.freeze
 

@@ -5,6 +5,7 @@ require "net/http"
 require "open3"
 require "socket"
 require "tmpdir"
+require_relative "../../../test/support/jobs_app"
 require_relative "../../../test/support/redis_server"
 
 module Bench
@@ -17,7 +18,8 @@ module Bench
     CLI = "require 'sidekiq/cli'; it = Sidekiq::CLI.instance; it.parse(%w[-c 5]); it.run(warmup: false)"
     # What follows `process` in carat.rb.
     PROCESSES = {
-      "solid" => 'process("jobs", stop_timeout: "30s") { SolidQueue::Supervisor.start }',
+      "solid" => Support::JobsApp::CONFIG,
+      "async" => Support::JobsApp::ASYNC,
       "sidekiq" => "process(\"sidekiq\", count: 2, stop_timeout: \"30s\") { #{CLI} }",
       "web" => ""
     }.freeze

@@ -40,7 +40,7 @@ class AppProcessRecipesTest < Support::IntegrationTest
       "config/application.rb" => application.gsub(/^.*config\.solid_queue.*\n/, "").gsub("solid_queue", "good_job"),
       "config/environment.rb" => SCHEMA, "config/database.yml" => "{}\n"
     )
-    env = { "DATABASE_URL" => Support::Postgres.shared.url }
+    env = { "DATABASE_URL" => Support::Postgres.shared.url, "GOOD_JOB_EXECUTION_MODE" => "external" }
 
     assert_each_job_runs_once(files, GOOD_JOB, env)
   end

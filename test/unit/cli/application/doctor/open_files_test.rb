@@ -14,6 +14,7 @@ module Carat
     Options = Struct.new(:options, :chosen) do
       def [](name) = options.fetch(name)
       def chosen?(name) = chosen && name == :max_connections
+      def capacity = options.fetch(:threads)
     end
 
     def test_exactly_as_many_descriptors_as_needed_are_ok

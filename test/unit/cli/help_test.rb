@@ -32,7 +32,7 @@ module Carat
     end
 
     def test_flags_stand_apart_from_their_sentences
-      assert_empty @text.lines.grep(/\A {2}(-\w, | {4})--/).grep_v(/\A.{36}  \S/)
+      assert_empty @text.lines.grep(/\A {2}(-\w, | {4})--/).grep_v(/\A.{37}  \S/)
     end
 
     def test_each_subcommand_has_a_line_and_a_help_of_its_own

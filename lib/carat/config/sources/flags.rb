@@ -24,8 +24,8 @@ module Carat
       end
 
       # Columns of a flag in the help, and of the text beside it.
-      FLAG_WIDTH = 35
-      TEXT_WIDTH = 42
+      FLAG_WIDTH = 36
+      TEXT_WIDTH = 41
       HARD_SPACE = "\u00a0"
       # From so many on, the options of the server hide what a subcommand has of its own.
       MANY = 20

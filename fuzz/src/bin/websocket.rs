@@ -101,7 +101,7 @@ fn check_inflated(message: &[u8]) {
             }
         }
         Err(code) => {
-            assert!(code == CloseCode::INVALID_PAYLOAD || code == CloseCode::MESSAGE_TOO_BIG)
+            assert!(code == CloseCode::INVALID_PAYLOAD || code == CloseCode::MESSAGE_TOO_BIG);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! How many workers may run after more have exceeded the budget.
 
+use std::mem::replace;
 use std::time::{Duration, Instant};
 
 use crate::Backoff;
@@ -7,11 +8,13 @@ use crate::Backoff;
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
 const PAUSE_LIMIT: Duration = Duration::from_secs(600);
 
-/// Keeps away, for a pause that doubles, the worker for which there was no memory once it had grown: a young one needs
-/// less, and would fit again.
+/// Keeps away, for a pause that doubles, the worker for which there repeatedly was no memory once it had grown: a young
+/// one needs less, and would fit again.
 #[derive(Debug)]
 pub struct WorkerCeiling {
     most: u32,
+    /// More have exceeded the budget not long ago. Once alone says little.
+    was_exceeded: bool,
     pauses: Backoff,
     /// When the last pause was found to be over.
     lifted: Option<Instant>,
@@ -21,6 +24,7 @@ impl Default for WorkerCeiling {
     fn default() -> Self {
         WorkerCeiling {
             most: u32::MAX,
+            was_exceeded: false,
             pauses: Backoff::between(FIRST_PAUSE, PAUSE_LIMIT),
             lifted: None,
         }
@@ -30,8 +34,10 @@ impl Default for WorkerCeiling {
 impl WorkerCeiling {
     /// One worker more than these exceeded the budget.
     pub fn lower(&mut self, workers: u32, now: Instant) {
-        self.most = workers.max(1);
-        self.pauses.fail(now);
+        if replace(&mut self.was_exceeded, true) {
+            self.most = workers.max(1);
+            self.pauses.fail(now);
+        }
         self.lifted = None;
     }
 
@@ -43,6 +49,7 @@ impl WorkerCeiling {
         self.most = u32::MAX;
         if now >= *self.lifted.get_or_insert(now) + PAUSE_LIMIT {
             self.pauses.succeed();
+            self.was_exceeded = false;
         }
     }
 
@@ -74,14 +81,16 @@ mod tests {
             }
             (now - begun).as_secs()
         };
-        let pauses: Vec<u64> = [0, 30, 30, 30, 30, 30, 601].map(&mut pause).into();
-        assert_eq!(pauses, [60, 120, 240, 480, 600, 600, 60]);
+        let pauses: Vec<u64> = [0, 30, 30, 30, 30, 30, 30, 601, 30].map(&mut pause).into();
+        assert_eq!(pauses, [0, 60, 120, 240, 480, 600, 600, 0, 60]);
     }
 
     #[test]
     fn one_worker_always_has_room() {
         let mut ceiling = WorkerCeiling::default();
-        ceiling.lower(0, Instant::now());
+        let now = Instant::now();
+        ceiling.lower(0, now);
+        ceiling.lower(0, now);
         assert_eq!((ceiling.room(0), ceiling.room(1)), (1, 0));
     }
 }

@@ -24,7 +24,7 @@ class MaintenanceTest < Support::IntegrationTest
     await_body(server, "<h1>later</h1>")
     File.delete(File.join(server.directory.path, PAGE))
     await_body(server, "application")
-    assert_match(/ info maintenance begins$.* info maintenance ends$/m, server.log)
+    await_log(server, / info maintenance begins$.* info maintenance ends$/m)
   end
 
   def test_other_clients_get_a_sentence_and_bodies_are_not_read

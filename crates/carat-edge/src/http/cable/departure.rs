@@ -17,19 +17,14 @@ impl Cable {
     }
 
     /// A new edge takes such sockets over, on this one. Without a version and a path in common, it gets none.
-    pub(crate) fn precede(
-        self: &Rc<Self>,
-        link: UnixStream,
-        (version, path): (u32, &str),
-        inflates: bool,
-    ) {
+    pub(crate) fn precede(self: &Rc<Self>, link: UnixStream, (version, path): (u32, &str)) {
         let is_possible = version == HANDOVER_VERSION && path == self.path;
         let Ok(socket) = FrameSocket::new(link) else {
             return;
         };
         if is_possible {
             let link = Rc::<EdgeLink>::default();
-            self.neighbors.departures.set_link(&link, inflates);
+            self.neighbors.departures.set_link(&link);
             spawn_local(Rc::clone(self).serve_successor(link, socket));
         }
     }

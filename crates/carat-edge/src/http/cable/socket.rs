@@ -177,11 +177,7 @@ impl CableSocket {
                 self.cable.note(session.finish(result));
                 continue;
             }
-            let departures = &self.cable.neighbors.departures;
-            if departures.leave_behind(self.outbox.deflate()) {
-                self.movable = None;
-            }
-            let is_leaving = self.movable.is_some() && departures.have_begun();
+            let is_leaving = self.movable.is_some() && self.cable.neighbors.departures.have_begun();
             if self.outbox.is_closed() || is_leaving {
                 return;
             }
@@ -305,10 +301,8 @@ impl EdgeApplication for CableSocket {
 
     /// Not during a command, and not when it is being closed, or the client is about to be too slow.
     fn is_leaving(&self, unwritten: usize) -> bool {
-        let departures = &self.cable.neighbors.departures;
         self.movable.is_some()
-            && departures.have_room()
-            && !departures.leave_behind(self.outbox.deflate())
+            && self.cable.neighbors.departures.have_room()
             && self.running.is_none()
             && !self.outbox.is_closed()
             && self.outbox.held_bytes() + unwritten <= OUTBOX_LIMIT

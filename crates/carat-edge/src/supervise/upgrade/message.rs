@@ -49,13 +49,7 @@ pub(super) enum NewEdgeMessage {
     Stopping,
     /// It takes sockets of the cable over that are served at this path, on the socket beside the message. Earlier versions
     /// of the old edge ignore it, so that socket is closed.
-    Cable {
-        version: u32,
-        path: String,
-        /// Whether sockets may be compressed. Earlier versions do not say so.
-        #[serde(default)]
-        inflates: bool,
-    },
+    Cable { version: u32, path: String },
     /// It cannot take over.
     Failed(String),
 }

@@ -137,11 +137,7 @@ impl PredecessorLink {
             return Ok(());
         };
         let (near, far) = StdUnixStream::pair()?;
-        let offer = NewEdgeMessage::Cable {
-            version,
-            path,
-            inflates: true,
-        };
+        let offer = NewEdgeMessage::Cable { version, path };
         send_beside(&self.socket, &line(&offer), &[far.into()])?;
         follow_cable(server, near)
     }

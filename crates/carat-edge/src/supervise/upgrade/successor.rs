@@ -140,13 +140,9 @@ async fn listen(socket: UnixStream, upgrade: u32, mailbox: Mailbox, cable: Optio
             }
             Ok(NewEdgeMessage::Serving) => mailbox.event(Event::SuccessorServes { upgrade }),
             Ok(NewEdgeMessage::Stopping) => mailbox.event(Event::SuccessorStops { upgrade }),
-            Ok(NewEdgeMessage::Cable {
-                version,
-                path,
-                inflates,
-            }) => {
+            Ok(NewEdgeMessage::Cable { version, path }) => {
                 if let (Some(link), Some(cable)) = (beside.take(), &cable) {
-                    cable.precede(link.into(), (version, &path), inflates);
+                    cable.precede(link.into(), (version, &path));
                 }
             }
             Ok(NewEdgeMessage::Failed(cause)) => {

@@ -3,7 +3,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
-use carat_cable::{DeflateWindow, EdgeMessage};
+use carat_cable::EdgeMessage;
 use tokio::time::timeout;
 
 use super::edge_link::EdgeLink;
@@ -21,8 +21,6 @@ const LEAVING_LIMIT: usize = 1024 * 1024;
 pub(in crate::http::cable) struct Departures {
     link: RefCell<Option<Rc<EdgeLink>>>,
     room: Cell<Room>,
-    /// Whether the new edge knows of compression. Earlier versions do not.
-    inflates: Cell<bool>,
     /// Sockets that can go.
     movable: Cell<u32>,
     moved: Cell<u32>,
@@ -96,14 +94,8 @@ impl Departures {
         self.is_over.set(is_over);
     }
 
-    /// Whether such a socket cannot go.
-    pub(in crate::http::cable) fn leave_behind(&self, deflate: Option<DeflateWindow>) -> bool {
-        deflate.is_some() && self.have_begun() && !self.inflates.get()
-    }
-
-    /// Sockets can go to this edge, also those with compression or not.
-    pub(in crate::http::cable) fn set_link(&self, link: &Rc<EdgeLink>, inflates: bool) {
-        self.inflates.set(inflates);
+    /// Sockets can go to this edge.
+    pub(in crate::http::cable) fn set_link(&self, link: &Rc<EdgeLink>) {
         *self.link.borrow_mut() = Some(Rc::clone(link));
     }
 
@@ -201,7 +193,7 @@ mod tests {
     #[test]
     fn sockets_wait_while_much_waits_for_the_new_edge() {
         let (departures, link) = (Departures::default(), Rc::<EdgeLink>::default());
-        departures.set_link(&link, true);
+        departures.set_link(&link);
         departures.begin(2);
         assert!(!departures.have_begun(), "nobody has asked for room");
         departures.room.set(Room::Asked);
@@ -211,19 +203,5 @@ mod tests {
         assert!(departures.have_begun() && !departures.have_room());
         departures.end(&link);
         assert!(!departures.have_begun());
-    }
-
-    #[test]
-    fn a_compressed_socket_does_not_go_to_an_edge_that_does_not_know_of_it() {
-        let (window, _) = DeflateWindow::negotiate(["permessage-deflate"]).expect("an answer");
-        let (departures, link) = (Departures::default(), Rc::<EdgeLink>::default());
-        for inflates in [false, true] {
-            departures.set_link(&link, inflates);
-            departures.room.set(Room::None);
-            assert!(!departures.leave_behind(Some(window)), "no socket goes");
-            departures.room.set(Room::For(1));
-            assert_eq!(departures.leave_behind(Some(window)), !inflates);
-            assert!(!departures.leave_behind(None));
-        }
     }
 }

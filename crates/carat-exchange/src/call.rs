@@ -27,7 +27,7 @@ pub struct Call {
     pub files: Vec<Option<Spool>>,
     /// Whether the edge's cable asks.
     pub is_cable: bool,
-    /// When it begins to wait for a worker, in time since 1970, if the application is told (`X-Request-Start`).
+    /// When it began to wait for a worker, as time since 1970; set if the application is told (`X-Request-Start`).
     pub waits_since: Option<Duration>,
     /// Where early hints go; `None` for a client that understands none.
     pub hints: Option<Rc<dyn HintSink>>,

@@ -60,9 +60,9 @@ fn spools(call: &Call) -> impl Iterator<Item = &Spool> {
 /// Appends the headers that the application sees, each name once, and returns their number.
 ///
 /// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which
-/// a proxy may have set. The authority of an absolute target replaces Host (RFC 9112 3.2.2). Content-Length is the number of bytes received and decoded. A body of unknown
-/// length is declared as chunked. X-Request-Start is of a proxy, if that has told when the request reached it; a peer that no
-/// field is believed from cannot make up a time.
+/// a proxy may have set. The authority of an absolute target replaces Host (RFC 9112 3.2.2). Content-Length is the number
+/// of bytes received and decoded. A body of unknown length is declared as chunked. X-Request-Start is that of a proxy, if it
+/// sent one; a peer whose fields are not believed cannot make up a time.
 fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
     let mut count = 0;
     let mut has_body = false;

@@ -8,12 +8,12 @@ use crate::Backoff;
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
 const PAUSE_LIMIT: Duration = Duration::from_secs(600);
 
-/// Keeps away, for a pause that doubles, the worker for which there repeatedly was no memory once it had grown: a young
-/// one needs less, and would fit again.
+/// Holds back a worker that repeatedly exceeded the budget once it had grown, for a pause that doubles: a young one
+/// needs less, and would fit again.
 #[derive(Debug)]
 pub struct WorkerCeiling {
     most: u32,
-    /// More have exceeded the budget not long ago. Once alone says little.
+    /// Whether the budget was exceeded not long ago. A single excess holds nobody back.
     was_exceeded: bool,
     pauses: Backoff,
     /// When the last pause was found to be over.

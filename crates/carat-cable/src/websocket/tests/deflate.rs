@@ -6,27 +6,12 @@ use crate::DeflateWindow;
 const DEFLATED: u8 = 0x40;
 const HELLO: &[u8] = b"\xF2\x48\xCD\xC9\xC9\x07\x00";
 
-/// The same wherever the frames are cut.
 fn read_deflated(frames: &[Vec<u8>]) -> (Vec<WebSocketEvent>, Option<CloseCode>) {
     let (window, _) = DeflateWindow::negotiate(["permessage-deflate"]).expect("an answer");
-    let bytes = frames.concat();
-    let read = |pieces: &mut dyn Iterator<Item = &[u8]>| {
-        let mut reader = FrameReader::new(LIMIT).with_deflate(Some(window));
-        let mut events = Vec::new();
-        for mut piece in pieces {
-            loop {
-                match reader.read(&mut piece) {
-                    Ok(Some(event)) => events.push(event),
-                    Ok(None) => break,
-                    Err(code) => return (events, Some(code)),
-                }
-            }
-        }
-        (events, None)
-    };
-    let whole = read(&mut [&bytes[..]].into_iter());
-    assert_eq!(read(&mut bytes.chunks(1)), whole);
-    whole
+    read_frames_by(
+        || FrameReader::new(LIMIT).with_deflate(Some(window)),
+        frames,
+    )
 }
 
 fn deflated(message: &[u8]) -> WebSocketEvent {

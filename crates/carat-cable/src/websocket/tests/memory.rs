@@ -54,13 +54,13 @@ fn a_message_over_the_limit_is_refused_at_its_header() {
         assert_eq!(error(&[without_mask]), CloseCode::MESSAGE_TOO_BIG);
     }
     let header = header(FIN | TEXT, u64::MAX);
-    let (events, error) = read(u32::MAX, [&header[..]].into_iter());
+    let (events, error) = read(FrameReader::new(u32::MAX), [&header[..]].into_iter());
     assert_eq!((events, error), (vec![], Some(CloseCode::MESSAGE_TOO_BIG)));
 }
 
 #[test]
 fn fragments_over_the_limit_are_refused_at_their_header() {
-    let read = |frames: &[Vec<u8>]| read(10, [&frames.concat()[..]].into_iter());
+    let read = |frames: &[Vec<u8>]| read(FrameReader::new(10), [&frames.concat()[..]].into_iter());
     let begun = [frame(TEXT, b"12345"), frame(CONTINUATION, b"67890")];
     let ping = WebSocketEvent::Ping(vec![0; 125]);
     let full = [&begun[..], &[frame(FIN | PING, &[0; 125]), frame(FIN, b"")]].concat();

@@ -48,10 +48,9 @@ fn text(text: &str) -> WebSocketEvent {
 
 /// What a reader makes of the pieces, and the error.
 fn read<'a>(
-    limit: u32,
+    mut reader: FrameReader,
     pieces: impl Iterator<Item = &'a [u8]>,
 ) -> (Vec<WebSocketEvent>, Option<CloseCode>) {
-    let mut reader = FrameReader::new(limit);
     let mut events = Vec::new();
     for mut piece in pieces {
         loop {
@@ -66,12 +65,19 @@ fn read<'a>(
     (events, None)
 }
 
-/// The same wherever the frames are cut.
 fn read_frames(frames: &[Vec<u8>]) -> (Vec<WebSocketEvent>, Option<CloseCode>) {
+    read_frames_by(|| FrameReader::new(LIMIT), frames)
+}
+
+/// The same wherever the frames are cut.
+fn read_frames_by(
+    reader: impl Fn() -> FrameReader,
+    frames: &[Vec<u8>],
+) -> (Vec<WebSocketEvent>, Option<CloseCode>) {
     let bytes = frames.concat();
-    let whole = read(LIMIT, [&bytes[..]].into_iter());
-    assert_eq!(read(LIMIT, bytes.chunks(1)), whole);
-    assert_eq!(read(LIMIT, frames.iter().map(|frame| &frame[..])), whole);
+    let whole = read(reader(), [&bytes[..]].into_iter());
+    assert_eq!(read(reader(), bytes.chunks(1)), whole);
+    assert_eq!(read(reader(), frames.iter().map(|frame| &frame[..])), whole);
     whole
 }
 

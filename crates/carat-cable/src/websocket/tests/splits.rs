@@ -36,8 +36,8 @@ fn frames() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn cuts_do_not_matter(bytes in prop_oneof![frames(), vec(any::<u8>(), 0..300)], size in 1..40_usize) {
-        let whole = read(500, [&bytes[..]].into_iter());
-        prop_assert_eq!(read(500, bytes.chunks(1)), whole.clone());
-        prop_assert_eq!(read(500, bytes.chunks(size)), whole);
+        let whole = read(FrameReader::new(500), [&bytes[..]].into_iter());
+        prop_assert_eq!(read(FrameReader::new(500), bytes.chunks(1)), whole.clone());
+        prop_assert_eq!(read(FrameReader::new(500), bytes.chunks(size)), whole);
     }
 }

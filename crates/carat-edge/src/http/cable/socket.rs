@@ -139,7 +139,7 @@ impl CableSocket {
         }
     }
 
-    /// Has the session know the time, and the task wake when it needs to know it again.
+    /// Tells the session the time, and wakes the task when the next timer is due.
     fn pass_time(&mut self, cx: &mut Context<'_>) {
         let next = self
             .session

@@ -32,6 +32,7 @@ module Suite
       out.puts "", "== #{name}"
       @started = now
       finished = execute(out)
+      out.puts "(#{name}: #{(now - @started).to_i} s)"
       counted = count
       @tally = finished && counted ? counted : (counted || Tally.zero).failing
     end

@@ -49,10 +49,10 @@ module Suite
   RUNNERS = Etc.nprocessors.clamp(1, 2)
 
   # The files take turns among the runners.
-  def self.shared_ruby_tests(name, files)
+  def self.shared_ruby_tests(name, files, **options)
     rows = files.each_slice(RUNNERS).to_a
     SideBySide.new(Array.new(RUNNERS) do |runner|
-      RubyTests.new("#{name}, part #{runner + 1} of #{RUNNERS}", rows.filter_map { |row| row[runner] })
+      RubyTests.new("#{name}, part #{runner + 1} of #{RUNNERS}", rows.filter_map { |row| row[runner] }, **options)
     end)
   end
 
@@ -93,8 +93,10 @@ module Suite
   end
 
   def self.fibers
-    [RubyTests.new("integration tests in fibers", Dir[IN_FIBERS].sort,
-                   env: { "CARAT_TEST_FIBERS" => "80", **OTHER_ENCODING })]
+    env = { "CARAT_TEST_FIBERS" => "80", **OTHER_ENCODING }
+    alone, shared = Dir[IN_FIBERS].sort.partition { |file| Dir[ALONE].include?(file) }
+    [shared_ruby_tests("integration tests in fibers", shared, env:),
+     RubyTests.new("integration tests of memory in fibers", alone, env:)]
   end
 
   # The first minutes: small crates, what the command understands, and a few requests.

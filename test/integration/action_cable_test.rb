@@ -7,30 +7,9 @@ require "support/postgres"
 require "support/redis_server"
 
 class ActionCableTest < Support::CableTest
-  def test_all_subscribers_of_a_worker_hear_each_other
-    server = rails(adapter: "async", workers: 1, threads: 3)
-    ann, *others = %w[ann ben cid].map { |name| subscriber(server, name) }
-    say(ann, "grüße")
-
-    [ann, *others].each { |member| assert_equal "ann: grüße", heard(member) }
-    ann.close
-    others.each { |member| assert_equal "ann left", heard(member) }
-    assert_empty server.log[/ERROR.*/].to_s
-  end
-
   def test_subscribers_of_two_workers_hear_each_other_through_redis
     url = "unix://#{Support::RedisServer.shared.path}"
     assert_all_hear(rails(adapter: "redis", url: url, workers: 2, threads: 1))
-  end
-
-  def test_subscribers_of_two_workers_hear_each_other_through_postgresql
-    assert_all_hear(rails(adapter: "postgresql", env: postgres, workers: 2, threads: 1))
-  end
-
-  def test_subscribers_of_fibers_hear_each_other
-    server = rails(adapter: "async", workers: 1, fibers: 16)
-    assert_all_hear(server, workers: 1)
-    assert_equal 200, server.get("/pid").status
   end
 
   def test_subscribers_of_fibers_in_two_workers_hear_each_other_through_postgresql

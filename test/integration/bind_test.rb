@@ -116,13 +116,6 @@ class BindTest < Support::IntegrationTest
     File.unlink(path)
   end
 
-  def test_descriptor_that_is_no_socket
-    server = server(app: HELLO, binds: ["fd://3"], spawn: { 3 => File::NULL })
-
-    assert_equal 78, server.run.exitstatus
-    assert_equal "bind: fd://3 is not an open socket\n", server.log
-  end
-
   def test_port_in_use
     other = serve(HELLO)
     address = "tcp://127.0.0.1:#{other.port}"
@@ -131,24 +124,6 @@ class BindTest < Support::IntegrationTest
     assert_equal 1, server.run.exitstatus
     assert_equal in_use(address), server.log
     assert_equal "hello", other.get.body
-  end
-
-  def test_port_for_which_the_privilege_is_missing
-    allowed = "/proc/sys/net/ipv4/ip_unprivileged_port_start"
-    skip "every port is free to all here" if File.exist?(allowed) && File.read(allowed).to_i < 2
-    unprivileged = Process.uid.zero? ? %w[setpriv --bounding-set=-net_bind_service] : []
-    server = server(app: HELLO, binds: ["tcp://127.0.0.1:1"], command: unprivileged + Support::ServerOptions::COMMAND)
-
-    assert_equal 1, server.run.exitstatus
-    assert_equal "carat: tcp://127.0.0.1:1: permission denied: choose a port of 1024 or more, or a directory you may " \
-                 "write\n", server.log
-  end
-
-  def test_address_of_another_machine
-    server = server(app: HELLO, binds: ["tcp://192.0.2.1:0"])
-
-    assert_equal 1, server.run.exitstatus
-    assert_equal "carat: tcp://192.0.2.1:0: this machine has no such address\n", server.log
   end
 
   # The kernel drops the first packet of a client that finds the backlog full; it comes again after a second.

@@ -18,14 +18,6 @@ class BootTest < Support::IntegrationTest
     assert from.all? { |line| line.match?(/\A    from (app\.rb|config\.ru):\d+:in /) }, server.log
   end
 
-  def test_syntax_error_is_told_with_its_place
-    server = server(app: "run ->(env) {\n  [200, {}, [)]\n}\n")
-
-    assert_equal 1, server.run.exitstatus
-    await_log(server, /\Acarat: (\S*config\.ru:2: |--> config\.ru)/)
-    refute_includes server.log, "lib/carat"
-  end
-
   ELSEWHERE = ["sh", "-c", "cd b\u00fcro && exec \"$@\"", "sh", *Support::ServerOptions::COMMAND].freeze
   NO_LOCALE = { "LANG" => nil, "LC_ALL" => nil, "LC_CTYPE" => nil }.freeze
   UMLAUTS = {
@@ -52,57 +44,9 @@ class BootTest < Support::IntegrationTest
                       command: ELSEWHERE, files: UMLAUTS, env: NO_LOCALE, args: %W[-C b\u00f6se.ru]
   end
 
-  def test_missing_library_is_told_with_its_place
-    assert_boot_fails 1, "carat: config.ru:1: cannot load such file -- no_such_library (LoadError)\n",
-                      app: "require \"no_such_library\"\n"
-  end
-
-  def test_rackup_file_that_runs_nothing_is_named
-    assert_boot_fails 1, "carat: config.ru: missing run or map statement (RuntimeError)\n", app: "use Rack::Head\n"
-  end
-
   def test_application_that_ends_the_process
     assert_boot_fails 1, "carat: the mold ended (exit status 3)\n", app: "exit!(3)"
     assert_boot_fails 1, "carat: the mold ended (signal 9)\n", app: "Process.kill(:KILL, Process.pid)"
-  end
-
-  def test_application_that_does_not_load_within_boot_timeout
-    assert_boot_fails 1, "carat: the application did not load within 300ms (boot_timeout)\n",
-                      app: "sleep", args: %w[--boot-timeout 300ms]
-  end
-
-  def test_missing_rackup_file
-    server = server(args: ["nowhere.ru"])
-
-    assert_equal 78, server.run.exitstatus
-    await_log(server, %r{\Acarat: there is no file /\S+/nowhere\.ru; start carat beside it, .+\n\z})
-  end
-
-  WORKERS = 'a number of workers up to 10000, such as 2, 1..8 or "auto"'
-
-  def test_wrong_values_are_told_with_their_place
-    assert_boot_fails 78, "--workers: \"many\" is not #{WORKERS}\n", args: %w[-w many]
-    assert_boot_fails 78, "WEB_CONCURRENCY: \"many\" is not #{WORKERS}\n",
-                      env: { "WEB_CONCURRENCY" => "many" }
-    assert_boot_fails 78, "carat.rb:2: workers: \"many\" is not #{WORKERS}\n",
-                      config: "\nworkers \"many\"\n"
-  end
-
-  def test_unknown_flags_and_options_are_told_with_a_hint
-    assert_boot_fails 78, "--wrokers: no such flag; did you mean --workers? (carat --help lists them)\n",
-                      args: %w[--wrokers 2]
-    assert_boot_fails 78, "carat.rb:1: wrokers: no such option; did you mean workers?\n", config: "wrokers 2\n"
-  end
-
-  def test_config_file_that_raises_is_told_with_its_place
-    assert_boot_fails 78, "carat.rb:2: RuntimeError: not here\n", config: "\nraise \"not here\"\n"
-  end
-
-  def test_log_that_cannot_be_opened
-    server = server(args: %w[--log nowhere/carat.log])
-
-    assert_equal 78, server.run.exitstatus
-    await_log(server, %r{\A--log: there is no directory /\S+/nowhere\n\z})
   end
 
   def test_check_says_what_would_run_and_starts_nothing
@@ -110,11 +54,6 @@ class BootTest < Support::IntegrationTest
 
     assert_equal 0, server.run.exitstatus
     await_log(server, /\Acarat: the configuration is valid: \S+config\.ru, workers 4, threads 3, \S+\n\z/)
-  end
-
-  def test_check_finds_what_is_wrong
-    assert_boot_fails 78, "carat.rb:1: threads: \"0\" is not a whole number from 1 to 100\n",
-                      config: "threads \"0\"", args: %w[check]
   end
 
   def test_sizes_and_port_from_the_environment
@@ -179,11 +118,6 @@ class BootTest < Support::IntegrationTest
     await_log(server, /^loaded\n(.*\n)*.*booted/)
   end
 
-  def test_version_and_help_need_no_application
-    assert_match(/\Acarat \d+\.\d+\.\d+\n\z/, output_of("--version"))
-    assert_match(/\AUsage: carat /i, output_of("--help"))
-  end
-
   private
 
   def assert_boot_fails(status, log, **options)
@@ -197,12 +131,5 @@ class BootTest < Support::IntegrationTest
     server.connect("unix://#{File.join(server.directory.path, "carat.sock")}")
   rescue Errno::ENOENT, Errno::ECONNREFUSED
     nil
-  end
-
-  def output_of(*args)
-    server = server(app: nil, args: args)
-
-    assert_equal 0, server.run.exitstatus
-    server.log
   end
 end

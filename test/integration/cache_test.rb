@@ -64,13 +64,6 @@ class CacheTest < Support::IntegrationTest
     assert_equal %w[1 2], Array.new(2) { server.request("POST", "/post").body }
   end
 
-  def test_a_response_is_for_requests_with_the_fields_that_it_names
-    server = start
-    ask = ->(language) { server.get("/?vary=accept-language", fields: { "Accept-Language" => language }).body }
-
-    assert_equal ["1 de", "2 en", "1 de", "2 en"], %w[de en de en].map(&ask)
-  end
-
   def test_nobody_chooses_the_page_of_others_by_a_field_that_no_response_names
     server = start
     evil = server.get(PUBLIC, fields: { "X-Forwarded-Host" => "evil.example" }).body
@@ -141,17 +134,6 @@ class CacheTest < Support::IntegrationTest
     assert_equal [304, "", '"x"'], [has_it.status, has_it.body, has_it["etag"]]
   end
 
-  def test_a_client_that_has_the_page_gets_304_from_the_cache
-    server = start
-    server.get("/?etag=%22x%22")
-    has_it = server.get("/?etag=%22x%22", fields: { "If-None-Match" => 'W/"x"' })
-    has_other = server.get("/?etag=%22x%22", fields: { "If-None-Match" => '"y"' })
-
-    assert_equal [304, "", nil], [has_it.status, has_it.body, has_it["content-type"]]
-    assert_equal [200, "1"], [has_other.status, has_other.body]
-    assert_equal 1, arrivals(server)
-  end
-
   def test_ranges_come_out_of_the_whole_page
     server = start
     whole = server.get("/?size=200000").body
@@ -217,16 +199,6 @@ class CacheTest < Support::IntegrationTest
 
     responses = [lenient, strict].map { |target| server.get(target) }
     assert_equal [[200, "1"], [503, "2"]], (responses.map { |it| [it.status, it.body] })
-  end
-
-  def test_what_the_application_takes_back_is_gone
-    server = start
-    target = "/?age=100&cc=public,max-age%3D10"
-    server.get(target)
-    server.directory.write("private", "")
-    server.get(target)
-
-    assert_equal 0, cache(server)["entries"]
   end
 
   def test_each_coding_is_made_once_and_the_plain_page_stays

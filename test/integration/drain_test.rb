@@ -25,13 +25,6 @@ class DrainTest < Support::IntegrationTest
     assert_equal ["", "carat: the server is stopping\n", 1], carat(server, "restart")
   end
 
-  def test_a_response_of_http_1_0_is_the_last_one_too
-    server = drain
-    client = server.connect.write("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
-
-    assert_match(/^connection: close\r$/, client.read_to_end)
-  end
-
   def test_a_request_that_was_sent_before_the_response_does_not_take_it_away
     server = drain
     client = server.connect.write("GET /first HTTP/1.1\r\nHost: a\r\n\r\n" * 1000)
@@ -65,13 +58,6 @@ class DrainTest < Support::IntegrationTest
 
     assert_equal 0, server.wait.exitstatus
     assert_match(/ draining .* stopping .* stopped /m, server.log)
-  end
-
-  def test_without_a_delay_nothing_changes
-    server = serve(APP)
-
-    assert_equal 0, server.stop.exitstatus
-    refute_match(/draining/, server.log)
   end
 
   private

@@ -1,13 +1,14 @@
 # frozen_string_literal: true
 
-require "test_helper"
+require "fileutils"
 require "support/http2_client"
-require "support/integration_test"
+require "support/shared_server_test"
 require "support/test_certificate"
 require "support/tls_client"
+require "test_helper"
 
 # 103 Early Hints (RFC 8297): fields that the client gets while the application works on the response.
-class EarlyHintsTest < Support::IntegrationTest
+class EarlyHintsTest < Support::SharedServerTest
   LINK = "</app.css>; rel=preload; as=style"
   # /gate hints and waits, /text and /list hint several values, /bad what must not be sent, /large too much, /late in
   # the body, /kept by the callable of an earlier request, /many many times; /big is a response that no socket holds.
@@ -42,88 +43,79 @@ class EarlyHintsTest < Support::IntegrationTest
     end)
   RUBY
 
-  def test_hints_arrive_while_the_application_works
-    each_server do |server|
-      client = server.connect.request("GET", "/gate")
-      hints = client.read_response
-      assert_equal ["HTTP/1.1", 103, "Early Hints", [["link", LINK]], ""],
-                   hints.to_h.values_at(:version, :status, :reason, :fields, :body)
+  serves APP, threads: 2, args: %w[--early-hints --access-log]
 
-      server.gate.open
-      assert_equal 200, client.read_response.status
-      assert_equal 200, client.get("/").status
-    end
+  def setup
+    super
+    FileUtils.rm_f(File.join(server.directory.path, "gate"))
+  end
+
+  def test_hints_arrive_while_the_application_works
+    client = server.connect.request("GET", "/gate")
+    hints = client.read_response
+    assert_equal ["HTTP/1.1", 103, "Early Hints", [["link", LINK]], ""],
+                 hints.to_h.values_at(:version, :status, :reason, :fields, :body)
+
+    server.gate.open
+    assert_equal 200, client.read_response.status
+    assert_equal 200, client.get("/").status
   end
 
   def test_several_values_are_several_fields
-    each_server do |server|
-      %w[/text /list].each do |path|
-        client = server.connect.request("GET", path)
-        assert_equal [103, %w[</a.css> </b.css>]], client.read_response.then { |it| [it.status, it.values("link")] }
-        assert_equal 200, client.read_response.status
-      end
+    %w[/text /list].each do |path|
+      client = server.connect.request("GET", path)
+      assert_equal [103, %w[</a.css> </b.css>]], client.read_response.then { |it| [it.status, it.values("link")] }
+      assert_equal 200, client.read_response.status
     end
   end
 
   def test_what_could_split_or_frame_a_response_is_dropped
-    each_server do |server|
-      client = server.connect.request("GET", "/bad")
+    client = server.connect.request("GET", "/bad")
 
-      # A line break separates values, so what follows it is one, and no field.
-      assert_equal [103, [["link", "set-cookie: a=1"], %w[x-good 1]]],
-                   client.read_response.to_h.values_at(:status, :fields)
-      assert_equal 200, client.read_response.status
-    end
+    # A line break separates values, so what follows it is one, and no field.
+    assert_equal [103, [["link", "set-cookie: a=1"], %w[x-good 1]]],
+                 client.read_response.to_h.values_at(:status, :fields)
+    assert_equal 200, client.read_response.status
   end
 
   def test_the_hints_of_a_request_are_limited
-    each_server do |server|
-      client = server.connect.request("GET", "/large")
-      assert_equal [[103, 900], 200], [client.read_response.then { |it| [it.status, it.fields[0][0].size] },
-                                         client.read_response.status]
-      client.request("GET", "/many")
-      statuses = [client.read_response.status]
-      statuses << client.read_response.status until statuses.last == 200
-      assert_includes 100..(16 * 1024 / 41), statuses.size - 1
-    end
+    client = server.connect.request("GET", "/large")
+    assert_equal [[103, 900], 200], [client.read_response.then { |it| [it.status, it.fields[0][0].size] },
+                                       client.read_response.status]
+    client.request("GET", "/many")
+    statuses = [client.read_response.status]
+    statuses << client.read_response.status until statuses.last == 200
+    assert_includes 100..(16 * 1024 / 41), statuses.size - 1
   end
 
   def test_hints_come_between_the_responses_of_one_connection
-    each_server do |server|
-      client = server.connect
-      client.write("GET /big HTTP/1.1\r\nHost: a\r\n\r\nGET /text HTTP/1.1\r\nHost: a\r\n\r\n" * 2)
-      statuses = Array.new(6) { client.read_response.then { |it| [it.status, it.body.bytesize > 1_000_000] } }
+    client = server.connect
+    client.write("GET /big HTTP/1.1\r\nHost: a\r\n\r\nGET /text HTTP/1.1\r\nHost: a\r\n\r\n" * 2)
+    statuses = Array.new(6) { client.read_response.then { |it| [it.status, it.body.bytesize > 1_000_000] } }
 
-      assert_equal [[200, true], [103, false], [200, false]] * 2, statuses
-    end
+    assert_equal [[200, true], [103, false], [200, false]] * 2, statuses
   end
 
   def test_a_response_that_has_begun_has_no_hints
-    each_server do |server|
-      client = server.connect
-      responses = %w[/late /kept /kept /].map { |path| client.get(path) }
+    client = server.connect
+    responses = %w[/late /kept /kept /].map { |path| client.get(path) }
 
-      assert_equal [200] * 4, responses.map(&:status)
-      assert_equal "piecepiece", responses.first.body
-    end
+    assert_equal [200] * 4, responses.map(&:status)
+    assert_equal "piecepiece", responses.first.body
   end
 
   def test_a_client_of_http_1_0_gets_no_hints
-    each_server do |server|
-      client = server.connect.write("GET /text HTTP/1.0\r\nHost: a\r\n\r\n")
+    client = server.connect.write("GET /text HTTP/1.0\r\nHost: a\r\n\r\n")
 
-      assert_equal 200, client.read_response.status
-    end
+    assert_equal 200, client.read_response.status
   end
 
   def test_a_body_that_is_asked_for_comes_first
-    each_server do |server|
-      client = server.connect.request("POST", "/text", fields: { "Content-Length" => 3, "Expect" => "100-continue" })
-      assert_equal 100, client.read_response.status
-      client.write("abc")
+    client = server.connect.request("POST", "/text", fields: { "Content-Length" => 3, "Expect" => "100-continue" })
+    assert_equal 100, client.read_response.status
+    client.write("abc")
 
-      assert_equal [103, 200], Array.new(2) { client.read_response.status }
-    end
+    assert_equal [103, 200], Array.new(2) { client.read_response.status }
   end
 
   def test_hints_are_encrypted_as_the_response_is
@@ -137,29 +129,23 @@ class EarlyHintsTest < Support::IntegrationTest
   end
 
   def test_a_stream_of_http_2_gets_hints_before_its_response
-    each_server do |server|
-      client = Support::Http2Client.new(server.connect).take_settings
-      client.write(client.request(1, path: "/gate"))
-      assert_equal 103, client.await(:headers, stream: 1).status
+    client = Support::Http2Client.new(server.connect).take_settings
+    client.write(client.request(1, path: "/gate"))
+    assert_equal 103, client.await(:headers, stream: 1).status
 
-      client.write(client.request(3, path: "/text"))
-      assert_equal([103, 200], Array.new(2) { client.await(:headers, stream: 3).status })
+    client.write(client.request(3, path: "/text"))
+    assert_equal([103, 200], Array.new(2) { client.await(:headers, stream: 3).status })
 
-      server.gate.open
-      assert_equal 200, client.await(:headers, stream: 1).status
-    end
+    server.gate.open
+    assert_equal 200, client.await(:headers, stream: 1).status
   end
 
   def test_without_the_option_the_application_has_nothing_to_call
     assert_equal "NilClass", serve(APP).get("/").body
   end
+end
 
-  private
-
-  # A server with threads, and one with fibers.
-  def each_server
-    [{ threads: 2 }, { fibers: 8 }].each do |options|
-      yield serve(APP, workers: 1, args: %w[--early-hints --access-log], **options)
-    end
-  end
+# The same in fibers.
+class EarlyHintsInFibersTest < EarlyHintsTest
+  serves APP, threads: nil, fibers: 8, args: %w[--early-hints --access-log]
 end

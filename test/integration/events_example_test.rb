@@ -17,16 +17,6 @@ class EventsExampleTest < Support::SharedServerTest
     listeners.each { |listener| assert find_message(listener, "Zoë says <b>hi</b>") }
   end
 
-  def test_a_client_that_reconnects_gets_what_it_has_missed
-    first = listen
-    publish("one")
-    id = find_message(first, "one")["id"]
-    %w[two three].each { |text| publish(text) }
-    again = listen("Last-Event-ID" => id)
-
-    assert_equal(%w[two three], Array.new(2) { next_message(again)["text"] })
-  end
-
   def test_a_text_that_is_none_is_refused
     bad = ["text=", "text=%20", "other=1", "text[]=1", "text=#{"x" * 281}"]
 

@@ -26,47 +26,6 @@ class FibersPostgresTest < Support::IntegrationTest
     @worker = @server.get.body
   end
 
-  def test_all_of_sixty_four_requests_get_their_turn_with_the_connections
-    lock
-    clients = ask_for("/wait", 64)
-    await_queries(WAIT, POOL)
-    unlock
-    assert_equal [200] * 64, statuses(clients)
-    await_pool
-  end
-
-  def test_a_request_that_needs_no_database_does_not_wait_for_those_that_do
-    lock
-    clients = ask_for("/wait", 10)
-    await_queries(WAIT, POOL)
-    assert_equal @worker, @server.get.body
-    unlock
-    assert_equal [200] * 10, statuses(clients)
-  end
-
-  def test_clients_that_leave_in_the_middle_of_a_query_leave_its_connection_behind
-    lock
-    clients = ask_for("/wait", 10)
-    await_queries(WAIT, POOL)
-    clients.each(&:close)
-    see_edge_go_round(@server)
-    unlock
-    await_queries(WAIT, 0)
-    assert_whole_pool
-  end
-
-  def test_a_query_that_is_cancelled_is_an_error_of_its_request_alone
-    lock
-    clients = ask_for("/wait", 3)
-    await_queries(WAIT, 3)
-    postgres.execute("select pg_cancel_backend(pid) from pg_stat_activity where query = $1 limit 1", WAIT)
-    await_queries(WAIT, 2)
-    unlock
-    assert_equal [200, 200, 500], statuses(clients).sort
-    await_log(@server, /canceling statement due to user request/)
-    assert_whole_pool
-  end
-
   def test_a_database_that_is_started_again_costs_errors_but_no_request_and_no_worker
     broken = ask_for("/sleep", POOL)
     await_queries(SLEEP, POOL)

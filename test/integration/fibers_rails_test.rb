@@ -102,15 +102,6 @@ class FibersRailsTest < Support::IntegrationTest
     await_log(@server, /^carat: mold: 64 fibers of a worker share 5 connections to the database "primary"/)
   end
 
-  def test_queries_of_one_worker_wait_at_once
-    start(pool: 10)
-    lock
-    clients = ask_for("/wait", 10)
-    await_queries(WAIT, 10)
-    unlock
-    assert_equal [200] * 10, statuses(clients)
-  end
-
   def test_all_of_fifty_requests_get_their_turn_with_five_connections
     start
     lock

@@ -23,12 +23,6 @@ class ForwardedTest < Support::IntegrationTest
     assert_equal "8443", seen(LISTS.merge("X-Forwarded-Port" => "8443"))["SERVER_PORT"]
   end
 
-  def test_the_access_log_names_the_client_of_a_trusted_proxy
-    trusting "--trusted-proxies", "127.0.0.1", "--access-log"
-    seen(LISTS)
-    await_log(@server, /^192\.0\.2\.1 - - /)
-  end
-
   def test_only_the_headers_of_one_family_count_and_the_others_are_removed
     trusting "--trusted-proxies", "127.0.0.1"
     assert_equal [*UNSAID, nil], seen(FIELD).values_at(*CLIENT, "HTTP_FORWARDED")

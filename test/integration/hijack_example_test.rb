@@ -18,20 +18,6 @@ class HijackExampleTest < Support::IntegrationTest
     assert_equal "somebody has left: 1 here", ann.read_text
   end
 
-  def test_a_member_who_does_not_read_goes
-    server = server(app: nil, workers: 1, threads: 1, args: [CHAT]).start
-    talker = member(server)
-    deaf = member(server)
-    assert_equal "somebody has joined: 2 here", talker.read_text
-    left = eventually do
-      talker.text("x" * 4000)
-      talker.read_text.start_with?("somebody has left")
-    end
-
-    assert left
-    deaf.close
-  end
-
   private
 
   def member(server)

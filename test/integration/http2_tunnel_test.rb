@@ -57,10 +57,6 @@ class Http2TunnelTest < Support::IntegrationTest
     end)
   RUBY
 
-  def test_the_server_offers_it
-    assert_equal 1, settings(serve_one)[ENABLE_CONNECT_PROTOCOL]
-  end
-
   def test_without_tunnels_the_server_does_not_offer_it
     server = serve_one("--max-tunnels", "0")
     assert_nil settings(server)[ENABLE_CONNECT_PROTOCOL]

@@ -25,16 +25,6 @@ class HttpBodyTest < Support::SharedServerTest
     end
   end
 
-  def test_bodies_around_the_inline_limit_arrive_byte_for_byte_in_either_framing
-    client = connect
-    [-1, 0, 1].each do |more|
-      body = LARGE.byteslice(0, (64 * 1024) + more)
-
-      assert_equal body, client.request("POST", "/echo", body: body).read_response.body
-      assert_equal body, client.request("POST", "/echo", fields: CHUNKED, body: chunks(body, 999)).read_response.body
-    end
-  end
-
   def test_20_megabytes_by_length_arrive_whole
     assert_equal LARGE_DIGEST, connect.request("POST", "/digest", body: LARGE).read_response.body
   end

@@ -73,13 +73,6 @@ class HttpDecodeTest < Support::SharedServerTest
                                  .read_response.body
   end
 
-  def test_identity_is_no_coding
-    response = post(connect, "/env", "hello", "identity")
-
-    assert_equal ["5", nil], JSON.parse(response.body).values_at("CONTENT_LENGTH", "HTTP_CONTENT_ENCODING")
-    assert_equal "hello", post(connect, "/echo", "hello", "Identity, ,identity").body
-  end
-
   def test_a_body_without_a_byte_is_one_in_any_coding
     client = connect
     NAMES.each do |coding|
@@ -103,12 +96,6 @@ class HttpDecodeTest < Support::SharedServerTest
     bare = Zlib::Deflate.new(6, -Zlib::MAX_WBITS).deflate(SMALL, Zlib::FINISH)
 
     assert_equal SMALL, post(connect, "/echo", bare, "deflate").body
-  end
-
-  def test_the_connection_is_kept
-    client = connect
-    3.times { assert_equal "hello", post(client, "/echo", encode("hello", "zstd"), "zstd").body }
-    assert_equal "/next", client.get("/next").body
   end
 
   def test_a_continue_is_sent_for_a_known_coding

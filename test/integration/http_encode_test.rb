@@ -123,13 +123,6 @@ class HttpEncodeTest < Support::SharedServerTest
     assert_equal [[], ["Accept-Encoding"]], lines(client.read_response(head: true))
   end
 
-  def test_a_head_answer_never_tells_the_length_of_the_plain_body
-    client = connect
-    client.request("HEAD", "/known", fields: accepting("gzip"))
-
-    assert_nil client.read_response(head: true)["content-length"]
-  end
-
   def test_pipelined_requests_are_answered_each_in_its_coding
     asked = [["/bytes?9000", "gzip"], ["/large-file", "zstd"], ["/bytes?10", "br"], ["/each", "br"], ["/known", ""]]
     client = connect.write(asked.map { |path, coding| request("GET #{path} HTTP/1.1", coding) }.join)
@@ -151,15 +144,6 @@ class HttpEncodeTest < Support::SharedServerTest
     end
   end
 
-  def test_a_client_of_http_1_0_keeps_its_connection_over_a_short_body
-    client = connect
-    2.times do
-      response = client.write(request("GET /bytes?2000 HTTP/1.0", "gzip", "Connection: keep-alive\r\n")).read_response
-
-      assert_equal Support::EncodedBodies::LINES[0, 2000], decode(response.body, "gzip")
-    end
-  end
-
   def test_a_body_that_breaks_does_not_look_complete
     %w[gzip br zstd].product(%w[/broken /too-short /too-long]) do |coding, path|
       client = connect
@@ -176,13 +160,6 @@ class HttpEncodeTest < Support::SharedServerTest
 
       eventually { assert_match(/"GET #{Regexp.escape(path)} HTTP\S+" 200 #{bytes} /, log) }
     end
-  end
-
-  def test_ranges_are_those_of_the_plain_file
-    response = connect.get("/large-file", fields: accepting("gzip").merge("Range" => "bytes=100-199"))
-
-    assert_equal [206, nil], [response.status, response["content-encoding"]]
-    assert_equal Support::EncodedBodies::LINES[100, 100], response.body
   end
 
   private

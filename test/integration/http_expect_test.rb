@@ -17,10 +17,6 @@ class HttpExpectTest < Support::Refusals
     end
   end
 
-  def test_the_expectation_is_found_in_any_case
-    assert_equal 100, connect.write(post("expect: 100-Continue", "Content-Length: 5")).read_response.status
-  end
-
   def test_a_client_that_does_not_wait_is_answered_all_the_same
     client = connect.write("#{post("Expect: 100-continue", "Content-Length: 5")}hello")
     responses = [client.read_response]

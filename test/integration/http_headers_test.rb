@@ -17,9 +17,6 @@ class HttpHeadersTest < Support::SharedServerTest
     assert_equal "10.0.0.1", seen["HTTP_X_FORWARDED_FOR"]
     refute_includes seen.values, "evil"
     refute_includes seen.values, "999"
-  end
-
-  def test_a_header_with_an_underscore_alone_shadows_nothing
     refute env("X_Forwarded_For" => "evil").key?("HTTP_X_FORWARDED_FOR")
   end
 
@@ -52,37 +49,10 @@ class HttpHeadersTest < Support::SharedServerTest
     assert_equal "/a%2Fb//../c;d", server.get("/a%2Fb//../c;d").body
   end
 
-  def test_a_target_in_absolute_form_overrules_the_host
-    seen = env({ "Host" => "other:1" }, "http://real:81/env?q")
-
-    assert_equal ["real", "81", "/env", "q"], seen.values_at("SERVER_NAME", "SERVER_PORT", "PATH_INFO", "QUERY_STRING")
-  end
-
-  def test_hosts_of_every_form_are_accepted
-    { "a.example" => %w[a.example 80], "a:8080" => %w[a 8080], "127.0.0.1:1" => %w[127.0.0.1 1],
-      "[::1]:8080" => %w[[::1] 8080], "a_b" => %w[a_b 80], "a:" => %w[a 80] }.each do |host, name_and_port|
-      assert_equal name_and_port, env("Host" => host).values_at("SERVER_NAME", "SERVER_PORT"), host
-    end
-  end
-
-  def test_options_may_ask_for_the_server_itself
-    asterisk = Gem::Version.new(Rack.release) < Gem::Version.new("3.1") ? "" : "*" # what Rack's specification allows
-
-    assert_equal asterisk, server.request("OPTIONS", "*").body
-  end
-
   def test_a_method_that_nobody_knows_is_the_applications_business
     server.request("BREW", "/pot")
 
     assert_includes log, Support::Probe.line("BREW", "/pot")
-  end
-
-  def test_http_1_0_needs_no_host
-    client = connect.write("GET /env HTTP/1.0\r\n\r\n")
-    seen = JSON.parse(client.read_response.body)
-
-    assert_equal ["HTTP/1.0", server.port.to_s], seen.values_at("SERVER_PROTOCOL", "SERVER_PORT")
-    refute seen.key?("HTTP_HOST")
   end
 
   private

@@ -108,20 +108,6 @@ class IdentityTest < Support::IntegrationTest
     await_log(server, /^carat: spool_dir: \S+ cannot be written to by the user nobody: /)
   end
 
-  def test_an_unknown_user_is_one_line
-    server = server(app: APP, args: %w[--user nobdy])
-
-    assert_equal 78, server.run.exitstatus
-    assert_equal "--user: there is no user \"nobdy\"\n", server.log
-  end
-
-  def test_only_root_can_become_somebody
-    server = own(server(app: APP, args: %w[--user daemon], command: as_user + Support::ServerOptions::COMMAND))
-
-    assert_equal 78, server.run.exitstatus
-    assert_equal "user: only root can become daemon: start carat as root or as daemon\n", server.log
-  end
-
   def test_without_the_capability_the_boot_ends_with_the_reason
     command = ["setpriv", "--bounding-set=-setuid,-setgid", *Support::ServerOptions::COMMAND]
     server = own(server(app: APP, args: ["--user", USER], command: command))

@@ -125,13 +125,6 @@ class LogTest < Support::IntegrationTest
     assert_match(%r{"POST /dies HTTP/1\.1" 502 }, dies)
   end
 
-  def test_target_does_not_end_its_quotes
-    server = serve(APP, args: %w[--access-log])
-    server.get('/a"%0A\\b')
-
-    assert_includes access_lines(server, 1).first, '"GET /a\\"%0A\\\\b HTTP/1.1" 200 '
-  end
-
   def test_hangup_opens_the_log_file_anew
     server = serve(APP, args: %w[--access-log --log server.log])
     server.get("/before")

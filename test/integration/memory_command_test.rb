@@ -29,13 +29,6 @@ class MemoryCommandTest < Support::IntegrationTest
     assert_in_delta before, base.call(out), before / 4
   end
 
-  def test_json_is_the_servers_answer
-    server = start
-    out, _err, status = carat("memory", "--json", "--pid", server.pid.to_s)
-
-    assert_equal [server.pid, 0], [JSON.parse(out)["pid"], status]
-  end
-
   def test_one_of_several_servers_is_chosen_by_its_process_id
     one = start
     other = start
@@ -48,13 +41,6 @@ class MemoryCommandTest < Support::IntegrationTest
     out, = carat("memory", "--pid", other.pid.to_s, "--json")
 
     assert_equal other.pid, JSON.parse(out)["pid"]
-  end
-
-  def test_a_server_is_found_by_its_socket
-    server = start
-    out, = carat("memory", "--json", "--control-socket", socket(server))
-
-    assert_equal server.pid, JSON.parse(out)["pid"]
   end
 
   private

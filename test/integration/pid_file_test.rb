@@ -28,29 +28,6 @@ class PidFileTest < Support::IntegrationTest
     refute_path_exists path(server)
   end
 
-  def test_that_of_a_killed_server_and_of_another_program_is_replaced
-    dead = Process.spawn("true").tap { |pid| Process.wait(pid) }
-    [dead, Process.pid].each do |pid|
-      server = server(app: HELLO, args: ARGS, files: { "carat.pid" => "#{pid}\n" }).start
-
-      assert_equal "#{server.pid}\n", pid_file(server)
-    end
-  end
-
-  def test_what_is_not_a_pid_file_in_its_place_stays
-    sparse = ->(path) { File.open(path, "w") { |file| file.truncate(20 << 30) } }
-    [File.method(:mkfifo), sparse, ->(path) { File.write(path, "data") }].each do |make|
-      server = server(app: HELLO, args: ARGS)
-      make.call(path(server))
-      before = File.stat(path(server))
-
-      assert_equal 1, server.run.exitstatus
-      assert_equal "carat: pidfile: cannot write #{path(server)}: it is not a pid file; choose another file\n",
-                   server.log
-      assert_equal before, File.stat(path(server))
-    end
-  end
-
   def test_that_of_a_running_server_stays
     other = serve(HELLO, args: ARGS)
     server = server(app: HELLO, args: ["--pidfile", path(other)])

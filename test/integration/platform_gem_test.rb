@@ -10,7 +10,6 @@ require_relative "../../script/platform_gem/package"
 
 # The gem is packed from what this checkout has compiled, for this Ruby and for those of other runs.
 class PlatformGemTest < Support::IntegrationTest
-  ROOT = File.expand_path("../..", __dir__)
   APP = <<~RUBY
     mapped = File.foreach("/proc/self/maps").filter_map { |line| line.split[5] }.uniq.grep(/(native|malloc)[.]so/)
     run ->(_env) { [200, { "content-type" => "text/plain" }, [mapped.sort.join("\\n")]] }
@@ -18,8 +17,6 @@ class PlatformGemTest < Support::IntegrationTest
 
   # What a gem has beside its parts.
   NEEDED = %r{\A(lib/.+\.rb|exe/carat|[A-Z-]+(\.md)?)\z}
-  # Parts of a gem for another Ruby.
-  Elsewhere = Struct.new(:current, :parts)
 
   def setup
     super
@@ -77,28 +74,10 @@ class PlatformGemTest < Support::IntegrationTest
     assert_equal 1, digests.uniq.size
   end
 
-  def test_ruby_without_an_extension_gets_the_gem_that_compiles
-    source_gem = path("carat-#{Gem::Specification.load(File.join(ROOT, "carat.gemspec")).version}.gem")
-    gem("build", "carat.gemspec", "--output", source_gem, chdir: ROOT)
-    index(source_gem, write_gem(from: other_ruby))
-    output, status = Open3.capture2e(@env, *gem_command, "install", "--no-document", "--clear-sources",
-                                     "--source", "file://#{path("index")}/", "carat")
-
-    refute_predicate status, :success?
-    assert_includes output, "Building native extensions"
-    assert_match(/carat: cannot compile, missing: cargo [\d.]+ or later .*Debian 13: apt-get install cargo/, output)
-  end
-
   private
 
   def builds
     @builds ||= PlatformGem::Builds.new
-  end
-
-  def other_ruby
-    build = builds.current.first
-    own = builds.parts.to_h { |name, file| [name.sub(/\A\d[\d.]+/, "2.7.0"), file] }
-    Elsewhere.new([PlatformGem::Build.new(build.directory, "2.7.0", build.cpu)], own)
   end
 
   # Returns the mode of each file of the gem.
@@ -109,32 +88,9 @@ class PlatformGemTest < Support::IntegrationTest
   end
 
   # Returns the path of the gem.
-  def write_gem(directory = "pkg", from: builds, glibc: Gem::Version.new("99"))
-    package = PlatformGem::Package.new(from, licenses: "licenses", glibc: glibc)
+  def write_gem(directory = "pkg", glibc: Gem::Version.new("99"))
+    package = PlatformGem::Package.new(builds, licenses: "licenses", glibc: glibc)
     Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) { package.write(path(directory)) }
-  end
-
-  # The index of a gem server, for the gems in these files.
-  def index(*files)
-    tuples = files.map do |file|
-      FileUtils.mkdir_p(path("index/gems"))
-      FileUtils.cp(file, path("index/gems"))
-      index_specification(Gem::Package.new(file).spec)
-    end
-    %w[specs latest_specs].each { |list| write_index(list, tuples) }
-    write_index("prerelease_specs", [])
-  end
-
-  def index_specification(spec)
-    platform = spec.original_platform || "ruby"
-    name = [spec.name, spec.version, *(platform unless platform == "ruby")].join("-")
-    FileUtils.mkdir_p(path("index/quick/Marshal.4.8"))
-    File.binwrite(path("index/quick/Marshal.4.8/#{name}.gemspec.rz"), Zlib.deflate(Marshal.dump(spec)))
-    [spec.name, spec.version, platform.to_s]
-  end
-
-  def write_index(list, tuples)
-    File.binwrite(path("index/#{list}.4.8.gz"), Zlib.gzip(Marshal.dump(tuples)))
   end
 
   def gem_command

@@ -80,15 +80,6 @@ class PrefixTest < Support::SharedServerTest
     assert_equal [308, "https://a/app/x"], [response.status, response["location"]]
   end
 
-  def test_rackup_passes_the_option
-    server = server(app: APP, flags: false, command: ["rackup"], binds: [],
-                    args: %w[-s carat -o 127.0.0.1 -p 0 -O prefix=/app], env: LIBRARY)
-    assert_equal ["/app", "/x"], JSON.parse(server.start.get("/app/x").body)[0..1]
-  end
-
-  LIBRARY = { "RUBYLIB" => File.join(Support::ServerOptions::ROOT, "lib") }.freeze
-  private_constant :LIBRARY
-
   private
 
   def seen(target)

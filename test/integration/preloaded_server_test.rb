@@ -25,8 +25,6 @@ class PreloadedServerTest < Support::IntegrationTest
       [200, {}, [value[0, 8].unpack1("q").to_s]]
     end)
   RUBY
-  # Any library will do.
-  SNOOP = "libz.so.1"
 
   def test_workers_have_jemalloc_and_their_programs_do_not_inherit_it
     assert_equal "jemalloc 5.3.0 nil nil nil", answer
@@ -34,17 +32,6 @@ class PreloadedServerTest < Support::IntegrationTest
 
   def test_system_s_allocator_is_used_when_it_is_asked_for
     assert_match(/\Aglibc \S+ nil nil nil\z/, answer(args: %w[--allocator system]))
-  end
-
-  def test_what_the_user_preloads_is_preloaded_and_inherited
-    assert_equal %(jemalloc 5.3.0 "#{SNOOP}" nil "LD_PRELOAD=#{SNOOP}"), answer(env: { "LD_PRELOAD" => SNOOP })
-  end
-
-  def test_an_allocator_that_the_user_preloads_is_kept
-    library = Dir["/usr/lib/*/lib{jemalloc.so.2,tcmalloc_minimal.so.4,mimalloc.so.2}"].first
-    skip "no other allocator is installed" unless library
-
-    assert_match(/\A\S+.* "#{library}" nil "LD_PRELOAD=#{library}"\z/, answer(env: { "LD_PRELOAD" => library }))
   end
 
   def test_options_of_the_user_overrule_carat_s

@@ -9,13 +9,6 @@ class ProcessBootFailureTest < Support::IntegrationTest
   RAISE = "on_worker_boot do\n  #{NOTE}\n  raise \"no database\" unless File.exist?(\"repaired\")\nend\n"
   EXIT = "on_worker_boot do\n  #{NOTE}\n  exit!(0) unless File.exist?(\"repaired\")\nend\n"
 
-  def test_worker_whose_hook_raises_is_tried_again_with_growing_pauses
-    server = boot(RAISE)
-
-    assert_pauses_grow(server)
-    assert_stops(server)
-  end
-
   def test_worker_whose_hook_ends_the_process_is_tried_again_with_growing_pauses
     server = boot(EXIT)
 
@@ -32,14 +25,6 @@ class ProcessBootFailureTest < Support::IntegrationTest
               / error worker failed to boot worker=\d gen=1 pid=\d+ retry_in=0\.25s #{error(3, "no database")}$/)
     assert_equal 1, server.log.scan("no database").size
     refute_includes server.log, "lib/carat"
-    assert_stops(server)
-  end
-
-  def test_hook_before_the_fork_that_raises_is_an_error_of_the_worker
-    server = boot("before_fork { |_number| raise \"not now\" }\n")
-    await_log(server, /retry_in=0\.50s/)
-
-    await_log(server, / error worker failed to boot worker=1 gen=1 retry_in=0\.25s #{error(1, "not now")}$/)
     assert_stops(server)
   end
 

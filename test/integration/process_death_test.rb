@@ -112,14 +112,6 @@ class ProcessDeathTest < Support::IntegrationTest
     assert_equal 200, server.get("/").status
   end
 
-  def test_post_that_kills_its_worker_is_asked_once
-    server = serve(SELF_KILL, threads: 1)
-
-    assert_equal 502, server.request("POST", "/die", body: "x").status
-    assert_equal 1, server.gate.arrivals.size
-    assert_equal 200, server.get("/").status
-  end
-
   def test_answer_that_had_begun_ends_short
     server = serve(<<~'RUBY')
       run ->(_env) { [200, {}, Enumerator.new { |out| out << "first"; Process.kill(:KILL, Process.pid) }] }
@@ -142,14 +134,6 @@ class ProcessDeathTest < Support::IntegrationTest
     assert_equal old.to_s, client.read_response.body
     await_log(server, / info worker ended worker=1 gen=1 pid=#{old} cause="exit status 0"$/)
     assert_equal [2], server.workers.keys
-  end
-
-  def test_worker_that_the_application_exits_answers_500_and_is_replaced
-    server = serve('run ->(env) { env["PATH_INFO"] == "/exit" ? exit : [200, {}, [Process.pid.to_s]] }', threads: 1)
-    old = server.get("/").body
-
-    assert_equal 500, server.get("/exit").status
-    refute_equal old, eventually { server.get("/").body.then { |pid| pid if pid != old } }
   end
 
   def test_worker_that_rests_for_a_while_loses_nothing

@@ -34,14 +34,6 @@ class ProxyProtocolTest < Support::SharedServerTest
     assert_equal own, seen(version2(0x20, 0x00, ""))
   end
 
-  def test_a_header_in_pieces_holds_for_all_requests_of_its_connection
-    client = connect
-    version2(0x21, 0x11, ADDRESSES).each_char { |byte| client.write(byte) }
-    3.times do
-      assert_equal "192.0.2.1", JSON.parse(client.get("/").body)["REMOTE_ADDR"]
-    end
-  end
-
   def test_a_second_header_is_a_malformed_request
     client = connect.write("PROXY UNKNOWN\r\nPROXY UNKNOWN\r\n\r\n")
     assert_equal 400, client.read_response.status

@@ -59,38 +59,4 @@ class RackAfterTest < Support::IntegrationTest
     assert_equal 500, server.get("/kill").status
     eventually { server.get.body != before }
   end
-
-  def test_hooks_run_in_their_processes
-    server = serve("run ->(_env) { [200, {}, [Process.pid.to_s]] }", workers: 1, threads: 1, config: <<~'CONFIG')
-      on_mold_boot { $stderr.puts "on_mold_boot #{Process.pid}" }
-      %i[before_fork after_fork on_worker_boot on_worker_shutdown].each do |hook|
-        public_send(hook) { |number| $stderr.puts "#{hook} #{number} #{Process.pid}" }
-      end
-    CONFIG
-    worker = server.get.body
-    mold = server.log[/on_mold_boot (\d+)/, 1]
-    server.stop
-    told = server.log.lines(chomp: true).grep(/\A(on_|before|after)/).uniq
-    assert_equal ["on_mold_boot #{mold}", "before_fork 1 #{mold}", "after_fork 1 #{worker}",
-                  "on_worker_boot 1 #{worker}", "on_worker_shutdown 1 #{worker}"], told
-  end
-
-  def test_an_application_that_does_not_load_is_told_with_its_place
-    server = server(app: "\n\nno_such_thing\n")
-    refute_predicate server.run, :success?
-    await_log(server, /^.*config\.ru:3: undefined local variable or method [`']no_such_thing'.* \(NameError\)$/)
-    refute_match(%r{lib/carat|rack/builder}, server.log)
-  end
-
-  def test_no_ruby_process_holds_a_listener
-    server = serve("run ->(_env) { [200, {}, []] }", workers: 1)
-    port = format("%04X", server.port)
-    listeners = File.readlines("/proc/net/tcp").map(&:split).select { |line| line[1].end_with?(":#{port}") }
-    sockets = listeners.map { |line| "socket:[#{line[9]}]" }
-    refute_empty sockets
-    server.children.each do |pid|
-      held = Dir["/proc/#{pid}/fd/*"].map { |path| File.readlink(path) }
-      assert_empty held & sockets
-    end
-  end
 end

@@ -115,13 +115,6 @@ class RackBodyTest < Support::SharedServerTest
     assert_equal %w[a=1 b=2], server.get("/cookies").values("set-cookie")
   end
 
-  def test_a_header_with_a_line_end_is_refused
-    response = server.get("/raw/split")
-    assert_operator response.status, :>=, 500
-    assert_empty response.values("set-cookie")
-    assert_equal "ab", server.get("/array").body
-  end
-
   private
 
   def body_and_length(path)

@@ -18,10 +18,4 @@ class RailsEarlyHintsTest < Support::ShopTest
       assert_includes responses.last.body, "/a.css"
     end
   end
-
-  def test_without_the_option_the_page_is_the_same
-    response = shop.get("/requests/hinted")
-
-    assert_equal [200, true], [response.status, response.body.include?("/c.js")]
-  end
 end

@@ -56,15 +56,6 @@ class RailsLiveTest < Support::ShopTest
     end
   end
 
-  def test_cookies_are_sent_with_the_first_event
-    in_threads_and_fibers do |options|
-      response = shop(**options).get("/events/cookie")
-
-      assert_equal FIRST, response.body
-      assert_equal(%w[_shop_session seen], response.values("set-cookie").map { |line| line[/\A\w+/] }.uniq.sort)
-    end
-  end
-
   private
 
   # The action whose writer has ended, and its error.

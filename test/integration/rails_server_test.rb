@@ -37,15 +37,6 @@ class RailsServerTest < Support::IntegrationTest
     await_log(server, %r{Started GET "/items/1"})
   end
 
-  def test_the_level_of_the_console_log_is_that_of_the_application
-    server = rails(env: { "RAILS_LOG_LEVEL" => "error" })
-    server.get("/items/1")
-    assert_equal 404, server.get("/nowhere").status
-
-    await_log(server, %r{No route matches \[GET\] "/nowhere"})
-    refute_includes server.log, "Started GET"
-  end
-
   def test_the_application_is_loaded_once
     server = rails
 
@@ -60,28 +51,12 @@ class RailsServerTest < Support::IntegrationTest
     refute_path_exists File.join(server.directory.path, PID_FILE)
   end
 
-  def test_the_pid_file_may_be_elsewhere
-    server = rails("-P", "shop.pid")
-    assert_equal server.pid.to_s, server.directory.read("shop.pid")
-
-    assert_equal 0, server.stop(signal: :INT).exitstatus
-    refute_path_exists File.join(server.directory.path, "shop.pid")
-  end
-
   def test_the_pid_file_of_a_boot_that_failed_is_removed
     server = server(**options([]), files: Support::RailsApp::FILES.merge("config.ru" => "raise \"no database\""))
 
     assert_equal 1, server.run.exitstatus
     await_log(server, /^carat: config\.ru:1: no database \(RuntimeError\)$/)
     refute_path_exists File.join(server.directory.path, PID_FILE)
-  end
-
-  def test_a_pid_file_that_another_server_has_written_stays
-    server = rails
-    server.directory.write(PID_FILE, "1")
-
-    assert_equal 0, server.stop.exitstatus
-    assert_equal "1", server.directory.read(PID_FILE)
   end
 
   def test_a_second_server_with_the_same_pid_file_is_refused_while_the_first_runs
@@ -112,13 +87,6 @@ class RailsServerTest < Support::IntegrationTest
     assert_equal "item 1 of #{server.pid} in development", server.get("/items/1").body
   end
 
-  def test_port_and_workers_from_the_environment
-    server = rails(env: { "PORT" => "0", "WEB_CONCURRENCY" => "0", "RAILS_MAX_THREADS" => "2" }, port: [])
-
-    assert_equal [1], server.workers.keys
-    assert_equal 2 + 1, Support::ProcessTree.sockets(server.workers.fetch(1)).size
-  end
-
   def test_a_daemon_serves_from_the_directory_of_the_application
     server = server(**options(%w[-d], files: { "config/carat.rb" => 'log "carat.log"' }))
     server.run
@@ -138,28 +106,11 @@ class RailsServerTest < Support::IntegrationTest
     assert_equal "item 1 of #{server.pid} in development", server.get("/items/1").body
   end
 
-  def test_caching_is_the_business_of_rails
-    server = rails("-C")
-
-    assert_path_exists File.join(server.directory.path, "tmp/caching-dev.txt")
-  end
-
   def test_early_hints_are_turned_on_by_the_flag_of_rails
     client = rails("--early-hints", files: HINTED).connect.request("GET", "/items/1")
 
     assert_equal [103, "</app.css>"], client.read_response.then { |hints| [hints.status, hints["link"]] }
     assert_equal 200, client.read_response.status
-  end
-
-  # What foreman and its like do: a pipe in place of the terminal, PORT, and a signal to the whole group.
-  def test_a_process_manager_gets_the_output_and_ends_all_by_one_signal
-    server = rails(env: { "PORT" => "0" }, port: [], spawn: { pgroup: true })
-    server.get("/items/1")
-    await_log(server, /^Started GET/)
-    Process.kill(:TERM, -server.pid)
-
-    assert_equal 0, server.wait.exitstatus
-    await_emptiness(server)
   end
 
   private

@@ -33,18 +33,6 @@ class ReforkRefusalTest < Support::IntegrationTest
     assert_nothing_lost(server, attempts: 0)
   end
 
-  def test_threads_that_the_hook_leaves_cost_one_attempt
-    server = refork(<<~RUBY, config: "before_refork { }")
-      run(lambda do |_env|
-        $ticker ||= Thread.new { sleep }
-        [200, {}, [Process.pid.to_s]]
-      end)
-    RUBY
-    await_log(server, /did not become the mold .*next_gen=2 cause="Ruby threads are left running: #<Thread:/)
-
-    assert_nothing_lost(server)
-  end
-
   def test_the_idle_pool_of_a_library_is_no_obstacle_and_works_in_the_next_generation
     server = refork(<<~RUBY)
       require "logger"
@@ -68,16 +56,6 @@ class ReforkRefusalTest < Support::IntegrationTest
       run(lambda do |_env|
         $safe ||= Thread.new { sleep }.tap { |thread| thread.thread_variable_set(:fork_safe, true) }
         Timeout.timeout(5) { [200, {}, [Process.pid.to_s]] }
-      end)
-    RUBY
-    await_log(server, /mold ready gen=2/)
-  end
-
-  def test_threads_can_be_ended_by_the_hook
-    server = refork(<<~RUBY, config: "before_refork { $ticker.kill }")
-      run(lambda do |_env|
-        $ticker ||= Thread.new { sleep }
-        [200, {}, [Process.pid.to_s]]
       end)
     RUBY
     await_log(server, /mold ready gen=2/)

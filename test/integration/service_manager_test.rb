@@ -123,13 +123,6 @@ class ServiceManagerTest < Support::IntegrationTest
     assert_equal "STOPPING=1\nSTATUS=stopping", state
   end
 
-  def test_the_watchdog_gets_signs_of_life
-    server = serve(HELLO, env: { "NOTIFY_SOCKET" => path, "WATCHDOG_USEC" => "200000" })
-    eventually(message: "two signs of life") { Array.new(3) { state }.count("WATCHDOG=1") >= 2 }
-
-    assert_equal "hello", server.get.body
-  end
-
   def test_a_failed_boot_says_why
     server = server(app: 'raise "no database"', env: { "NOTIFY_SOCKET" => path })
 

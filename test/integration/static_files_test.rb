@@ -7,8 +7,6 @@ require "test_helper"
 # The files of the `static` option, which the edge serves without Ruby.
 class StaticFilesTest < Support::IntegrationTest
   APP = %(run ->(env) { [200, {}, ["application"]] })
-  PAGE = "<h1>hello</h1>\n" * 100
-  IMAGE = Random.new(1).bytes(300_000).freeze
 
   def test_files_are_served_and_everything_else_is_for_the_application
     server = site("public/index.html" => "home", "public/about.html" => "about", "public/a b.txt" => "blank",
@@ -32,30 +30,6 @@ class StaticFilesTest < Support::IntegrationTest
 
     assert_equal ["application"], answers.values.uniq, answers.inspect
     eventually(message: "the new link") { server.get("/inside").body == "file" }
-  end
-
-  def test_a_client_that_has_the_file_does_not_get_it_again
-    server = site("public/page.html" => PAGE)
-    first = server.get("/page.html")
-    fields = %w[etag last-modified].map { |name| first[name] }
-    again = [{ "If-None-Match" => fields[0] }, { "If-Modified-Since" => fields[1] }]
-    responses = again.map { |headers| server.get("/page.html", fields: headers) }
-
-    assert_equal [[304, ""]] * 2, responses.map { |response| [response.status, response.body] }
-    server.directory.write("public/page.html", "new")
-    assert_equal "new", server.get("/page.html", fields: again[0]).body
-  end
-
-  def test_ranges_and_head
-    server = site("public/image.png" => IMAGE)
-    part = server.get("/image.png", fields: { "Range" => "bytes=5-9" })
-    head = ask(server, "HEAD", "/image.png").read_response(head: true)
-
-    assert_equal [206, "bytes 5-9/300000", IMAGE[5..9]], [part.status, part["content-range"], part.body]
-    assert_equal [200, "300000", "image/png", "bytes"],
-                 [head.status, *%w[content-length content-type accept-ranges].map { |name| head[name] }]
-    assert_equal 416, server.get("/image.png", fields: { "Range" => "bytes=300000-" }).status
-    assert_equal IMAGE, server.get("/image.png").body
   end
 
   def test_compressed_variants_are_preferred_and_text_is_compressed_otherwise

@@ -76,13 +76,6 @@ class TlsTest < Support::IntegrationTest
     3.times { assert_equal "0123456789abcdef" * 65_536, client.get.body }
   end
 
-  def test_bytes_that_arrive_one_by_one_are_a_request
-    client = connect(serve_tls(ENV_APP))
-
-    "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".each_char { |char| client.write(char) }
-    assert_equal 200, client.read_response.status
-  end
-
   def test_a_parked_connection_serves_the_next_request
     server = serve_tls(ENV_APP, args: %w[--idle-timeout 60])
     client = connect(server)

@@ -22,33 +22,10 @@ class UploadExampleTest < Support::IntegrationTest
     assert_equal ["three.bin", FILE.bytesize, SHA256], receipt(response).values_at("name", "bytes", "sha256")
   end
 
-  def test_form_without_javascript_is_answered_with_a_page
-    response = post_form("Accept" => "text/html,*/*;q=0.8")
-
-    assert_equal 200, response.status
-    assert_includes response.body, SHA256
-    assert_includes response.body, "3 000 000 bytes"
-  end
-
-  def test_form_without_a_file_is_refused
-    fields = { "Content-Type" => "multipart/form-data; boundary=#{BOUNDARY}", "Accept" => "text/html" }
-    response = @server.request("POST", "/", fields: fields, body: "--#{BOUNDARY}--\r\n")
-
-    assert_equal 422, response.status
-    assert_includes response.body, "Choose a file first."
-  end
-
   def test_put_body_is_the_file
     response = @server.request("PUT", "/some%20name.bin", body: FILE)
 
     assert_equal ["some name.bin", FILE.bytesize, SHA256], receipt(response).values_at("name", "bytes", "sha256")
-  end
-
-  def test_posted_body_without_a_form_is_the_file
-    fields = { "Content-Type" => "application/x-www-form-urlencoded" }
-    response = @server.request("POST", "/", fields: fields, body: FILE)
-
-    assert_equal SHA256, receipt(response).fetch("sha256")
   end
 
   def test_memory_of_every_process_is_told

@@ -58,14 +58,6 @@ class WarmUpTest < Support::IntegrationTest
     await_log(server, %r{^carat: mold: warm_up /hang: not finished in time \(boot_timeout\), at \S*config\.ru})
   end
 
-  def test_a_worker_inherits_what_was_warmed
-    server = serve(<<~'RUBY', workers: 2, config: 'warm_up "/"')
-      CACHE = Hash.new { |cache, key| cache[key] = Process.pid }
-      run ->(_env) { [200, {}, [CACHE[:page].to_s]] }
-    RUBY
-    assert_equal server.mold.to_s, server.get.body
-  end
-
   def test_what_waits_in_a_buffer_is_written_once
     server = serve(<<~'RUBY', workers: 2, threads: 1)
       OUT = File.open("out", "a")

@@ -15,14 +15,6 @@ class WeightExampleTest < Support::SharedServerTest
     assert_operator figures["Shared_Dirty"], :>, figures["Private_Dirty"]
   end
 
-  def test_garbage_is_made_and_collected_as_asked
-    before = weight["major_gc_count"]
-    10.times { get("/garbage?gc=5") }
-    assert_equal before + 2, weight["major_gc_count"]
-    get("/gc")
-    assert_equal before + 3, weight["major_gc_count"]
-  end
-
   private
 
   # Figures by name.

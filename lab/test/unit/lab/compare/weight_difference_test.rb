@@ -39,13 +39,6 @@ module Carat
       assert_equal %w[one.rb two.rb], report.dig("tree", "children", 0, "children").map { |child| child["file"] }.sort
     end
 
-    def test_file_that_is_loaded_twice_counts_twice
-      report = compare(root(node("/a/again.rb", own: MIB)),
-                       root(node("/b/again.rb", own: MIB), node("/b/again.rb", own: MIB)))
-
-      assert_equal [[0, MIB]], report.dig("tree", "children").map { |child| child["inclusive"] }
-    end
-
     private
 
     def compare(one, other)

@@ -51,20 +51,6 @@ module Carat
       refute_includes Lab::Html::Table.new("gems", %w[gem MiB], [%w[rack 1]]).to_s, "tfoot"
     end
 
-    def test_line_plots_share_a_grid
-      plots = Array.new(2) { Lab::Html::LinePlot.new("x", axis: "requests", xs: [1], unit: "bytes", series: []) }
-      page = Lab::Html::Page.new("title", lead: "lead")
-      page.section("Run 1", *plots, Lab::Html::Table.new("rounds", ["requests"], [["1"]]))
-
-      assert_equal 1, page.to_s.scan("class=\"grid\"").size
-    end
-
-    def test_first_cell_of_a_row_is_its_heading
-      table = Lab::Html::Table.new("gems", %w[gem MiB], [["rack", ["1.0", "<2>"]]]).to_s
-
-      assert_includes table, "<th scope=\"row\" class=\"text\">rack</th><td>1.0<br>&lt;2&gt;</td>"
-    end
-
     private
 
     def page(text = "")

@@ -9,32 +9,22 @@ module Carat
     MIB = 1024 * 1024
     FREE = 8 * 1024 * MIB
 
-    def test_fast_application_gets_the_largest_rounds
-      assert_equal 10_007, fit(seconds: 0.02).requests
-    end
-
-    def test_slow_application_gets_rounds_that_fit_the_time
-      # 10 ms a request: 25 s for 11 rounds are 227 requests each, which is a prime.
-      assert_equal 227, fit(seconds: 2.11).requests
-    end
-
-    def test_application_that_leaves_descriptors_open_gets_few_requests
-      assert_equal 89, fit(descriptors: 422).requests
+    # What the trial says, and how many requests a round has then: a prime.
+    {
+      "fast" => [10_007, { seconds: 0.02 }],
+      # 10 ms a request: 25 s for 11 rounds.
+      "slow" => [227, { seconds: 2.11 }],
+      "leaving_descriptors_open" => [89, { descriptors: 422 }],
       # 30 and 211 of 1024 are open. Two of three others are for 11 rounds.
-      assert_equal 47, fit(descriptors: 211, files: 1024).requests
-    end
-
-    def test_application_that_starts_threads_gets_few_requests
-      assert_equal 181, fit(threads: 211).requests
-    end
-
-    def test_application_that_fills_the_memory_gets_few_requests
+      "leaving_some_of_few_descriptors_open" => [47, { descriptors: 211, files: 1024 }],
+      "starting_threads" => [181, { threads: 211 }],
       # A MiB a request, and a quarter of 8 GiB for 11 rounds.
-      assert_equal 181, fit(pss: 211 * MIB).requests
-    end
-
-    def test_no_round_is_too_small
-      assert_equal 101, fit(seconds: 500).requests
+      "filling_the_memory" => [181, { pss: 211 * MIB }],
+      "very_slow" => [101, { seconds: 500 }]
+    }.each do |what, (requests, trial)|
+      define_method("test_application_#{what}_gets_#{requests}_requests") do
+        assert_equal requests, fit(**trial).requests
+      end
     end
 
     def test_chosen_number_stays

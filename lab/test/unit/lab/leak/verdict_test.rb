@@ -10,9 +10,28 @@ module Carat
     ROUNDS = 11
     MIB = 1024 * 1024
     SEEDS = 100
+    GROWS = ->(requests) { 400 * requests }
+    SETTLES = ->(requests) { 20 * MIB * (1 - Math.exp(-requests / (3.0 * REQUESTS))) }
+    LITTLE = ->(requests) { 20_000 * (requests / REQUESTS) }
+    STEPS = ->(requests) { (60 * requests) + (requests > 4 * REQUESTS ? 4 * MIB : 0) }
+    FILLS = ->(requests) { 100 * [requests, 4 * REQUESTS].min }
 
-    def test_memory_that_stays_the_same_is_no_leak
-      each_seed { |seed| assert_equal "no leak", verdict(seed).name }
+    # What grows, the verdict, and how.
+    {
+      "nothing" => ["no leak", {}],
+      "everything" => ["leak", { live: GROWS, active: GROWS, resident: GROWS, pss: GROWS }],
+      "a table in a step beside steady objects" => ["leak", { live: STEPS, objects: ->(requests) { requests } }],
+      "a cache that is full within the run" => ["bounded cache", { live: FILLS }],
+      "a cache more and more slowly" => ["bounded cache", { live: SETTLES }],
+      "resident memory alone" => ["held by the allocator", { resident: GROWS, pss: GROWS }],
+      "pages more and more slowly" => ["no leak", { active: SETTLES, resident: SETTLES, rss: SETTLES, pss: SETTLES }],
+      "less than a page of the heap in a round" =>
+        ["no leak", { active: LITTLE, resident: LITTLE, rss: LITTLE, pss: LITTLE }],
+      "pages that the allocator does not know" => ["growing mappings", { rss: GROWS, pss: GROWS }]
+    }.each do |what, (name, growth)|
+      define_method("test_growth_of_#{what.tr(" ", "_")}_is_#{name.tr(" ", "_")}") do
+        each_seed { |seed| assert_equal name, verdict(seed, **growth).name }
+      end
     end
 
     def test_sixteen_bytes_a_request_are_a_leak_with_its_slope
@@ -21,20 +40,6 @@ module Carat
 
         assert_equal "leak", verdict.name
         assert_in_delta 16, verdict.line.slope, 16 * 0.15
-      end
-    end
-
-    def test_leak_of_which_everything_grows_is_a_leak
-      grows = ->(requests) { 400 * requests }
-
-      each_seed do |seed|
-        assert_equal "leak", verdict(seed, live: grows, active: grows, resident: grows, pss: grows).name
-      end
-    end
-
-    def test_cache_that_has_filled_within_the_run_is_bounded
-      each_seed do |seed|
-        assert_equal "bounded cache", verdict(seed, live: ->(requests) { 100 * [requests, 4 * REQUESTS].min }).name
       end
     end
 
@@ -57,18 +62,6 @@ module Carat
       end
     end
 
-    def test_cache_that_fills_more_and_more_slowly_is_bounded
-      filling = ->(requests) { 20 * MIB * (1 - Math.exp(-requests / (3.0 * REQUESTS))) }
-
-      each_seed { |seed| assert_equal "bounded cache", verdict(seed, live: filling).name }
-    end
-
-    def test_table_that_grows_in_a_step_beside_steady_objects_is_a_leak
-      stepping = ->(requests) { (60 * requests) + (requests > 4 * REQUESTS ? 4 * MIB : 0) }
-
-      each_seed { |seed| assert_equal "leak", verdict(seed, live: stepping, objects: ->(requests) { requests }).name }
-    end
-
     def test_pages_that_grow_without_live_bytes_are_fragmentation
       each_seed do |seed|
         verdict = verdict(seed, active: ->(requests) { 120 * requests }, pss: ->(requests) { 120 * requests })
@@ -76,35 +69,6 @@ module Carat
         assert_equal "fragmentation", verdict.name
         assert_in_delta 120, verdict.line.slope, 120 * 0.15
       end
-    end
-
-    def test_resident_memory_that_grows_alone_is_held_by_the_allocator
-      each_seed do |seed|
-        assert_equal "held by the allocator",
-                     verdict(seed, resident: ->(requests) { 150 * requests }, pss: ->(requests) { 150 * requests }).name
-      end
-    end
-
-    def test_pages_that_are_more_and_more_slowly_are_no_leak
-      settling = ->(requests) { 20 * MIB * (1 - Math.exp(-requests / (3.0 * REQUESTS))) }
-
-      each_seed do |seed|
-        assert_equal "no leak", verdict(seed, active: settling, resident: settling, rss: settling, pss: settling).name
-      end
-    end
-
-    def test_less_than_a_page_of_the_heap_in_a_round_is_no_leak
-      grows = ->(requests) { 20_000 * (requests / REQUESTS) }
-
-      each_seed do |seed|
-        assert_equal "no leak", verdict(seed, active: grows, resident: grows, rss: grows, pss: grows).name
-      end
-    end
-
-    def test_pages_that_the_allocator_does_not_know_are_mappings
-      grows = ->(requests) { 4096 * requests }
-
-      each_seed { |seed| assert_equal "growing mappings", verdict(seed, rss: grows, pss: grows).name }
     end
 
     def test_descriptors_that_stay_open_have_a_verdict

@@ -60,13 +60,6 @@ module Carat
       assert_nil counter.per_request({}, after)
     end
 
-    def test_loaded_version_of_a_gem_is_noted
-      counter.wrap(@rackup, @directory, "rack")
-      assert_equal Gem.loaded_specs.fetch("rack").version.to_s, counter.gem_version(@directory)
-      counter.wrap(@rackup, @directory, "a_gem_that_nobody_has")
-      assert_equal "", counter.gem_version(@directory)
-    end
-
     def test_directory_that_cannot_be_written_does_not_disturb_the_application
       app = counter.wrap(@rackup, File.join(@directory, "missing"))
 

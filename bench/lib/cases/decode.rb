@@ -72,7 +72,8 @@ module Bench
     def self.alone(variant, file)
       PROGRAM.obstacle # builds now, or the build would count
       before = children_cpu
-      fields = PROGRAM.run(variant.coding, file).scan(/(\w+)=(\d+)/).to_h.transform_values(&:to_i)
+      fields = PROGRAM.start(variant.coding, file) { |output| output.scan(/(\w+)=(\d+)/).to_h }.finish
+      fields.transform_values!(&:to_i)
       raise Failure, "#{variant} is #{fields["bytes"]} bytes long" unless fields.fetch("bytes") == variant.bytes
 
       [fields.fetch("bytes") * 1e9 / fields.fetch("nanoseconds") / (1 << 20), children_cpu - before]

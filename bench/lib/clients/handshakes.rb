@@ -4,13 +4,11 @@ require "json"
 
 module Bench
   # New TLS connections without pause, by bench/src/bin/handshakes.
-  class Handshakes
+  module Handshakes
     CLIENT = RustProgram.new("handshakes")
 
     # connections: that were complete, of which so many were resumed; failed: those that were not.
     Report = Struct.new(:connections, :resumed, :failed, :seconds, keyword_init: true) do
-      def self.parse(text) = new(**JSON.parse(text, symbolize_names: true))
-
       # Connections a second.
       def rate = connections / seconds
     end
@@ -21,16 +19,11 @@ module Bench
     # connection.
     def self.run(port, **options) = start(port, **options).finish
 
+    # The same, of which `finish` waits for the end and returns the Report.
     def self.start(port, threads:, seconds:, resumed: false)
-      new(CLIENT.start("127.0.0.1:#{port}", threads, seconds, resumed ? "resumed" : "full"))
+      CLIENT.start("127.0.0.1:#{port}", threads, seconds, resumed ? "resumed" : "full") do |text|
+        Report.new(**JSON.parse(text, symbolize_names: true))
+      end
     end
-
-    # running: see RustProgram#start.
-    def initialize(running)
-      @running = running
-    end
-
-    # Waits for the end and returns the Report.
-    def finish = Report.parse(@running.call)
   end
 end

@@ -4,7 +4,7 @@ require "json"
 
 module Bench
   # Load by bench/src/bin/steady, which runs beside the benchmark.
-  class SteadyLoad
+  module SteadyLoad
     CLIENT = RustProgram.new("steady")
 
     # started: Unix time; seconds: until the last response; windows: Latencies for each window_seconds; statuses: number
@@ -51,22 +51,17 @@ module Bench
     # Runs the load and returns its Report. options: see start.
     def self.run(server, path, **options) = start(server, path, **options).finish
 
+    # The same, of which `finish` waits for the end and returns the Report.
+    #
     # seconds: the most that the load may take; requests: how many, or as many as there is time for; rate: requests to
     # start a second, or as many as get a response; every, other: each such request is for the other path; kept: whether
     # connections are used again.
     def self.start(server, path, connections:, seconds:, kept: true, **options)
       options = options.merge(connections: kept ? nil : "close").compact
-      new(CLIENT.start("127.0.0.1:#{server.port}", connections, path, seconds, *options.map { |pair| pair.join("=") }))
+      CLIENT.start("127.0.0.1:#{server.port}", connections, path, seconds, *options.map { |pair| pair.join("=") },
+                   &Report.method(:parse))
     end
 
     def self.obstacle = CLIENT.obstacle
-
-    # running: see RustProgram#start.
-    def initialize(running)
-      @running = running
-    end
-
-    # Waits for the end of the load and returns its Report.
-    def finish = Report.parse(@running.call)
   end
 end

@@ -26,19 +26,21 @@ module Bench
       @obstacle = Executable.present?("cargo") ? build : earlier_build
     end
 
-    # Runs the program and returns its output; raises Failure when it fails.
-    def run(*words) = start(*words).call
-
-    # Starts the program, and returns what waits for its end and returns its output.
-    def start(*words)
-      raise Failure, obstacle if obstacle
-
-      pipe = IO.popen([path, *words.map(&:to_s)])
-      lambda do
+    # A program that runs; report: makes of its output what `finish` returns.
+    Running = Struct.new(:name, :pipe, :report) do
+      # Waits for the end; raises Failure when the program failed.
+      def finish
         output = pipe.read
         pipe.close
-        Process.last_status.success? ? output : raise(Failure, "#{@name} failed")
+        Process.last_status.success? ? report.call(output) : raise(Failure, "#{name} failed")
       end
+    end
+
+    # Starts the program, and returns it as Running.
+    def start(*words, &report)
+      raise Failure, obstacle if obstacle
+
+      Running.new(@name, IO.popen([path, *words.map(&:to_s)]), report)
     end
 
     private

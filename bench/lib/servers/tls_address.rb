@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-require "openssl"
 require "socket"
 require "tmpdir"
+require_relative "../../../test/support/test_certificate"
 
 module Bench
   # A server that also listens on an address with TLS, with a certificate of its own.
@@ -29,16 +29,8 @@ module Bench
 
     # The paths of a certificate with an ECDSA key on P-256, and of that key.
     def self.certificate(directory)
-      key = OpenSSL::PKey::EC.generate("prime256v1")
-      made = OpenSSL::X509::Certificate.new
-      made.version = 2
-      made.subject = made.issuer = OpenSSL::X509::Name.new([%w[CN localhost]])
-      made.not_before = Time.now - 3600
-      made.not_after = Time.now + 86_400
-      made.public_key = key
-      made.sign(key, "SHA256")
-      { "cert" => made.to_pem, "key" => key.private_to_pem }.map do |name, text|
-        File.join(directory, "#{name}.pem").tap { |path| File.write(path, text) }
+      Support::TestCertificate.new("localhost").files.map do |name, text|
+        File.join(directory, name).tap { |path| File.write(path, text) }
       end
     end
 

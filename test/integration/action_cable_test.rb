@@ -2,11 +2,13 @@
 
 require "active_record"
 require "test_helper"
-require "support/cable_test"
+require "support/cable_server"
 require "support/postgres"
 require "support/redis_server"
 
-class ActionCableTest < Support::CableTest
+class ActionCableTest < Support::IntegrationTest
+  include Support::CableServer
+
   def test_subscribers_of_two_workers_hear_each_other_through_redis
     url = "unix://#{Support::RedisServer.shared.path}"
     assert_all_hear(rails(adapter: "redis", url: url, workers: 2, threads: 1))
@@ -53,6 +55,12 @@ class ActionCableTest < Support::CableTest
   end
 
   private
+
+  # With Action Cable's own sockets, and the adapter's settings.
+  def rails(adapter:, url: nil, env: {}, **options)
+    cable = "production:\n  adapter: #{adapter}\n#{"  url: #{url}\n" if url}"
+    serve(APP, files: { "config/cable.yml" => cable }, env: { "RAILS_ENV" => "production", **env }, **options)
+  end
 
   def postgres
     server = Support::Postgres.shared

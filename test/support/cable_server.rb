@@ -15,6 +15,7 @@ module Support
       require "action_controller/railtie"
       require "active_job/railtie"
       require "action_cable/engine"
+      require "active_record/railtie" if ENV["DATABASE_URL"]
 
       class Shop < Rails::Application
         config.load_defaults Rails::VERSION::STRING.to_f

@@ -19,6 +19,15 @@ module Support
       SIZE = Fiddle::TYPE_SIZE_T
       POINTER = Fiddle::TYPE_VOIDP
       INT = Fiddle::TYPE_INT
+
+      # A number of `length` bytes that jemalloc tells, perhaps about an address.
+      def jemalloc(name, length, address = nil)
+        value, size, about = Array.new(3) { Fiddle::Pointer.malloc(8, Fiddle::RUBY_FREE) }
+        value[0, 8], size[0, 8], about[0, 8] = [0, length, address.to_i].map { |number| [number].pack("q") }
+        c("mallctl", POINTER, POINTER, POINTER, POINTER, SIZE, result: INT)
+          .call(name, value, size, address && about, address ? 8 : 0)
+        value[0, 8].unpack1("q")
+      end
     RUBY
 
     private

@@ -1,28 +1,25 @@
 # frozen_string_literal: true
 
-require "fileutils"
 require "json"
 require "minitest/autorun"
 require "socket"
-require "tmpdir"
 require "carat/launch/surroundings/ruby_program"
 require_relative "../../support/hostile_authority"
+require_relative "../../support/workplace"
 
 module Carat
   # The program itself, as the edge starts it.
   class ACMEClientTest < Minitest::Test
-    def setup
-      @directory = Dir.mktmpdir
-    end
+    include Support::Workplace
 
     def teardown
       @authority&.close
-      FileUtils.rm_rf(@directory)
+      super
     end
 
     def test_a_failure_is_kept_for_the_next_start
       messages = run_client("HTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\n{}")
-      status = JSON.parse(File.read(File.join(@directory, "a.example/status.json")))
+      status = JSON.parse(File.read(path("a.example/status.json")))
 
       assert_equal(%w[failed done], messages.map { |message| message["event"] })
       assert_equal [1, nil, "the authority answered 500: no reason"], status.values_at("failures", "expires", "error")
@@ -48,7 +45,7 @@ module Carat
     end
 
     def settings
-      JSON.generate(directory: @authority.url, authorities: @authority.certificate_path, folder: @directory,
+      JSON.generate(directory: @authority.url, authorities: @authority.certificate_path, folder: @workplace,
                     validations: %w[tls-alpn-01])
     end
   end

@@ -1,19 +1,17 @@
 # frozen_string_literal: true
 
 require "minitest/autorun"
-require "tmpdir"
 require "carat/acme/folder"
+require_relative "../../support/workplace"
 
 module Carat
   class ACMEFolderTest < Minitest::Test
-    def setup
-      @directory = Dir.mktmpdir
-      @path = File.join(@directory, "storage/authority")
-      @folder = ACME::Folder.new(@path)
-    end
+    include Support::Workplace
 
-    def teardown
-      FileUtils.rm_rf(@directory)
+    def setup
+      super
+      @path = path("storage/authority")
+      @folder = ACME::Folder.new(@path)
     end
 
     def test_it_is_private_also_when_it_was_not

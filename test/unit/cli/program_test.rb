@@ -86,16 +86,6 @@ module Carat
       assert_equal [78, "b.ru: one rackup file is enough\n"], outcome("config.ru", "b.ru")
     end
 
-    def test_mistyped_subcommand_gets_a_hint
-      assert_equal [78, "chekc: no such subcommand or file; did you mean check?\n"], outcome("chekc")
-      assert_equal [78, "memroy: no such subcommand or file; did you mean memory?\n"], outcome("memroy", "-w2")
-    end
-
-    def test_check_rejects_a_wrong_value
-      assert_equal [78, "--bind: \"9292\" is not an address; write #{Config::Type::Address::FORMS}\n"],
-                   outcome("check", "-b", "9292")
-    end
-
     def test_doctor_prints_a_line_for_each_check
       assert_equal 0, run_cli("doctor", "--spool-dir", @workplace)
       assert_equal 1 + CLI::Doctor::Examination::CHECKS.size, @out.string.lines.grep(/\A(ok|warning) +[a-z_ ]+: /).size

@@ -134,10 +134,6 @@ module Carat
       assert_refused "CARAT_CONFIG: there is no file #{path("no.rb")}", env: { "CARAT_CONFIG" => "no.rb" }
     end
 
-    def test_option_that_does_not_exist_raises_key_error
-      assert_raises(KeyError) { configure[:wokers] }
-    end
-
     private
 
     def configure(*words, env: {})

@@ -3,23 +3,17 @@
 require "open3"
 require "rbconfig"
 require "test_helper"
-require "tmpdir"
+require "support/workplace"
 
 class ExtconfTest < Minitest::Test
+  include Support::Workplace
+
   ROOT = File.expand_path("../../..", __dir__)
   EXTCONF = File.join(ROOT, "ext/carat/extconf.rb")
   OLDEST_RUST = File.read(File.join(ROOT, "Cargo.toml"))[/^rust-version = "(.+)"/, 1]
 
-  def setup
-    @directory = File.realpath(Dir.mktmpdir)
-  end
-
-  def teardown
-    FileUtils.remove_entry(@directory)
-  end
-
   def test_missing_tool_is_named_with_its_package
-    output, status = extconf("PATH" => @directory)
+    output, status = extconf("PATH" => @workplace)
 
     assert_equal 1, status.exitstatus
     assert_equal 1, output.lines.size, output
@@ -27,8 +21,9 @@ class ExtconfTest < Minitest::Test
   end
 
   def test_old_cargo_is_named_with_its_version
-    File.write(File.join(@directory, "cargo"), "#!/bin/sh\necho 'cargo 1.63.0 (abc 2022-01-01)'\n", perm: 0o755)
-    output, = extconf("PATH" => @directory)
+    write("cargo", "#!/bin/sh\necho 'cargo 1.63.0 (abc 2022-01-01)'\n")
+    File.chmod(0o755, "cargo")
+    output, = extconf("PATH" => @workplace)
 
     assert_includes output, "cargo #{OLDEST_RUST} or later; found 1.63.0 (Debian 13: apt-get install cargo; elsewhere:"
   end
@@ -36,7 +31,7 @@ class ExtconfTest < Minitest::Test
   def test_without_a_target_directory_compiled_crates_are_removed
     extconf("CARGO_TARGET_DIR" => nil)
 
-    assert_includes makefile, %(rm -rf "#{@directory}/target")
+    assert_includes makefile, %(rm -rf "#{path("target")}")
   end
 
   def test_given_target_directory_is_kept
@@ -63,10 +58,10 @@ class ExtconfTest < Minitest::Test
   private
 
   def extconf(env)
-    Open3.capture2e(env, RbConfig.ruby, EXTCONF, chdir: @directory)
+    Open3.capture2e(env, RbConfig.ruby, EXTCONF, chdir: @workplace)
   end
 
   def makefile
-    File.read(File.join(@directory, "Makefile"))
+    File.read("Makefile")
   end
 end

@@ -9,15 +9,7 @@ module Malloc
     include Support::Preloaded
 
     ARENA = <<~RUBY
-      def arena(memory)
-        place = Fiddle::Pointer.malloc(8, Fiddle::RUBY_FREE)
-        place[0, 8] = [memory.to_i].pack("Q")
-        number = Fiddle::Pointer.malloc(4, Fiddle::RUBY_FREE)
-        length = Fiddle::Pointer.malloc(8, Fiddle::RUBY_FREE)
-        length[0, 8] = [4].pack("Q")
-        c("mallctl", POINTER, POINTER, POINTER, POINTER, SIZE, result: INT).call("arenas.lookup", number, length, place, 8)
-        number[0, 4].unpack1("L")
-      end
+      def arena(memory) = jemalloc("arenas.lookup", 4, memory)
       ZEROED = c("calloc", SIZE, SIZE)
       PLAIN = -> { c("malloc", SIZE).call(1500) } # more than threads cache, which may have a piece that calloc gave
     RUBY

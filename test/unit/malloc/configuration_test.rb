@@ -8,31 +8,15 @@ module Malloc
   class ConfigurationTest < Minitest::Test
     include Support::Preloaded
 
-    NUMBERS = <<~RUBY
-      def option(name, length)
-        value = Fiddle::Pointer.malloc(8, Fiddle::RUBY_FREE)
-        size = Fiddle::Pointer.malloc(8, Fiddle::RUBY_FREE)
-        size[0, 8] = [length].pack("q")
-        c("mallctl", POINTER, POINTER, POINTER, POINTER, SIZE, result: INT).call("opt.\#{name}", value, size, nil, 0)
-        value[0, length].unpack1({ 1 => "C", 4 => "L", 8 => "q" }.fetch(length))
-      end
-      p [option("narenas", 4), option("background_thread", 1), option("muzzy_decay_ms", 8)]
-    RUBY
+    NUMBERS = "p [jemalloc('opt.narenas', 4), jemalloc('opt.background_thread', 1), jemalloc('opt.muzzy_decay_ms', 8)]"
 
     def test_the_library_s_options_are_its_own_and_not_the_edge_s
       assert_equal "[1, 0, 0]\n", preloaded(NUMBERS)
     end
 
     SLABS = <<~RUBY
-      def number(name, length)
-        value = Fiddle::Pointer.malloc(8, Fiddle::RUBY_FREE)
-        size = Fiddle::Pointer.malloc(8, Fiddle::RUBY_FREE)
-        value[0, 8], size[0, 8] = [0].pack("q"), [length].pack("q")
-        c("mallctl", POINTER, POINTER, POINTER, POINTER, SIZE, result: INT).call(name, value, size, nil, 0)
-        value[0, 8].unpack1("q")
-      end
-      bins = (0...number("arenas.nbins", 4)).select { |bin| number("arenas.bin.\#{bin}.size", 8) >= 8192 }
-      p bins.map { |bin| number("arenas.bin.\#{bin}.slab_size", 8) / 4096 }
+      bins = (0...jemalloc("arenas.nbins", 4)).select { |bin| jemalloc("arenas.bin.\#{bin}.size", 8) >= 8192 }
+      p bins.map { |bin| jemalloc("arenas.bin.\#{bin}.slab_size", 8) / 4096 }
     RUBY
 
     def test_large_blocks_are_not_gathered_as_in_the_edge

@@ -72,13 +72,6 @@ module Native
       assert_equal "GET", lane.slot.take["REQUEST_METHOD"]
     end
 
-    def test_files_stay_with_their_requests
-      lane = harness
-      %w[first second third].each { |text| with_file(text) { |file| lane.request(file: file) } }
-      texts = Array.new(3) { lane.slot.take["rack.input"].read.tap { lane.slot.respond(200, {}, []) } }
-      assert_equal %w[first second third], texts
-    end
-
     private
 
     def inputs

@@ -13,12 +13,6 @@ module Native
       @lane = harness
     end
 
-    def test_the_environment_is_the_same_however_often_the_names_come
-      envs = Array.new(4) { take(BROWSER) }
-      expected = comparable(envs.first)
-      envs.each { |env| assert_equal expected, comparable(env) }
-    end
-
     def test_values_are_those_of_their_request
       4.times do |number|
         env = take(BROWSER.transform_values { |value| "#{value}#{number}" }, path: "/#{number}")

@@ -48,10 +48,6 @@ module Native
       end
     end
 
-    def test_a_header_called_version_does_not_replace_the_protocol
-      assert_equal "HTTP/1.1", env_of(headers: { "version" => "evil" })["HTTP_VERSION"]
-    end
-
     def test_values_are_binary_and_belong_to_their_request_alone
       env = env_of(path: "/\xE9", headers: { "x-odd" => "\xE9", "host" => "h" })
       values = env.reject { |key, _| key.include?(".") || %w[SCRIPT_NAME].include?(key) }.slice(
@@ -70,15 +66,6 @@ module Native
       end
     end
 
-    def test_each_request_has_an_environment_of_its_own
-      first = env_of(headers: { "x-odd" => "1" })
-      first["mine"] = true
-      second = env_of
-      refute_includes second, "mine"
-      refute_includes second, "HTTP_X_ODD"
-      refute_same first["rack.after_reply"], second["rack.after_reply"]
-    end
-
     def test_the_asterisk_is_the_empty_path_until_rack_allows_it
       seen = %w[2.2.22 3.0.1 3.1.0].map do |release|
         env_of(method: "OPTIONS", path: "*", release: release).values_at("PATH_INFO", "REQUEST_URI")
@@ -92,11 +79,6 @@ module Native
       assert_equal [nil, [], []], new.values_at("rack.version", "rack.response_finished", "rack.after_reply")
       assert_equal ["http", false, false, true], old.values_at("rack.url_scheme", "rack.run_once",
                                                                "rack.multithread", "rack.hijack?")
-    end
-
-    def test_a_request_over_tls_says_so_as_rack_and_cgi_do
-      assert_equal %w[https on], env_of(scheme: "https").values_at("rack.url_scheme", "HTTPS")
-      assert_equal ["http", nil], env_of(scheme: "http").values_at("rack.url_scheme", "HTTPS")
     end
 
     def test_the_request_that_begins_is_on_the_page

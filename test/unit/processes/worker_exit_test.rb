@@ -5,19 +5,6 @@ require "test_helper"
 
 module Carat
   class WorkerExitTest < Minitest::Test
-    def test_blocks_of_the_parent_do_not_run
-      assert_equal ["child's second", "child's first"], lines(<<~RUBY)
-        at_exit { puts "parent's" if Process.pid != PARENT }
-        PARENT = Process.pid
-        fork do
-          Carat::Processes::WorkerExit.arrange
-          at_exit { puts "child's first" }
-          at_exit { puts "child's second" }
-        end
-        Process.wait
-      RUBY
-    end
-
     def test_each_generation_runs_its_own_blocks_only
       assert_equal %w[grandchild child parent], lines(<<~RUBY)
         at_exit { puts "parent" }

@@ -108,10 +108,14 @@ class DeliveryTest < Support::NativeTest
   end
 
   def test_headers_and_status_of_other_shapes_are_converted
-    headers = Struct.new(:pairs) { def each(&block) = pairs.each(&block) }.new([["A", 1], [:b, %w[x y]], ["rack.x", 1]])
+    headers = Object.new
+    def headers.each(&block)
+      yield "A", 1
+      [[:b, %w[x y]], ["rack.x", 1], ["c", nil]].each(&block)
+    end
     [[], recorded { nil }].each do |body|
       response = serve(->(_env) { ["201", headers, body] }).call
-      assert_equal [201, [%w[a 1], %w[b x], %w[b y]]], response.to_a.values_at(1, 3)
+      assert_equal [201, [%w[a 1], %w[b x], %w[b y], ["c", ""]]], response.to_a.values_at(1, 3)
     end
   end
 

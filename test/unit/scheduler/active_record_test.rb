@@ -33,13 +33,6 @@ module Scheduler
       assert_equal [(0...50).to_a, 5, 0], [done.sort, *@pool.stat.values_at(:connections, :busy)]
     end
 
-    def test_a_connection_goes_to_the_fiber_that_has_waited_longest
-      open_pool(1)
-      order = []
-      fibers { 20.times { |number| go { @pool.with_connection { order << number && ask("select 1") } } } }
-      assert_equal (0...20).to_a, order
-    end
-
     def test_no_fiber_waits_forever
       open_pool(1, checkout_timeout: 0.01)
       fibers do

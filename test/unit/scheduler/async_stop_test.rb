@@ -23,18 +23,6 @@ module Scheduler
       assert_equal [%i[outer inner], %i[stopped stopped]], [ended, statuses.map { |one| stopped(one) }]
     end
 
-    def test_the_one_who_stops_a_task_goes_on
-      order = []
-      fibers do
-        task = Async { wait_forever(order, :ended) }
-        go do
-          task.stop
-          order << :stopped
-        end
-      end
-      assert_equal %i[ended stopped], order
-    end
-
     def test_a_task_stops_itself
       order = []
       fibers do
@@ -96,12 +84,6 @@ module Scheduler
         Async { sleep(0.005) && ended << :task }
       end
       assert_equal [:plain, :task, 1, 2], ended
-    end
-
-    def test_transient_tasks_end_with_the_fiber_that_made_them
-      ended = []
-      fibers { Sync { |task| task.async(transient: true) { wait_forever(ended, :transient) } } }
-      assert_equal [:transient], ended
     end
 
     def test_transient_tasks_end_with_a_thread_that_has_no_other_fiber

@@ -50,15 +50,6 @@ module Scheduler
       end
     end
 
-    def test_sync_inside_of_a_task_is_that_task
-      fibers { Sync { |outer| Sync { |inner| assert_same outer, inner } } }
-    end
-
-    def test_a_task_may_schedule_plain_fibers
-      value = fibers { Sync { Thread::Queue.new.then { |queue| go { sleep(0) && queue << 1 } && queue.pop } } }
-      assert_equal 1, value
-    end
-
     def test_an_error_goes_to_the_one_who_waits
       error = fibers { assert_raises(KeyError) { Sync { |task| task.async { sleep(0) && raise(KeyError) }.wait } } }
       assert_instance_of KeyError, error

@@ -20,11 +20,6 @@ module Scheduler
       end
     end
 
-    def test_a_timeout_that_is_not_reached_does_nothing
-      values = fibers { Sync { |task| [task.with_timeout(0.5) { sleep(0) && :value }, sleep(0.6) && :later] } }
-      assert_equal %i[value later], values
-    end
-
     def test_another_task_puts_a_timeout_off
       value = fibers do
         Sync do |task|
@@ -60,29 +55,6 @@ module Scheduler
       assert_equal [0, 2], [running, most]
     end
 
-    def test_a_semaphore_is_handed_on_in_turn
-      order = []
-      fibers do
-        Sync do |task|
-          semaphore = Async::Semaphore.new
-          4.times { |number| task.async { semaphore.acquire { sleep(0) && order << number } } }
-        end
-      end
-      assert_equal [0, 1, 2, 3], order
-    end
-
-    def test_a_barrier_waits_for_its_tasks
-      ended = 0
-      fibers do
-        Sync do
-          barrier = Async::Barrier.new
-          5.times { barrier.async { sleep(0.001) && ended += 1 } }
-          barrier.wait
-          assert_equal 5, ended
-        end
-      end
-    end
-
     def test_a_barrier_stops_its_tasks
       tasks = fibers do
         Sync do
@@ -113,21 +85,6 @@ module Scheduler
           end
         end
       end
-    end
-
-    def test_a_task_gives_way
-      order = []
-      fibers do
-        Sync do |task|
-          task.async do |one|
-            order << 1
-            one.yield
-            order << 3
-          end
-          order << 2
-        end
-      end
-      assert_equal [1, 2, 3], order
     end
 
     def test_a_client_of_the_async_gem

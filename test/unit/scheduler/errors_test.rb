@@ -49,17 +49,6 @@ module Scheduler
       assert_equal 4, printed.scan("terminated with exception").size
     end
 
-    def test_the_error_of_the_block_is_raised_when_the_others_have_ended
-      ended = false
-      assert_raises(KeyError) do
-        fibers do
-          go { sleep(0.001) && ended = true }
-          raise KeyError
-        end
-      end
-      assert ended
-    end
-
     def test_an_error_that_is_no_standard_error_ends_its_fiber_alone_too
       ended = 0
       [NotImplementedError, LoadError, SystemStackError].each do |error|

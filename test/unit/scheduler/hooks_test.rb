@@ -99,11 +99,6 @@ module Scheduler
       assert_raises(Errno::EPIPE) { writer.write("x") }
     end
 
-    def test_process_wait_returns_a_status
-      status = fibers { scheduler.process_wait(spawn("exit 3"), 0) }
-      assert_equal [Process::Status, 3], [status.class, status.exitstatus]
-    end
-
     def test_address_resolve_returns_addresses_or_nil
       fibers do
         assert_includes scheduler.address_resolve("localhost"), "127.0.0.1"

@@ -22,21 +22,6 @@ module Scheduler
       assert_equal "a\nb\nc\nd\n", lines.join
     end
 
-    def test_sysread_and_syswrite_wait
-      reader, writer = IO.pipe
-      size = 1_000_000
-      fibers do
-        go { assert_equal "x", reader.sysread(1) && reader.read(size) && "x" }
-        written = 0
-        written += writer.syswrite("x" * (size + 1 - written)) until written == size + 1
-      end
-    end
-
-    def test_read_nonblock_does_not_wait
-      reader, @writer = IO.pipe
-      fibers { assert_equal :wait_readable, reader.read_nonblock(1, exception: false) }
-    end
-
     def test_a_tcp_server_answers_a_client_of_the_same_thread
       server = TCPServer.new("127.0.0.1", 0)
       answer = fibers do
@@ -46,24 +31,6 @@ module Scheduler
         client.read
       end
       assert_equal "HELLO\n", answer
-    end
-
-    def test_a_unix_server_answers_a_client_of_the_same_thread
-      Dir.mktmpdir do |directory|
-        server = UNIXServer.new("#{directory}/socket")
-        answer = fibers do
-          go { server.accept.then { |peer| peer.write(peer.readpartial(5)) && peer.close } }
-          client = UNIXSocket.new("#{directory}/socket")
-          client.write("hello")
-          client.read
-        end
-        assert_equal "hello", answer
-      end
-    end
-
-    def test_a_socket_pair_sends_and_receives_messages
-      near, far = UNIXSocket.pair(:DGRAM)
-      assert_equal("x", fibers { go { far.send("x", 0) } && near.recv(10) })
     end
 
     def test_tls_shakes_hands_and_carries_data
@@ -76,19 +43,6 @@ module Scheduler
         client.gets
       end
       assert_equal "secret\n", answer
-    end
-
-    def test_a_name_is_looked_up_while_others_run
-      server = TCPServer.new("127.0.0.1", 0)
-      gate = Queue.new
-      found = [Addrinfo.ip("127.0.0.1")]
-      Addrinfo.stub(:getaddrinfo, ->(*) { gate.pop && found }) do
-        fibers do
-          go { gate << true }
-          assert_equal ["127.0.0.1"], Fiber.scheduler.address_resolve("name.example")
-        end
-      end
-      fibers { Socket.tcp("localhost", server.addr[1]).close }
     end
 
     def test_a_name_without_an_address_is_an_error

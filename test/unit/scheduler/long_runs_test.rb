@@ -108,10 +108,6 @@ module Scheduler
       assert_includes reported, culprit
     end
 
-    def test_a_watch_needs_a_block
-      fibers { assert_raises(ArgumentError) { scheduler.watch_runs(1) } }
-    end
-
     private
 
     def scheduler

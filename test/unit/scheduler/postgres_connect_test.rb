@@ -16,14 +16,6 @@ module Scheduler
       end
     end
 
-    def test_a_name_is_looked_up
-      fibers { assert_equal "localhost", connect(postgres.tcp_url("localhost")).host }
-    end
-
-    def test_tls_is_spoken
-      fibers { assert_equal [["t"]], connect(postgres.tcp_url(sslmode: "require")).exec(TLS).values }
-    end
-
     def test_a_certificate_is_checked_for_the_name
       certificate = File.join(postgres.directory, "data/server.crt")
       url = postgres.tcp_url("localhost", sslmode: "verify-full", sslrootcert: certificate)
@@ -36,16 +28,6 @@ module Scheduler
         hold_until_waiting(1) { go { done = connect(postgres.tcp_url(sslmode: "require")).exec(WAIT) } }
         give_way_until { done }
       end
-    end
-
-    def test_ten_fibers_connect_at_once
-      fibers { 10.times { go { connect(postgres.tcp_url("localhost")) } } }
-      assert_equal 10, postgres.connections
-    end
-
-    def test_nobody_at_the_port_is_an_error
-      port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
-      fibers { assert_raises(PG::ConnectionBad) { PG.connect(host: "localhost", port: port) } }
     end
 
     def test_a_name_without_an_address_is_an_error

@@ -21,15 +21,6 @@ module Scheduler
       end
     end
 
-    def test_a_query_that_takes_too_long_is_ended_by_the_server
-      fibers do
-        connection = connect
-        connection.exec("set statement_timeout = '10ms'")
-        holding { assert_raises(PG::QueryCanceled) { connection.exec(WAIT) } }
-        assert_usable connection
-      end
-    end
-
     # The server goes on with the query: the next one on the connection would wait for it.
     def test_a_connection_is_busy_after_a_timeout_until_it_is_cancelled
       fibers do
@@ -67,27 +58,6 @@ module Scheduler
       end
     ensure
       postgres.start unless postgres.running?
-    end
-
-    def test_a_server_that_crashes_raises_in_every_fiber_that_waits
-      fibers do
-        errors = []
-        stop_while(Array.new(10) { connect }, :QUIT) do |connection|
-          errors << assert_raises(PG::Error) { connection.exec(SLEEP) }
-        end
-        assert_equal 10, errors.size
-      end
-    ensure
-      postgres.start unless postgres.running?
-    end
-
-    def test_a_connection_that_the_server_has_closed_raises
-      fibers do
-        connection = connect
-        postgres.execute("select pg_terminate_backend($1)", connection.backend_pid)
-        assert_raises(PG::Error) { connection.exec("select 1") }
-        assert_equal PG::CONNECTION_BAD, connection.status
-      end
     end
 
     private

@@ -17,29 +17,6 @@ module Scheduler
       assert_equal (0..9).to_a, done.sort
     end
 
-    def test_each_query_ends_when_the_server_says_so
-      order = []
-      fibers do
-        holder = connect
-        holder.exec("select pg_advisory_lock(key) from generate_series(1, 3) as key")
-        (1..3).each { |key| go { order << key if connect.exec("select pg_advisory_lock_shared(#{key})") } }
-        [2, 3, 1].each.with_index(1) do |key, count|
-          holder.exec("select pg_advisory_unlock(#{key})")
-          give_way_until { order.size == count }
-        end
-      end
-      assert_equal [2, 3, 1], order
-    end
-
-    def test_a_prepared_statement_waits
-      rows = fibers do
-        connection = connect
-        connection.prepare("wait", "select $1::int as number from (#{WAIT}) as lock")
-        hold_until_prepared_waits(connection)
-      end
-      assert_equal [{ "number" => "7" }], rows
-    end
-
     def test_a_large_result_arrives_while_others_run
       size, turns = fibers do
         fiber = go { @size = connect.exec("select repeat('x', #{BIG})").getvalue(0, 0).bytesize }
@@ -47,16 +24,6 @@ module Scheduler
       end
       assert_equal BIG, size
       assert_operator turns, :>, 10
-    end
-
-    def test_rows_are_read_one_by_one
-      numbers = fibers do
-        connection = connect
-        connection.send_query("select generate_series(1, 1000) as number")
-        connection.set_single_row_mode
-        connection.get_result.stream_each.map { |row| row["number"].to_i }
-      end
-      assert_equal (1..1000).to_a, numbers
     end
 
     def test_copy_goes_both_ways
@@ -96,27 +63,7 @@ module Scheduler
       postgres.execute("drop table accounts")
     end
 
-    def test_a_transaction_whose_block_raises_is_rolled_back
-      rows = fibers do
-        connection = connect
-        connection.exec("create temporary table things (number int)")
-        assert_raises(KeyError) { insert_and_raise(connection) }
-        connection.exec("select * from things").ntuples
-      end
-      assert_equal 0, rows
-    end
-
     private
-
-    def hold_until_prepared_waits(connection)
-      rows = nil
-      holder = lock
-      go { rows = connection.exec_prepared("wait", [7]).to_a }
-      give_way_until { postgres.connections(like: "select $1::int%", state: "active") == 1 }
-      holder.finish
-      give_way_until { rows }
-      rows
-    end
 
     # How often another fiber runs until the given one has ended.
     def count_turns(fiber)
@@ -139,13 +86,6 @@ module Scheduler
       connect.transaction do |connection|
         amount = connection.exec("select amount from accounts for update").getvalue(0, 0).to_i
         connection.exec_params("update accounts set amount = $1", [amount + 1])
-      end
-    end
-
-    def insert_and_raise(connection)
-      connection.transaction do
-        connection.exec("insert into things values (1)")
-        raise KeyError
       end
     end
   end

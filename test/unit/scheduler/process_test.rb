@@ -62,16 +62,6 @@ module Scheduler
       assert_equal "go\n", output
     end
 
-    def test_any_child_may_be_waited_for
-      pids = fibers do
-        reader, writer = IO.pipe
-        pid = spawn(READ, in: reader)
-        go { writer.puts("go") }
-        [pid, Process.wait]
-      end
-      assert_equal(*pids)
-    end
-
     def test_a_wait_that_gives_up_leaves_the_child_to_the_next_one
       pids = fibers do
         reader, writer = IO.pipe
@@ -109,13 +99,6 @@ module Scheduler
 
     def test_a_process_that_is_no_child_is_an_error
       fibers { assert_raises(Errno::ECHILD) { Process.wait(1) } }
-    end
-
-    def test_two_fibers_wait_for_processes
-      fibers do
-        pids = Array.new(2) { |number| [number, spawn("exit #{number}")] }
-        pids.each { |number, pid| go { assert_equal number, Process.wait2(pid)[1].exitstatus } }
-      end
     end
   end
 

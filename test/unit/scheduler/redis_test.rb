@@ -28,11 +28,6 @@ module Scheduler
       assert_equal (0...50).to_h { |number| [number, number.to_s] }, values
     end
 
-    def test_fifty_fibers_share_one_connection
-      redis = client
-      fibers { 50.times { |number| go { assert_equal number.to_s, write_and_read(number, redis) } } }
-    end
-
     def test_a_fiber_that_waits_for_an_element_lets_the_others_go_on
       fibers do
         found = nil
@@ -56,11 +51,6 @@ module Scheduler
         client.publish("news", "over")
       end
       assert_equal %w[over over], messages
-    end
-
-    def test_commands_travel_together_in_a_pipeline
-      answers = fibers { client.pipelined { |pipeline| 100.times { |number| pipeline.echo(number.to_s) } } }
-      assert_equal (0...100).map(&:to_s), answers
     end
 
     def test_a_large_value_arrives_while_others_run
@@ -87,10 +77,6 @@ module Scheduler
       end
     ensure
       server.start unless server.running?
-    end
-
-    def test_nobody_at_the_socket_is_an_error
-      fibers { assert_raises(GONE) { Redis.new(path: "#{server.path}.no").ping } }
     end
 
     private

@@ -25,9 +25,9 @@ module Scheduler
       done = fibers do
         finished = []
         hold_until_waiting(5) { 50.times { |number| go { finished << number if database.fetch(WAIT).all } } }
-        finished.tap { give_way_until { finished.size == 50 } }
+        finished.tap { give_way_until { finished.size == 50 && postgres.connections == 5 } }
       end
-      assert_equal [(0...50).to_a, 5, 5], [done.sort, database.pool.size, postgres.connections]
+      assert_equal [(0...50).to_a, 5], [done.sort, database.pool.size]
     end
 
     def test_a_connection_goes_to_the_fiber_that_has_waited_longest
@@ -61,15 +61,6 @@ module Scheduler
       end
     end
 
-    def test_a_fiber_that_raises_gives_its_connection_back
-      database = open_database(1)
-      fibers do
-        3.times { assert_raises(KeyError) { database.transaction { database.get(1) && raise(KeyError) } } }
-        assert_raises(Sequel::DatabaseError) { database.get(Sequel.lit("1 / 0")) }
-        assert_equal 1, database.get(1)
-      end
-    end
-
     def test_a_fiber_whose_time_is_up_gives_its_connection_back
       database = open_database(1)
       fibers do
@@ -97,18 +88,6 @@ module Scheduler
         wake(database)
       end
       assert_equal [1] * 10, answers
-    ensure
-      postgres.start unless postgres.running?
-    end
-
-    def test_without_a_validator_one_query_tells_of_each_lost_connection
-      database = open_database(1)
-      fibers do
-        database.get(1)
-        postgres.restart
-        assert_raises(Sequel::DatabaseDisconnectError) { database.get(1) }
-        assert_equal 1, database.get(1)
-      end
     ensure
       postgres.start unless postgres.running?
     end

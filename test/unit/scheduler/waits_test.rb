@@ -32,17 +32,6 @@ module Scheduler
       assert_equal [:owner, 0, 1, 2], order
     end
 
-    def test_a_condition_variable_wakes_a_fiber
-      mutex = Mutex.new
-      condition = ConditionVariable.new
-      ready = false
-      fibers do
-        go { mutex.synchronize { condition.wait(mutex) until ready } }
-        mutex.synchronize { ready = true }
-        condition.signal
-      end
-    end
-
     def test_a_condition_variable_gives_up_after_its_time
       mutex = Mutex.new
       monitor = Monitor.new
@@ -72,16 +61,6 @@ module Scheduler
         sleeper.raise(KeyError)
       end
       refute_predicate mutex, :locked?
-    end
-
-    def test_a_queue_wakes_a_fiber
-      queue = Queue.new
-      taken = []
-      fibers do
-        go { 2.times { taken << queue.pop } }
-        queue << 1 << 2
-      end
-      assert_equal [1, 2], taken
     end
 
     # Otherwise a fiber that runs at the right moment gets what others wait for, such as a connection of a pool.
@@ -148,16 +127,6 @@ module Scheduler
       assert_nil(fibers { thread.join(0) })
     ensure
       thread.kill
-    end
-
-    def test_join_with_a_time_returns_the_thread_that_ends_before
-      gate = Queue.new
-      thread = Thread.new { gate.pop }
-      joined = fibers do
-        go { gate << true }
-        thread.join(1000)
-      end
-      assert_same thread, joined
     end
 
     def test_join_takes_a_time_that_never_comes

@@ -81,10 +81,6 @@ module Carat
       assert_refused "carat.rb:1: plugin: no such option; #{hint}", "plugin :tmp_restart"
     end
 
-    def test_config_file_cannot_name_another
-      assert_refused "carat.rb:1: ready_fd: no such option", "ready_fd 3"
-    end
-
     private
 
     def read(text)

@@ -46,12 +46,6 @@ module Carat
       assert_equal 2..2, flags.settings.fetch(:workers)
     end
 
-    def test_command_line_stays_as_it_is
-      words = %w[-w 2].freeze
-
-      assert_equal 2..2, read(*words).fetch(:workers)
-    end
-
     def test_settings_can_be_read_from_the_words_of_flags
       flags = Config::Flags.new
       flags.parse(%w[-w2 -b tcp://x:1 --bind=fd://3 --no-access-log --log-format=json])

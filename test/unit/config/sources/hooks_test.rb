@@ -19,16 +19,6 @@ module Carat
       assert_equal [[:first, 3], :second], calls
     end
 
-    def test_hook_without_blocks_does_nothing
-      Config::Hooks::TABLE.each_key { |name| @hooks.run(name) }
-    end
-
-    def test_error_of_a_block_is_raised
-      @hooks.add(:on_worker_boot) { raise IOError, "gone" }
-
-      assert_raises(IOError) { @hooks.run(:on_worker_boot) }
-    end
-
     def test_hook_that_does_not_exist_raises_key_error
       assert_raises(KeyError) { @hooks.run(:on_boot) }
       assert_raises(KeyError) { @hooks.add(:on_boot) { nil } }

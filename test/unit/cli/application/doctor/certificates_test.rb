@@ -1,21 +1,13 @@
 # frozen_string_literal: true
 
-require "fileutils"
 require "json"
 require "minitest/autorun"
-require "tmpdir"
 require "carat/cli/application/doctor/certificates"
+require "support/workplace"
 
 module Carat
   class DoctorCertificatesTest < Minitest::Test
-    def setup
-      @directory = Dir.mktmpdir
-      FileUtils.mkdir_p(File.join(@directory, "acme/ca.example/a.example"))
-    end
-
-    def teardown
-      FileUtils.rm_rf(@directory)
-    end
+    include Support::Workplace
 
     def test_without_an_authority_there_is_nothing_to_say
       assert_equal "ok       certificates: no authority is asked for any", finding("tcp://127.0.0.1:1")
@@ -32,19 +24,19 @@ module Carat
     end
 
     def test_a_directory_that_cannot_be_made_is_a_problem
-      File.write(File.join(@directory, "file"), "")
-      assert_equal "problem  certificates: this user cannot write to #{@directory}/file (acme_storage)",
+      write("file", "")
+      assert_equal "problem  certificates: this user cannot write to #{path("file")} (acme_storage)",
                    finding(storage: "file/x")
     end
 
     private
 
     def keep(**status)
-      File.write(File.join(@directory, "acme/ca.example/a.example/status.json"), JSON.generate(status))
+      write("acme/ca.example/a.example/status.json", JSON.generate(status))
     end
 
     def finding(bind = "tls://127.0.0.1:443?acme=a.example,b.example", storage: "acme")
-      options = { bind: [bind], acme_directory: "https://ca.example/dir", acme_storage: "#{@directory}/#{storage}" }
+      options = { bind: [bind], acme_directory: "https://ca.example/dir", acme_storage: path(storage) }
       CLI::Doctor::Certificates.new(options).finding.to_s
     end
   end

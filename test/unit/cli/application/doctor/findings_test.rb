@@ -1,0 +1,98 @@
+# frozen_string_literal: true
+
+require "minitest/autorun"
+require "carat/cli/application/doctor/examination"
+
+module Carat
+  # What each check says about the figures of a machine. That it finds those of this one is in program_test.rb.
+  class DoctorFindingsTest < Minitest::Test
+    MIB = 1 << 20
+    DEVICE = File.stat("/").then { |stat| "#{stat.dev_major}:#{stat.dev_minor}" }
+    Options = Struct.new(:options, :chosen) do
+      def [](name) = options.fetch(name)
+
+      def chosen?(name) = chosen && name == :max_connections
+
+      def capacity = options.fetch(:threads)
+    end
+
+    def test_as_many_fibers_as_the_kernel_has_mappings_for_are_fine
+      { nil => "ok       fibers: not used",
+        31_229 => "ok       fibers: a worker may have 31229, the kernel has room for 31229",
+        31_230 => "warning  fibers: a worker may have 31230, and the kernel has room for about 31229: requests " \
+                  "beyond that wait; raise vm.max_map_count, or lower fibers" }.each do |fibers, words|
+        assert_equal words, said(:Fibers, { fibers: }, allowed: fibers ? 65_530 : 0)
+      end
+    end
+
+    def test_huge_pages_are_fine_on_request_alone
+      ["always [madvise] never", "always madvise [never]", nil].each do |modes|
+        assert_match(/\Aok /, said(:HugePages, {}, modes:))
+      end
+      assert_match(/\Awarning  huge pages: the kernel uses them for all memory: .* echo madvise > /,
+                   said(:HugePages, {}, modes: "[always] madvise never"))
+    end
+
+    def test_memory_is_a_share_of_the_control_group_or_of_the_machine
+      machine = "ok       memory: no control group limits the machine's 4 GiB; the server may have 2 GiB of it"
+      group = "the control group allows 256 MiB"
+      { ["80%", 256 * MIB] => "ok       memory: #{group}; the server may have 204.8 MiB of it",
+        ["50%", nil] => machine, ["50%", 8192 * MIB] => machine,
+        [512 * MIB, 256 * MIB] => "warning  memory: #{group}, but memory is 512 MiB: the kernel would kill workers " \
+                                  "before Carat replaces them; lower memory, or set a share such as \"80%\"" }
+        .each do |(memory, limit), words|
+        limits = CLI::MachineLimits.new("container_memory" => limit, "machine_memory" => 4096 * MIB)
+        assert_equal words, said(:MemoryLimit, { memory: }, limits:)
+      end
+      assert_equal "warning  memory: the limits of this machine cannot be read",
+                   said(:MemoryLimit, { memory: "80%" }, limits: nil)
+    end
+
+    def test_open_files_are_enough_for_the_clients_that_were_asked_for
+      remedy = "raise `ulimit -Hn` or LimitNOFILE"
+      { [341, true] => "ok       open files: 341 allowed, enough for 100 clients",
+        [340, true] => "warning  open files: 340 allowed, enough for 99 of max_connections 100: #{remedy}, or lower " \
+                       "max_connections",
+        [340, false] => "ok       open files: 340 allowed, enough for 99 clients",
+        [325, true, { fibers: 256 }] => "ok       open files: 325 allowed, enough for 100 clients",
+        [20_000, true, { max_connections: 9000 }] => "ok       open files: 20000 allowed, enough for 9000 clients",
+        [102, false] => "ok       open files: 102 allowed, enough for 4 clients",
+        [101, false] => "problem  open files: 101 allowed, too few for the workers: #{remedy}" }
+        .each do |(allowed, chosen, more), words|
+        options = { workers: 1..1, threads: 3, fibers: nil, max_connections: 100, **more.to_h }
+        assert_equal words, said(:OpenFiles, Options.new(options, chosen), allowed:)
+      end
+    end
+
+    def test_a_kernel_that_never_overcommits_is_a_warning
+      %w[0 1].each { |mode| assert_match(/\Aok /, said(:Overcommit, {}, mode:)) }
+      assert_match(/\Awarning  overcommit: vm\.overcommit_memory is 2: .* set it to 0 or 1/,
+                   said(:Overcommit, {}, mode: "2"))
+    end
+
+    def test_a_spool_in_memory_is_a_warning
+      mount = "36 1 #{DEVICE} / / rw shared:1 master:2 - %s carat rw,size=1m\n"
+      spool = ->(mounts) { said(:SpoolMemory, { spool_dir: "/" }, mounts:) }
+      ["", format(mount, "ext4")].each { |mounts| assert_match(/\Aok /, spool[mounts]) }
+      %w[tmpfs ramfs].each do |type|
+        assert_equal "warning  spool_dir: / is a #{type}: files there take memory; " \
+                     "set spool_dir to a directory on a disk",
+                     spool["9 1 0:9999 / /x rw - x x rw\n#{format(mount, type)}"]
+      end
+    end
+
+    def test_a_spool_has_room_for_its_limits
+      options = { spool_dir: "/var/tmp", max_body: 1 << 30, spool_limit: 8 << 30 }
+      { 8 << 30 => "ok       spool_dir: /var/tmp has 8 GiB free",
+        15 << 29 => "warning  spool_dir: /var/tmp has 7.5 GiB free, but spool_limit allows 8 GiB",
+        0 => "warning  spool_dir: /var/tmp has 0 B free, but max_body allows 1 GiB" }
+        .each { |free, words| assert_equal words, said(:SpoolRoom, options, free:) }
+    end
+
+    private
+
+    def said(check, ...)
+      CLI::Doctor.const_get(check).new(...).finding.to_s
+    end
+  end
+end

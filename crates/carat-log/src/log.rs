@@ -87,10 +87,13 @@ impl Log {
             let reopened = append_to(&path);
             done();
             match reopened {
-                Ok(file) => (Some(file), line(format, Level::Info, "log reopened", &[])),
+                Ok(file) => (
+                    Some(file),
+                    stamped_line(format, Level::Info, "log reopened", &[]),
+                ),
                 Err(error) => {
                     let cause: [Field<'_>; 1] = [("cause", &error)];
-                    let line = line(format, Level::Error, "cannot reopen the log", &cause);
+                    let line = stamped_line(format, Level::Error, "cannot reopen the log", &cause);
                     (None, line)
                 }
             }
@@ -110,14 +113,14 @@ impl Log {
     }
 
     fn line(&self, level: Level, message: &str, fields: &[Field<'_>]) -> String {
-        line(self.format, level, message, fields)
+        stamped_line(self.format, level, message, fields)
     }
 
     /// Logs panics of all threads from now on.
     pub fn report_panics(&self) {
         let (writer, format) = (self.writer.clone(), self.format);
         panic::set_hook(Box::new(move |panic| {
-            let line = line(format, Level::Error, "panic", &[("cause", panic)]);
+            let line = stamped_line(format, Level::Error, "panic", &[("cause", panic)]);
             writer.write(line.as_bytes());
         }));
     }
@@ -178,7 +181,7 @@ impl Log {
 pub fn complaint(format: LogFormat, cause: &str) -> String {
     match format {
         LogFormat::Text => format!("carat: {}\n", block(cause)),
-        LogFormat::Json => line(
+        LogFormat::Json => stamped_line(
             format,
             Level::Error,
             "the server failed",
@@ -192,7 +195,7 @@ fn lost_lines(format: LogFormat, path: PathBuf) -> impl Fn(&io::Error) {
     move |error| {
         let message = "log lines are lost: free some space, or choose another log";
         let fields: [Field<'_>; 2] = [("log", &path.display()), ("cause", error)];
-        let line = line(format, Level::Error, message, &fields);
+        let line = stamped_line(format, Level::Error, message, &fields);
         // The server goes on in any case.
         let _ = io::stderr().write_all(line.as_bytes());
     }
@@ -208,7 +211,7 @@ fn append_to(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-fn line(format: LogFormat, level: Level, message: &str, fields: &[Field<'_>]) -> String {
+fn stamped_line(format: LogFormat, level: Level, message: &str, fields: &[Field<'_>]) -> String {
     let now = Timestamp::from(SystemTime::now());
     match format {
         LogFormat::Text => text_line(now, level, message, fields),

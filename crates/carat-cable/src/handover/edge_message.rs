@@ -1,3 +1,5 @@
+use crate::KeptBroadcast;
+
 /// What the edge that is taken over from, the old one, and the new one say to each other about the cable.
 ///
 /// All messages for subscribers pass the old edge until it says [`Ordered`](EdgeMessage::Ordered): it sends them to its own
@@ -40,6 +42,18 @@ pub enum EdgeMessage<'a> {
     Moved,
     /// To the new edge: the old one puts no more broadcasts in order.
     Ordered,
+    /// To the old edge: the new one keeps what is broadcast. What the old one has kept comes before all that follows.
+    Keeps,
+    /// To the new edge: a message that is kept.
+    Kept(KeptBroadcast<'a>),
+    /// To the new edge: the [`HistoryRecord`](crate::HistoryRecord) behind these; empty when the old one keeps nothing.
+    History(&'a [u8]),
+    /// To the new edge: the [`AwayRecord`](crate::AwayRecord) of a client that may come back.
+    Away(&'a [u8]),
+    /// To the old edge, which answers behind all that it has said before.
+    Ask,
+    /// To the new edge.
+    Answer,
 }
 
 impl<'a> EdgeMessage<'a> {
@@ -48,6 +62,10 @@ impl<'a> EdgeMessage<'a> {
         let number = |out: &mut Vec<u8>, tag, number: u32| {
             out.push(tag);
             out.extend_from_slice(&number.to_le_bytes());
+        };
+        let with_bytes = |out: &mut Vec<u8>, tag, bytes: &[u8]| {
+            out.push(tag);
+            out.extend_from_slice(bytes);
         };
         let on_stream = |out: &mut Vec<u8>, tag, stream: &str, message: &[u8]| {
             number(out, tag, u32::try_from(stream.len()).unwrap_or(u32::MAX));
@@ -60,12 +78,21 @@ impl<'a> EdgeMessage<'a> {
             EdgeMessage::Turn => out.push(b'T'),
             EdgeMessage::Offer(count) => number(out, b'O', count),
             EdgeMessage::Room(count) => number(out, b'R', count),
-            EdgeMessage::Socket(record) => {
-                out.push(b'S');
-                out.extend_from_slice(record);
-            }
+            EdgeMessage::Socket(record) => with_bytes(out, b'S', record),
             EdgeMessage::Moved => out.push(b'M'),
             EdgeMessage::Ordered => out.push(b'D'),
+            EdgeMessage::Keeps => out.push(b'K'),
+            EdgeMessage::Kept(kept) => {
+                on_stream(out, b'P', kept.stream, kept.message);
+                let (forgotten, forgotten_at) = kept.forgotten;
+                for number in [kept.offset, kept.at, forgotten, forgotten_at] {
+                    out.extend_from_slice(&number.to_le_bytes());
+                }
+            }
+            EdgeMessage::History(record) => with_bytes(out, b'H', record),
+            EdgeMessage::Away(record) => with_bytes(out, b'A', record),
+            EdgeMessage::Ask => out.push(b'?'),
+            EdgeMessage::Answer => out.push(b'!'),
         }
     }
 
@@ -74,14 +101,15 @@ impl<'a> EdgeMessage<'a> {
         let (tag, rest) = bytes.split_first()?;
         let number = || Some(u32::from_le_bytes(rest.try_into().ok()?));
         match tag {
-            b'B' | b'W' => {
+            b'B' | b'W' | b'P' => {
                 let (length, rest) = rest.split_first_chunk()?;
                 let length = u32::from_le_bytes(*length) as usize;
                 let (stream, message) = rest.split_at_checked(length)?;
                 let stream = std::str::from_utf8(stream).ok()?;
                 Some(match tag {
                     b'B' => EdgeMessage::Broadcast { stream, message },
-                    _ => EdgeMessage::Whisper { stream, message },
+                    b'W' => EdgeMessage::Whisper { stream, message },
+                    _ => EdgeMessage::Kept(kept(stream, message)?),
                 })
             }
             b'T' => Some(EdgeMessage::Turn),
@@ -90,9 +118,28 @@ impl<'a> EdgeMessage<'a> {
             b'S' => Some(EdgeMessage::Socket(rest)),
             b'M' => Some(EdgeMessage::Moved),
             b'D' => Some(EdgeMessage::Ordered),
+            b'K' => Some(EdgeMessage::Keeps),
+            b'H' => Some(EdgeMessage::History(rest)),
+            b'A' => Some(EdgeMessage::Away(rest)),
+            b'?' => Some(EdgeMessage::Ask),
+            b'!' => Some(EdgeMessage::Answer),
             _ => None,
         }
     }
+}
+
+/// The numbers of a message that is kept are behind it.
+fn kept<'a>(stream: &'a str, message: &'a [u8]) -> Option<KeptBroadcast<'a>> {
+    let (message, numbers) = message.split_last_chunk::<32>()?;
+    let mut numbers = numbers.chunks_exact(8).map(TryInto::try_into);
+    let mut number = || Some(u64::from_le_bytes(numbers.next()?.ok()?));
+    Some(KeptBroadcast {
+        offset: number()?,
+        at: number()?,
+        forgotten: (number()?, number()?),
+        stream,
+        message,
+    })
 }
 
 #[cfg(test)]
@@ -111,6 +158,18 @@ mod tests {
             EdgeMessage::Socket(b"record"),
             EdgeMessage::Moved,
             EdgeMessage::Ordered,
+            EdgeMessage::Keeps,
+            EdgeMessage::Kept(KeptBroadcast {
+                offset: 7,
+                at: 1 << 40,
+                forgotten: (5, 6),
+                stream,
+                message,
+            }),
+            EdgeMessage::History(b"{}"),
+            EdgeMessage::Away(b"record"),
+            EdgeMessage::Ask,
+            EdgeMessage::Answer,
         ] {
             let mut bytes = Vec::new();
             message.encode(&mut bytes);
@@ -127,6 +186,7 @@ mod tests {
             b"R\0\0\0\0\0",
             b"B\xff\0\0\0x",
             b"B\x01\0\0\0\xff",
+            b"P\x01\0\0\0a1234567",
         ] {
             assert_eq!(EdgeMessage::decode(bytes), None, "{bytes:?}");
         }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::FrameReader;
 use crate::sockets::SessionRecord;
+use crate::{ClientIdentity, FrameReader};
 
 /// What two edges know of a socket that passes from one to the other.
 #[derive(Debug, Serialize, Deserialize)]
@@ -12,6 +12,8 @@ pub struct SocketRecord {
     pub reader: FrameReader,
     /// Who the client is.
     pub client: ClientRecord,
+    /// And for the application, if the client may come back.
+    pub identity: Option<ClientIdentity>,
     /// What the client has sent, and nobody has looked at.
     #[serde(skip)]
     pub received: Vec<u8>,
@@ -91,6 +93,7 @@ mod tests {
             session: session.record(Instant::now()),
             reader,
             client: client(),
+            identity: None,
             received: b"\x81".to_vec(),
             unsent: vec![0xFF; 3],
         };

@@ -6,7 +6,7 @@ use self::extended_session::ExtendedSession;
 use super::{ClientOutbox, Hub, Reached, SocketNumber};
 use crate::{
     ClientCommand, CommandBody, CommandResult, DEFLATE_LIMIT, StateChange, SubscriptionAnswer,
-    SubscriptionRecord, confirm_subscription, reject_subscription, text_frame,
+    confirm_subscription, reject_subscription, text_frame,
 };
 
 mod channel_timer;
@@ -15,12 +15,13 @@ mod extended_session;
 mod extras;
 mod kept_session;
 mod moves;
+mod subscription;
 mod talking;
 mod timers;
 
 use channel_timer::ChannelTimer;
-use extras::Extras;
 pub use kept_session::KeptSession;
+use subscription::{ENTRY_COST, Subscription};
 
 /// Most bytes that the server keeps for one client between two commands: what the application needs to know of it, and
 /// the identifiers, states and streams of its subscriptions.
@@ -28,9 +29,6 @@ pub const SESSION_LIMIT: usize = 128 * 1024;
 /// No message of the client is read while this many bytes, or commands, wait for the application.
 const WAITING_BYTES: usize = 64 * 1024;
 const WAITING_COMMANDS: usize = 32;
-/// What a subscription, a stream of one, or a command takes beside its texts.
-const ENTRY_COST: usize = 128;
-
 /// One client: what it has subscribed to, and its commands, which the application gets one after the other.
 ///
 /// ```
@@ -69,17 +67,6 @@ pub struct CableSession {
     extended: Option<Box<ExtendedSession>>,
 }
 
-#[derive(Debug)]
-struct Subscription {
-    identifier: Rc<str>,
-    state: Option<Box<str>>,
-    streams: Box<[Rc<str>]>,
-    /// The application does not know of it: it has signed the name of the stream.
-    is_signed: bool,
-    /// `None` for most.
-    extras: Option<Box<Extras>>,
-}
-
 /// What becomes of the next command of a client.
 #[derive(Debug)]
 pub enum NextCommand {
@@ -87,28 +74,6 @@ pub enum NextCommand {
     Ask(String),
     /// It was for others, whom it has reached.
     Told(Reached),
-}
-
-impl Subscription {
-    /// Bytes that it takes.
-    fn cost(&self) -> usize {
-        let streams: usize = self.streams.iter().map(|it| it.len() + ENTRY_COST).sum();
-        let state = self.state.as_ref().map_or(0, |state| state.len());
-        let member = self.extras.as_ref().map_or(0, |extras| extras.held_bytes());
-        self.identifier.len() + ENTRY_COST + state + streams + member + self.timers_bytes()
-    }
-
-    fn timers_bytes(&self) -> usize {
-        let extras = self.extras.as_ref();
-        extras.map_or(0, |extras| extras.timers_bytes())
-    }
-
-    fn record(&self) -> SubscriptionRecord<'_> {
-        SubscriptionRecord {
-            identifier: &self.identifier,
-            state: self.state.as_deref(),
-        }
-    }
 }
 
 #[derive(Debug)]

@@ -207,15 +207,17 @@ impl Hub {
 
     /// Likewise, to those of this edge.
     pub fn deliver(&self, stream: &str, payload: &[u8]) -> Option<Reached> {
+        let payload = Payload::parse(payload)?;
         if let Some(listening) = self.internal.borrow().get(stream) {
-            let message: InternalMessage = serde_json::from_slice(payload).ok()?;
+            // Another edge, which does not have the client, counts it, too.
+            self.history().iter_mut().for_each(|it| it.count());
+            let message: InternalMessage = serde_json::from_str(payload.as_str()).ok()?;
             if message.kind == "disconnect" {
                 let each = listening.iter().map(|(_, outbox)| outbox);
                 each.for_each(|outbox| outbox.close(Some("remote"), message.reconnect));
             }
             return Some(Reached::default());
         }
-        let payload = Payload::parse(payload)?;
         let streams = self.streams.borrow();
         let mut reached = Reached::default();
         let mut history = self.history();
@@ -440,6 +442,20 @@ mod tests {
         hub.broadcast("action_cable/1", message);
         assert!(received(&outbox).contains(r#""reason":"remote","reconnect":false"#));
         assert!(outbox.has_ended());
+    }
+
+    #[test]
+    fn edges_count_alike_whoever_is_connected_to_them() {
+        let hubs =
+            [(); 2].map(|()| Hub::with_history(BroadcastHistory::new("e".into(), 10, 1 << 20)));
+        hubs[0].listen("action_cable/1", 1, &Rc::default());
+        for message in [&b"{}"[..], b"7", b"{", br#"{"type":"disconnect"}"#] {
+            for hub in &hubs {
+                hub.broadcast("action_cable/1", message);
+            }
+        }
+        let [one, other] = hubs.map(|hub| hub.history().map(|history| history.position()));
+        assert_eq!(one, other);
     }
 
     #[test]

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use ring::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
 
 use super::{ClientOutbox, KeptSession};
 use crate::CommandResult;
@@ -12,7 +13,7 @@ pub const KEPT_SESSIONS_LIMIT: usize = 8 * 1024 * 1024;
 const LIVE_COST: usize = 256;
 
 /// Who a client is for the application. The name of a session is of no use to others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientIdentity([u8; 32]);
 
 impl ClientIdentity {
@@ -65,12 +66,19 @@ enum SessionPlace {
     Away(u64),
 }
 
+/// The session of a client that is away.
 #[derive(Debug)]
-struct AwaySession<O> {
-    name: Rc<str>,
-    since: u64,
-    session: KeptSession,
-    owner: O,
+pub struct AwaySession<O> {
+    /// Its name.
+    pub name: Rc<str>,
+    /// Who the client is.
+    pub identity: ClientIdentity,
+    /// Since when, in seconds.
+    pub since: u64,
+    /// What is kept.
+    pub session: KeptSession,
+    /// With it.
+    pub owner: O,
 }
 
 /// What is known of a session.
@@ -108,9 +116,20 @@ impl<O> KeptSessions<O> {
         self.by_name.insert(name.into(), session);
     }
 
-    /// A client that was connected does not come back.
-    pub fn leave(&mut self, name: &str) {
-        self.by_name.remove(name);
+    /// A client that was connected does not come back here. Returns who it is.
+    pub fn leave(&mut self, name: &str) -> Option<ClientIdentity> {
+        self.by_name.remove(name).map(|named| named.identity)
+    }
+
+    /// Whether no client is away.
+    pub fn is_nobody_away(&self) -> bool {
+        self.away.is_empty()
+    }
+
+    /// Takes the session of the client that has been away for longest, for another edge.
+    pub fn take_first(&mut self) -> Option<AwaySession<O>> {
+        let first = *self.away.first_key_value()?.0;
+        self.take(first)
     }
 
     /// A client that was connected is away since `now`, in seconds. Returns those that are over for want of room.
@@ -129,6 +148,7 @@ impl<O> KeptSessions<O> {
         self.bytes += session.held_bytes();
         let away = AwaySession {
             name: Rc::clone(&name),
+            identity: named.identity,
             since: now,
             session,
             owner,
@@ -150,9 +170,9 @@ impl<O> KeptSessions<O> {
         match &named.place {
             SessionPlace::Live(outbox) => SessionClaim::Live(Rc::clone(outbox)),
             SessionPlace::Away(number) => {
-                let away = self.end(*number);
-                away.map_or(SessionClaim::Unknown, |(session, _)| {
-                    SessionClaim::Kept(session)
+                let away = self.take(*number);
+                away.map_or(SessionClaim::Unknown, |away| {
+                    SessionClaim::Kept(away.session)
                 })
             }
         }
@@ -178,15 +198,15 @@ impl<O> KeptSessions<O> {
     }
 
     fn end_first(&mut self) -> Option<(KeptSession, O)> {
-        let first = *self.away.first_key_value()?.0;
-        self.end(first)
+        let away = self.take_first()?;
+        Some((away.session, away.owner))
     }
 
-    fn end(&mut self, number: u64) -> Option<(KeptSession, O)> {
+    fn take(&mut self, number: u64) -> Option<AwaySession<O>> {
         let away = self.away.remove(&number)?;
         self.by_name.remove(&away.name);
         self.bytes -= away.session.held_bytes();
-        Some((away.session, away.owner))
+        Some(away)
     }
 }
 
@@ -266,6 +286,18 @@ mod tests {
         sessions.leave("c");
         assert_eq!(sessions.held_bytes(), 0);
         assert_eq!(sessions.keep("c", KeptSession::default(), 1, 1).len(), 1);
+    }
+
+    #[test]
+    fn a_session_that_is_taken_for_another_edge_is_not_known_any_more() {
+        let mut sessions = KeptSessions::<u64>::new(10);
+        away(&mut sessions, "a", 1);
+        away(&mut sessions, "b", 1);
+        let taken = sessions.take_first().expect("the first");
+        assert_eq!((&*taken.name, taken.since), ("a", 100));
+        assert_eq!(taken.identity, identity("ann"));
+        sessions.take_first().expect("the second");
+        assert!(sessions.is_nobody_away() && sessions.held_bytes() == 0);
     }
 
     #[test]

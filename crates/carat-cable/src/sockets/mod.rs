@@ -4,6 +4,7 @@ mod broadcast_history;
 mod cable_session;
 mod client_outbox;
 mod encoded_message;
+mod history_copy;
 mod hub;
 mod kept_sessions;
 mod presence;
@@ -13,7 +14,10 @@ mod signed_streams;
 pub use broadcast_history::{BroadcastHistory, STREAM_HISTORY_LIMIT};
 pub use cable_session::{CableSession, KeptSession, NextCommand, SESSION_LIMIT};
 pub use client_outbox::{ClientOutbox, OUTBOX_LIMIT, SocketEnd, SocketNumber};
+pub use history_copy::{HistoryItem, HistoryRecord, KeptBroadcast};
 pub use hub::{Hub, OtherEdge, Reached};
-pub use kept_sessions::{ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSessions, SessionClaim};
+pub use kept_sessions::{
+    AwaySession, ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSessions, SessionClaim,
+};
 pub use presence::{PRESENCE_LIMIT, PRESENCE_LIST_LIMIT};
 pub use session_record::SessionRecord;

@@ -87,6 +87,13 @@ impl Presence {
         true
     }
 
+    /// The subscribers know of somebody from another edge.
+    pub(super) fn know(&mut self, stream: &Rc<str>, id: &Rc<str>) {
+        if let Some(client) = self.client(stream, id) {
+            client.is_known = true;
+        }
+    }
+
     /// Somebody is not present by this socket any more.
     pub(super) fn leave(&mut self, stream: &str, id: &str, number: SocketNumber) {
         let Some((stream, present)) = self.streams.get_key_value(stream) else {

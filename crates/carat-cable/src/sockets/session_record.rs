@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ClientCommand;
+use crate::{ClientCommand, HistoryPosition};
 
 /// A client between two commands, for another edge.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -11,6 +11,23 @@ pub struct SessionRecord {
     pub(super) internal: Option<Box<str>>,
     pub(super) subscriptions: Vec<MovedSubscription>,
     pub(super) waiting: Vec<ClientCommand>,
+    pub(super) extended: Option<MovedExtended>,
+}
+
+/// What a client of the extended protocol has beside.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct MovedExtended {
+    pub(super) name: Box<str>,
+    /// The subscriptions that went on before the client had asked for what they had missed.
+    pub(super) gone_on: Vec<Box<str>>,
+    pub(super) restored: Option<HistoryPosition>,
+}
+
+impl SessionRecord {
+    /// What the client of the extended protocol says when it comes back.
+    pub fn name(&self) -> Option<&str> {
+        self.extended.as_ref().map(|extended| &*extended.name)
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -21,6 +38,7 @@ pub(super) struct MovedSubscription {
     pub(super) is_signed: bool,
     pub(super) whisper: Option<Box<str>>,
     pub(super) presence: Option<Box<str>>,
+    pub(super) may_join: bool,
     /// JSON of who is present there by it.
     pub(super) member: Option<Box<str>>,
     pub(super) timers: Vec<MovedTimer>,
@@ -44,6 +62,7 @@ impl SessionRecord {
             is_signed,
             whisper: None,
             presence: None,
+            may_join: false,
             member: None,
             timers: Vec::new(),
         });

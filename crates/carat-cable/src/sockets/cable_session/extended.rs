@@ -1,9 +1,10 @@
 use std::mem::take;
 use std::rc::Rc;
 
+use super::CableSession;
 use super::extended_session::{ExtendedSession, HeldSubscription};
-use super::kept_session::{KeptSession, KeptSubscription};
-use super::{CableSession, Subscription};
+use super::kept_session::KeptSession;
+use super::subscription::Subscription;
 use crate::{
     ClientCommand, ClientOutbox, CommandResult, HistoryPosition, HistoryRequest, Hub, Reached,
     SocketEnd, SocketNumber, confirm_history, confirm_subscription, reject_history, welcome,
@@ -60,13 +61,9 @@ impl CableSession {
                 self.hub.stop(stream, &it.identifier, self.number);
             }
             self.hub.release(&it.identifier);
-            KeptSubscription {
-                identifier: (&*it.identifier).into(),
-                state: it.state,
-                streams: it.streams.iter().map(|stream| (&**stream).into()).collect(),
-                is_signed: it.is_signed,
-                extras: it.extras,
-            }
+            // Not the one that clients share, of which the hub counts the subscriptions.
+            let identifier = (&*it.identifier).into();
+            Subscription { identifier, ..it }
         });
         KeptSession {
             subscriptions: kept.collect(),
@@ -78,32 +75,29 @@ impl CableSession {
     /// The client has come back. Its subscriptions receive nothing before it has asked for what it has missed, or until
     /// [`CableSession::go_on`].
     fn restore(&mut self, kept: KeptSession) {
-        for subscription in kept.subscriptions {
-            let streams = subscription.streams.into_iter().map(Rc::from);
-            let mut restored = Subscription {
-                identifier: self.hub.identifier(&subscription.identifier),
-                state: subscription.state,
-                streams: streams.collect(),
-                is_signed: subscription.is_signed,
-                extras: subscription.extras,
-            };
-            self.restore_presence(&mut restored);
-            self.kept += restored.cost();
-            self.subscriptions.push(restored);
+        for mut subscription in kept.subscriptions {
+            let identifier = (&*subscription.identifier).into();
+            subscription.identifier = self.hub.identifier(&subscription.identifier);
+            self.restore_presence(&mut subscription);
+            self.kept += subscription.cost();
+            self.subscriptions.push(subscription);
             if let Some(extended) = &mut self.extended {
-                let held = HeldSubscription {
-                    identifier: subscription.identifier,
-                    goes_on: false,
-                };
-                extended.held.push(held);
+                let goes_on = false;
+                extended.held.push(HeldSubscription {
+                    identifier,
+                    goes_on,
+                });
             }
         }
     }
 
-    /// Whether the client may come back: it was cut off, and has something to go on with.
+    /// Whether the client may come back: it was cut off, or asked to, and has something to go on with.
     pub fn may_return(&self) -> bool {
         let end = self.outbox.socket_end();
-        let is_cut_off = matches!(end, None | Some(SocketEnd::Client | SocketEnd::Returned));
+        let is_cut_off = matches!(
+            end,
+            None | Some(SocketEnd::Client | SocketEnd::Returned | SocketEnd::ServerRestart)
+        );
         let leaves = self.extended.as_ref().is_none_or(|it| it.leaves);
         is_cut_off && !leaves && !self.subscriptions.is_empty()
     }

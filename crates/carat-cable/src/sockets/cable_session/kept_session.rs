@@ -1,5 +1,9 @@
-use super::extras::Extras;
-use crate::CommandBody;
+use std::rc::Rc;
+use std::time::Instant;
+
+use super::subscription::Subscription;
+use crate::sockets::session_record::SessionRecord;
+use crate::{CommandBody, Hub, SocketNumber};
 
 /// What a session takes beside its texts.
 const SESSION_COST: usize = 256;
@@ -8,20 +12,48 @@ const SESSION_COST: usize = 256;
 #[derive(Debug, Default)]
 pub struct KeptSession {
     pub(super) connection: Box<str>,
-    pub(super) subscriptions: Vec<KeptSubscription>,
+    pub(super) subscriptions: Vec<Subscription>,
     pub(super) bytes: usize,
 }
 
-#[derive(Debug)]
-pub(super) struct KeptSubscription {
-    pub(super) identifier: Box<str>,
-    pub(super) state: Option<Box<str>>,
-    pub(super) streams: Vec<Box<str>>,
-    pub(super) is_signed: bool,
-    pub(super) extras: Option<Box<Extras>>,
-}
-
 impl KeptSession {
+    /// That of a client that was away when another edge had it. Whoever was present leaves in time, by this `number`.
+    pub fn resume(
+        hub: &Rc<Hub>,
+        number: SocketNumber,
+        record: SessionRecord,
+        now: Instant,
+    ) -> KeptSession {
+        let moved = record.subscriptions.into_iter();
+        let subscriptions: Vec<_> = moved.map(|it| Subscription::arrived(it, now)).collect();
+        let mut bytes = record.connection.len();
+        for subscription in &subscriptions {
+            bytes += subscription.cost();
+            if let Some((stream, member)) = subscription.present() {
+                let mut presence = hub.presence.borrow_mut();
+                if presence.join(stream, member, number) {
+                    presence.know(stream, &member.id);
+                    presence.end(stream, &member.id, number);
+                }
+            }
+        }
+        KeptSession {
+            connection: record.connection,
+            subscriptions,
+            bytes,
+        }
+    }
+
+    /// What another edge needs to know, to go on with the client. It is `now`.
+    pub fn record(&self, now: Instant) -> SessionRecord {
+        let subscriptions = self.subscriptions.iter();
+        SessionRecord {
+            connection: self.connection.clone(),
+            subscriptions: subscriptions.map(|it| it.moved(now)).collect(),
+            ..SessionRecord::default()
+        }
+    }
+
     /// Bytes that are held.
     pub fn held_bytes(&self) -> usize {
         self.bytes + SESSION_COST

@@ -1,31 +1,23 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use super::{CableSession, ChannelTimer, ENTRY_COST, Subscription, bytes_of};
-use crate::sockets::session_record::{MovedSubscription, SessionRecord};
-use crate::{ClientOutbox, CommandResult, Hub, SocketNumber};
+use super::extended_session::{ExtendedSession, HeldSubscription};
+use super::subscription::{ENTRY_COST, Subscription};
+use super::{CableSession, bytes_of};
+use crate::sockets::session_record::{MovedExtended, SessionRecord};
+use crate::{ClientOutbox, Hub, SocketNumber};
 
 impl CableSession {
     /// What another edge needs to know, to go on with the client. It is `now`.
     pub fn record(&self, now: Instant) -> SessionRecord {
-        let kept = |it: &Subscription| {
-            let extras = it.extras.as_deref().cloned().unwrap_or_default();
-            MovedSubscription {
-                identifier: (&*it.identifier).into(),
-                state: it.state.clone(),
-                streams: it.streams.iter().map(|stream| (&**stream).into()).collect(),
-                is_signed: it.is_signed,
-                whisper: extras.whisper.map(|stream| (&*stream).into()),
-                presence: extras.presence.map(|stream| (&*stream).into()),
-                member: extras.member.map(|member| (&*member.record).into()),
-                timers: extras.timers.iter().map(|it| it.moved(now)).collect(),
-            }
-        };
+        let subscriptions = self.subscriptions.iter();
+        let extended = self.extended.as_deref();
         SessionRecord {
             connection: self.connection.clone(),
             internal: self.internal.as_ref().map(|internal| (&**internal).into()),
-            subscriptions: self.subscriptions.iter().map(kept).collect(),
+            subscriptions: subscriptions.map(|it| it.moved(now)).collect(),
             waiting: self.waiting.iter().cloned().collect(),
+            extended: extended.map(ExtendedSession::moved),
         }
     }
 
@@ -36,59 +28,68 @@ impl CableSession {
         record: SessionRecord,
         now: Instant,
     ) -> CableSession {
-        let mut kept = record.connection.len();
-        let internal = record.internal.map(|internal| {
-            kept += internal.len() + ENTRY_COST;
-            hub.listen(&internal, number, outbox)
-        });
-        let mut moved = record.subscriptions;
-        let subscribed = moved.iter_mut().map(|it| {
-            let identifier = hub.identifier(&it.identifier);
-            let streams = it.streams.iter().map(|stream| {
-                kept += stream.len() + ENTRY_COST;
-                hub.start(stream, &identifier, (number, outbox))
-            });
-            let streams = streams.collect();
-            kept +=
-                identifier.len() + ENTRY_COST + it.state.as_ref().map_or(0, |state| state.len());
-            Subscription {
-                identifier,
-                state: it.state.take(),
-                streams,
-                is_signed: it.is_signed,
-                extras: None,
-            }
-        });
-        let subscriptions = subscribed.collect();
+        let internal = record.internal;
+        let internal = internal.map(|internal| hub.listen(&internal, number, outbox));
+        let kept = internal.as_ref().map_or(0, |name| name.len() + ENTRY_COST);
+        let extended = record.extended.map(ExtendedSession::arrived);
         let mut session = CableSession {
             hub: Rc::clone(hub),
             number,
             outbox: Rc::clone(outbox),
+            kept: kept + record.connection.len(),
             connection: record.connection,
             internal,
-            subscriptions,
+            subscriptions: Vec::with_capacity(record.subscriptions.len()),
             waiting_bytes: record.waiting.iter().map(bytes_of).sum(),
             waiting: record.waiting.into(),
             running: None,
-            kept,
-            extended: None,
+            extended: extended.map(Box::new),
         };
-        for (at, subscription) in moved.into_iter().enumerate() {
-            session.resume_extras(at, subscription, now);
+        for moved in record.subscriptions {
+            session.subscribe_again(Subscription::arrived(moved, now));
         }
         session
     }
 
-    fn resume_extras(&mut self, at: usize, moved: MovedSubscription, now: Instant) {
-        let timers = moved.timers.iter();
-        let timers = timers.map(|timer| ChannelTimer::arrived(timer, now));
-        self.set_timers(at, timers.collect());
-        let mut talk = CommandResult {
-            whisper: moved.whisper,
-            presence: moved.presence,
-            join: moved.member,
-            ..CommandResult::default()
-        };
-        self.change_talk(at, &mut talk);
+    fn subscribe_again(&mut self, mut subscription: Subscription) {
+        subscription.identifier = self.hub.identifier(&subscription.identifier);
+        for stream in &mut subscription.streams {
+            let socket = (self.number, &self.outbox);
+            *stream = self.hub.start(stream, &subscription.identifier, socket);
+        }
+        self.restore_presence(&mut subscription);
+        if let Some((stream, member)) = subscription.present() {
+            self.hub.presence.borrow_mut().know(stream, &member.id);
+        }
+        self.kept += subscription.cost();
+        self.subscriptions.push(subscription);
+    }
+}
+
+impl ExtendedSession {
+    /// Those that wait for the client do not move.
+    fn moved(&self) -> MovedExtended {
+        let gone_on = self.held.iter().map(|held| held.identifier.clone());
+        MovedExtended {
+            name: (&*self.name).into(),
+            gone_on: gone_on.collect(),
+            restored: self.restored.clone(),
+        }
+    }
+
+    fn arrived(moved: MovedExtended) -> ExtendedSession {
+        let held = moved.gone_on.into_iter().map(|identifier| {
+            let goes_on = true;
+            HeldSubscription {
+                identifier,
+                goes_on,
+            }
+        });
+        ExtendedSession {
+            name: moved.name.into(),
+            leaves: false,
+            held: held.collect(),
+            restored: moved.restored,
+        }
     }
 }

@@ -1,6 +1,7 @@
 use std::rc::Rc;
 
-use super::{CableSession, SESSION_LIMIT, Subscription};
+use super::subscription::Subscription;
+use super::{CableSession, SESSION_LIMIT};
 use crate::protocol::presence;
 use crate::{CommandResult, Payload, PresentMember, Reached};
 
@@ -128,8 +129,7 @@ impl CableSession {
 
     /// The socket has ended: whoever is present by a subscription leaves later.
     pub(super) fn end_presence(&self, subscription: &Subscription) {
-        let extras = subscription.extras.as_ref();
-        if let Some((stream, member)) = extras.and_then(|extras| extras.present()) {
+        if let Some((stream, member)) = subscription.present() {
             let mut presence = self.hub.presence.borrow_mut();
             presence.end(stream, &member.id, self.number);
         }
@@ -140,7 +140,7 @@ impl CableSession {
         if let Some(extras) = &mut subscription.extras {
             let joins = extras.present().is_some_and(|(stream, member)| {
                 let mut presence = self.hub.presence.borrow_mut();
-                presence.join(stream, member, self.number)
+                self.hub.history().is_some() && presence.join(stream, member, self.number)
             });
             extras.member = extras.member.take().filter(|_| joins);
         }

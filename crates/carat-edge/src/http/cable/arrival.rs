@@ -2,12 +2,13 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use carat_cable::{EdgeMessage, Payload, SocketRecord};
-use carat_exchange::{ConnectionState, Peer, Takeover, Tunnel, TunnelApplication};
-use carat_wire::Scheme;
+use carat_cable::{AwayRecord, EdgeMessage, Payload, SocketRecord};
+use carat_exchange::{ConnectionState, Takeover, Tunnel, TunnelApplication};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::http::cable::cable_history::set_time;
+use crate::http::cable::cable_history::{restart, set_time};
+use crate::http::cable::cable_sessions::PartedClient;
+use crate::http::cable::client_record::peer_of;
 use crate::http::cable::handover::EdgeLink;
 use crate::http::cable::server::Cable;
 use crate::http::cable::socket::CableSocket;
@@ -27,33 +28,83 @@ impl Cable {
     /// Another edge has sockets, which may come here: until then, it puts broadcasts in order.
     pub(crate) fn follow(&self) -> Rc<EdgeLink> {
         let link = Rc::<EdgeLink>::default();
-        let order = Some(Rc::clone(&link));
-        self.neighbors.arrivals.set_order(order);
+        let keeps = self.hub.history().is_some();
+        self.neighbors.arrivals.follow(&link, keeps);
         link
     }
 
     /// The old edge says something about broadcasts. False if it makes no sense.
     pub(crate) fn hear(self: &Rc<Self>, message: EdgeMessage<'_>) -> bool {
+        let arrivals = &self.neighbors.arrivals;
         match message {
+            // It is in the history that is yet to come.
+            EdgeMessage::Broadcast { .. } if arrivals.are_behind() => {}
+            EdgeMessage::Turn if arrivals.are_behind() => return arrivals.next().is_some(),
             EdgeMessage::Broadcast { stream, message } => self.deliver(stream, message),
             EdgeMessage::Whisper { stream, message } => self.deliver_whisper(stream, message),
             EdgeMessage::Turn => {
-                let Some(next) = self.neighbors.arrivals.next() else {
+                let Some(next) = arrivals.next() else {
                     return false;
                 };
                 self.deliver(&next.stream, &next.message);
             }
             EdgeMessage::Ordered => self.order_alone(),
-            _ => return false,
+            EdgeMessage::Answer => arrivals.note_answer(),
+            EdgeMessage::Away(record) => return self.receive_away(record).is_some(),
+            message => return self.learn(message).is_some(),
         }
         true
     }
 
+    /// A part of what the old edge has kept. `None` if it is none.
+    fn learn(&self, message: EdgeMessage<'_>) -> Option<()> {
+        let arrivals = &self.neighbors.arrivals;
+        let mut history = self.hub.history().filter(|_| arrivals.are_behind())?;
+        match message {
+            EdgeMessage::Kept(kept) => {
+                arrivals.note_part();
+                history.keep_again(&kept).then_some(())
+            }
+            EdgeMessage::History(record) => {
+                arrivals.catch_up();
+                let goes_on = || {
+                    history
+                        .go_on(&serde_json::from_slice(record).ok()?)
+                        .then_some(())
+                };
+                record.is_empty().then_some(()).or_else(goes_on)
+            }
+            _ => None,
+        }
+    }
+
+    /// A client that is away may come back here. `None` if it is none.
+    fn receive_away(self: &Rc<Self>, record: &[u8]) -> Option<()> {
+        let record: AwayRecord = serde_json::from_slice(record).ok()?;
+        let memory = self.dispatch.dispatcher.client_memory.account();
+        let peer = Rc::new(peer_of(&record.client, None));
+        let socket = (&self.hub, self.next_number());
+        let over = self
+            .sessions
+            .receive(record, socket, PartedClient { peer, memory });
+        self.end_kept(over);
+        Some(())
+    }
+
     /// Nobody puts broadcasts in order any more.
-    pub(crate) fn order_alone(self: &Rc<Self>) {
-        self.neighbors.arrivals.set_order(None);
+    fn order_alone(self: &Rc<Self>) {
+        self.neighbors.arrivals.end_order();
         while let Some(next) = self.neighbors.arrivals.next() {
             self.deliver(&next.stream, &next.message);
+        }
+    }
+
+    /// The old edge is gone. If it was to put broadcasts in order, nobody knows which ones its clients have heard.
+    pub(crate) fn end_following(self: &Rc<Self>) {
+        self.neighbors.arrivals.end_link();
+        if self.neighbors.arrivals.are_following() {
+            restart(&self.hub);
+            self.order_alone();
         }
     }
 
@@ -84,20 +135,14 @@ impl Cable {
         state: &ConnectionState,
     ) -> Option<ArrivedSocket> {
         let record = SocketRecord::decode(record)?;
-        let client = &record.client;
-        let stream = ClientStream::from_descriptor(socket, client.is_unix).ok()?;
-        let remote = client.remote.clone();
-        let mut peer = Peer::new(remote, client.is_unix, client.local_port, Some(reply));
-        if client.is_https {
-            peer.scheme = Scheme::Https;
-        }
-        let peer = Rc::new(peer);
+        let stream = ClientStream::from_descriptor(socket, record.client.is_unix).ok()?;
+        let peer = Rc::new(peer_of(&record.client, Some(reply)));
         let log = Box::new(self.opening(&peer)?);
         let mut place = self.places.open();
         if let Some(tunnel) = tunnel {
             place.keep(tunnel);
         }
-        let session = (record.session, record.reader);
+        let session = (record.session, record.identity, record.reader);
         let socket = CableSocket::resume(self, session, peer, state.memory());
         let tunnel = Tunnel {
             application: TunnelApplication::Edge(Box::new(socket)),

@@ -7,6 +7,7 @@ use carat_cable::{EdgeMessage, HANDOVER_VERSION};
 use carat_dispatch::FrameSocket;
 use tokio::task::spawn_local;
 
+use crate::http::cable::cable_history::restart;
 use crate::http::cable::handover::EdgeLink;
 use crate::http::cable::server::Cable;
 
@@ -38,6 +39,8 @@ impl Cable {
                 }
                 EdgeMessage::Whisper { stream, message } => self.deliver_whisper(stream, message),
                 EdgeMessage::Room(count) => self.neighbors.departures.begin(count),
+                EdgeMessage::Keeps => self.share_history(&link),
+                EdgeMessage::Ask => link.send(&EdgeMessage::Answer, None),
                 _ => return false,
             }
             true
@@ -46,11 +49,25 @@ impl Cable {
         self.neighbors.departures.end(&link);
     }
 
+    /// The new edge goes on with what this one has kept, if it keeps anything.
+    fn share_history(&self, link: &EdgeLink) {
+        let copy = self.hub.history().map(|history| history.copy());
+        self.neighbors.departures.set_history_shared(copy.is_some());
+        match copy {
+            Some((items, record)) => link.send_history(items, &record),
+            None => link.send(&EdgeMessage::History(&[]), None),
+        }
+    }
+
     /// Another server has taken over: sockets pass to it. Clients of the others are asked to connect again, one after the
     /// other, within this time.
     pub(crate) fn hand_over(self: &Rc<Self>, within: Duration) {
         let closing = self.begin_closing();
-        self.end_kept(self.sessions.end_all());
+        if self.neighbors.departures.share_history() {
+            self.send_away_clients();
+        } else {
+            self.end_kept(self.sessions.end_all());
+        }
         let cable = Rc::clone(self);
         cable.neighbors.departures.set_under_way(true);
         spawn_local(async move {
@@ -72,9 +89,18 @@ impl Cable {
         departures.finish().await;
     }
 
-    /// Whether the sockets are about to go to another server.
+    /// Clients that are away are to come back to the new edge, once it serves.
+    pub(super) fn send_away_clients(&self) {
+        let departures = &self.neighbors.departures;
+        if departures.are_under_way() || departures.are_over() {
+            departures.send_away_clients(|| self.sessions.take_first());
+        }
+    }
+
+    /// Whether clients are about to go to another server.
     pub(crate) fn is_leaving(&self) -> bool {
-        self.neighbors.departures.are_under_way()
+        let departures = &self.neighbors.departures;
+        departures.are_under_way() || departures.share_history() && !self.sessions.are_empty()
     }
 
     /// A socket, whose record was taken just now, goes to the new edge.
@@ -82,9 +108,10 @@ impl Cable {
         self.neighbors.departures.send_away(record, socket);
     }
 
-    /// The server serves on: whoever is still connected stays.
+    /// The server serves on: whoever is still connected stays. The other one may have counted on, as nobody knows here.
     pub(crate) fn keep_all(&self) {
         self.sessions.go_on();
+        restart(&self.hub);
         self.neighbors.departures.set_over(false);
         self.begin_closing();
     }

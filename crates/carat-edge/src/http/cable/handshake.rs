@@ -14,7 +14,7 @@ use crate::http::cable::socket::CableSocket;
 use crate::http::request::{
     ArrivedRequest, CableHandshake, RequestAnswer, RequestContext, RequestStep,
 };
-use carat_cable::{DeflateWindow, accept_key};
+use carat_cable::{CommandResult, DeflateWindow, KeptSession, accept_key};
 use carat_exchange::{Refusal, Reply, ReplyBody, Takeover, Tunnel, TunnelApplication};
 
 /// The subprotocols, as clients of Action Cable ask for them.
@@ -66,6 +66,7 @@ impl Cable {
         }));
         let cable = Rc::clone(self);
         ControlFlow::Break(RequestAnswer::Later(Box::pin(async move {
+            cable.neighbors.arrivals.caught_up().await;
             // Nobody closes it.
             let _permit = cable.requests.acquire().await;
             cable.dispatch.dispatch(call)?.await
@@ -99,14 +100,12 @@ impl Cable {
         }
         let memory = context.state.memory();
         let deflate = handshake.deflate.map(|(window, _)| window);
+        let client = (handshake.peer, memory);
         let socket = if handshake.protocol == Some(EXTENDED_PROTOCOL) {
-            let kept = match handshake.session {
-                Some(name) => self.sessions.claim(&name, &result).await,
-                None => None,
-            };
-            CableSocket::open_extended(self, (result, kept), deflate, (handshake.peer, memory))
+            let kept = self.claim(handshake.session, &result).await;
+            CableSocket::open_extended(self, (result, kept), deflate, client)
         } else {
-            CableSocket::open(self, result, deflate, (handshake.peer, memory))
+            CableSocket::open(self, result, deflate, client)
         };
         entry.responded(StatusCode::SWITCHING_PROTOCOLS);
         entry.opened();
@@ -120,6 +119,14 @@ impl Cable {
             log: Box::new(entry),
         });
         true
+    }
+
+    /// The session of a client of the extended protocol that has come back, perhaps from another edge.
+    async fn claim(&self, name: Option<Box<str>>, result: &CommandResult) -> Option<KeptSession> {
+        let arrivals = &self.neighbors.arrivals;
+        arrivals.hear_all().await;
+        let may_come = || arrivals.may_come();
+        self.sessions.claim(&name?, result, may_come).await
     }
 }
 

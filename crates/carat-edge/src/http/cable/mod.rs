@@ -3,6 +3,7 @@
 mod arrival;
 mod cable_history;
 mod cable_sessions;
+mod client_record;
 mod departure;
 mod handover;
 mod handshake;

@@ -153,6 +153,7 @@ impl Cable {
         let others = self.sessions.held_bytes() + self.hub.presence_bytes();
         self.history.tick(&self.hub, others);
         self.end_kept(self.sessions.expire());
+        self.send_away_clients();
         self.neighbors.arrivals.tick();
     }
 

@@ -11,16 +11,16 @@ use tokio::task::{consume_budget, spawn_local};
 use tokio::time::{Sleep, sleep, sleep_until};
 
 use crate::http::cable::cable_history::set_time;
+use crate::http::cable::client_record::record_of;
 use crate::http::cable::handover::Movable;
 use crate::http::cable::server::Cable;
 use crate::http::request::Later;
 use carat_cable::{
-    CableSession, ClientOutbox, ClientRecord, CloseCode, CommandResult, DeflateWindow, FrameReader,
-    KeptSession, NextCommand, OUTBOX_LIMIT, Reached, SessionRecord, SocketEnd, SocketNumber,
-    SocketRecord, WebSocketEvent, pong_frame,
+    CableSession, ClientIdentity, ClientOutbox, CloseCode, CommandResult, DeflateWindow,
+    FrameReader, KeptSession, NextCommand, OUTBOX_LIMIT, Reached, SessionRecord, SocketEnd,
+    SocketNumber, SocketRecord, WebSocketEvent, pong_frame,
 };
 use carat_exchange::{EdgeApplication, MemoryAccount, Peer, clock};
-use carat_wire::Scheme;
 
 /// Longest message of a client in bytes.
 const MESSAGE_LIMIT: u32 = 64 * 1024;
@@ -84,11 +84,18 @@ impl CableSocket {
     /// The socket of a client that another edge has let in.
     pub(super) fn resume(
         cable: &Rc<Cable>,
-        (session, reader): (SessionRecord, FrameReader),
+        (session, identity, reader): (SessionRecord, Option<ClientIdentity>, FrameReader),
         peer: Rc<Peer>,
         memory: &Rc<MemoryAccount>,
     ) -> CableSocket {
-        let outbox = Rc::new(ClientOutbox::default().with_deflate(reader.deflate()));
+        let outbox = match session.name() {
+            Some(_) => ClientOutbox::extended(),
+            None => ClientOutbox::default(),
+        };
+        let outbox = Rc::new(outbox.with_deflate(reader.deflate()));
+        if let Some((name, identity)) = session.name().zip(identity) {
+            cable.sessions.enter_again(name, identity, &outbox);
+        }
         let (number, now) = (cable.next_number(), clock::now());
         let session = CableSession::resume(&cable.hub, (number, &outbox), session, now);
         let session = (session, Reached::default());
@@ -177,8 +184,9 @@ impl CableSocket {
                 self.cable.note(session.finish(result));
                 continue;
             }
-            let is_leaving = self.movable.is_some() && self.cable.neighbors.departures.have_begun();
-            if self.outbox.is_closed() || is_leaving {
+            let is_leaving = self.movable.as_ref().is_some_and(Movable::is_leaving);
+            // Who has come back just now asks for what it has missed first.
+            if self.outbox.is_closed() || is_leaving && !session.is_held() {
                 return;
             }
             self.running = match session.next_command() {
@@ -293,16 +301,18 @@ impl EdgeApplication for CableSocket {
     }
 
     fn allow_move(&mut self) {
-        // What others have missed is in the memory of this edge.
-        if !self.outbox.is_extended() {
-            self.movable = Some(self.cable.neighbors.departures.add());
+        let name = self.session.as_ref().and_then(CableSession::name);
+        let is_extended = self.outbox.is_extended();
+        if name.is_some() == is_extended {
+            let departures = &self.cable.neighbors.departures;
+            self.movable = Some(departures.add(is_extended));
         }
     }
 
     /// Not during a command, and not when it is being closed, or the client is about to be too slow.
     fn is_leaving(&self, unwritten: usize) -> bool {
-        self.movable.is_some()
-            && self.cable.neighbors.departures.have_room()
+        self.movable.as_ref().is_some_and(Movable::may_leave)
+            && !self.session.as_ref().is_some_and(CableSession::is_held)
             && self.running.is_none()
             && !self.outbox.is_closed()
             && self.outbox.held_bytes() + unwritten <= OUTBOX_LIMIT
@@ -314,17 +324,14 @@ impl EdgeApplication for CableSocket {
         let count = self.outbox.take(&mut unsent[written..]);
         unsent.truncate(written + count);
         let session = self.session.take();
+        let session = session
+            .map(|session| session.record(clock::now()))
+            .unwrap_or_default();
         let record = SocketRecord {
-            session: session
-                .map(|session| session.record(clock::now()))
-                .unwrap_or_default(),
+            identity: (session.name()).and_then(|name| self.cable.sessions.leave(name)),
+            session,
             reader: replace(&mut self.reader, FrameReader::new(0)),
-            client: ClientRecord {
-                remote: self.peer.remote.clone(),
-                is_unix: self.peer.is_unix,
-                local_port: self.peer.local_port,
-                is_https: self.peer.scheme == Scheme::Https,
-            },
+            client: record_of(&self.peer),
             received,
             unsent,
         };

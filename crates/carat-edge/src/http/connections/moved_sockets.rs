@@ -51,7 +51,7 @@ pub(crate) fn follow_cable(server: &Rc<Server>, link: UnixStream) -> io::Result<
             true
         };
         link.serve(socket, receive).await;
-        cable.order_alone();
+        cable.end_following();
     });
     Ok(())
 }

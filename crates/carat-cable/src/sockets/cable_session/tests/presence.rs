@@ -163,4 +163,21 @@ fn who_is_present_is_so_at_another_edge() {
     let session = CableSession::resume(&there, (5, &outbox), record, now);
     assert_eq!(session.held_bytes(), client.session.held_bytes());
     assert_eq!(there.presence_bytes(), client.hub.presence_bytes());
+    assert_eq!(there.tell_presence(1).clients, 0, "all know it");
+}
+
+#[test]
+fn who_is_away_leaves_at_another_edge_unless_he_comes_back() {
+    let mut client = Client::extended().subscribed(LOBBY);
+    client.says("join", JOIN);
+    let (there, now) = (Client::extended().hub, Instant::now());
+    there.tell_presence(100);
+    let record = client.session.keep().record(now);
+    KeptSession::resume(&there, 7, record, now);
+    let witness = Rc::new(ClientOutbox::extended());
+    there.start("a", &there.identifier("chat"), (9, &witness));
+    there.tell_presence(114);
+    assert!(witness.is_empty());
+    assert_eq!(there.tell_presence(115).clients, 1);
+    assert_eq!(there.presence_bytes(), 0);
 }

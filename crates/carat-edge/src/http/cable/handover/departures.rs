@@ -21,8 +21,10 @@ const LEAVING_LIMIT: usize = 1024 * 1024;
 pub(in crate::http::cable) struct Departures {
     link: RefCell<Option<Rc<EdgeLink>>>,
     room: Cell<Room>,
-    /// Sockets that can go.
-    movable: Cell<u32>,
+    /// Sockets that can go: of the plain protocol, and of the extended one.
+    movable: [Cell<u32>; 2],
+    /// Whether the new edge keeps what this one has kept, and so can have clients of the extended protocol.
+    is_history_shared: Cell<bool>,
     moved: Cell<u32>,
     /// Whether sockets go, or are asked to.
     is_under_way: Cell<bool>,
@@ -44,32 +46,86 @@ enum Room {
 
 /// A socket that can go.
 #[derive(Debug)]
-pub(in crate::http::cable) struct Movable(Rc<Departures>);
+pub(in crate::http::cable) struct Movable {
+    departures: Rc<Departures>,
+    is_extended: bool,
+}
+
+impl Movable {
+    /// Whether it goes as soon as it can, so that its client is served no other command.
+    pub(in crate::http::cable) fn is_leaving(&self) -> bool {
+        self.is_wanted() && self.departures.have_begun()
+    }
+
+    /// Whether it may go now.
+    pub(in crate::http::cable) fn may_leave(&self) -> bool {
+        self.is_wanted() && self.departures.have_room()
+    }
+
+    fn is_wanted(&self) -> bool {
+        !self.is_extended || self.departures.share_history()
+    }
+}
 
 impl Drop for Movable {
     fn drop(&mut self) {
-        let left = self.0.movable.get() - 1;
-        self.0.movable.set(left);
-        if left == 0 {
-            self.0.note_change();
+        let movable = &self.departures.movable[usize::from(self.is_extended)];
+        movable.set(movable.get() - 1);
+        if movable.get() == 0 {
+            self.departures.note_change();
         }
     }
 }
 
 impl Departures {
     /// Another socket can go.
-    pub(in crate::http::cable) fn add(self: &Rc<Self>) -> Movable {
-        self.movable.set(self.movable.get() + 1);
-        Movable(Rc::clone(self))
+    pub(in crate::http::cable) fn add(self: &Rc<Self>, is_extended: bool) -> Movable {
+        let movable = &self.movable[usize::from(is_extended)];
+        movable.set(movable.get() + 1);
+        Movable {
+            departures: Rc::clone(self),
+            is_extended,
+        }
     }
 
-    /// Whether sockets go now, so that no client is served another command.
-    pub(in crate::http::cable) fn have_begun(&self) -> bool {
+    /// How many can go.
+    fn movable(&self) -> u32 {
+        let [plain, extended] = &self.movable;
+        plain.get() + u32::from(self.share_history()) * extended.get()
+    }
+
+    /// The new edge keeps what this one has kept, or does not.
+    pub(in crate::http::cable) fn set_history_shared(&self, is_shared: bool) {
+        self.is_history_shared.set(is_shared);
+    }
+
+    /// Whether the new edge keeps what this one has kept, and so can have clients of the extended protocol.
+    pub(in crate::http::cable) fn share_history(&self) -> bool {
+        self.is_history_shared.get()
+    }
+
+    /// Sends the new edge clients that are away, as fast as it reads.
+    pub(in crate::http::cable) fn send_away_clients(
+        &self,
+        mut next: impl FnMut() -> Option<Vec<u8>>,
+    ) {
+        let link = self.link.borrow();
+        let Some(link) = link.as_ref().filter(|_| self.share_history()) else {
+            return;
+        };
+        while link.waiting_bytes() < LEAVING_LIMIT {
+            let Some(record) = next() else { return };
+            link.send(&EdgeMessage::Away(&record), None);
+        }
+    }
+
+    /// Whether sockets go now.
+    fn have_begun(&self) -> bool {
         matches!(self.room.get(), Room::For(1..))
     }
 
     /// Whether a socket may go now.
-    pub(in crate::http::cable) fn have_room(&self) -> bool {
+    fn have_room(&self) -> bool {
         let link = self.link.borrow();
         let waiting = link.as_ref().map(|link| link.waiting_bytes());
         self.have_begun() && waiting.is_some_and(|bytes| bytes < LEAVING_LIMIT)
@@ -135,8 +191,8 @@ impl Departures {
 
     async fn move_over(&self, link: &EdgeLink, wake: impl Fn()) {
         self.room.set(Room::Asked);
-        link.send(&EdgeMessage::Offer(self.movable.get()), None);
-        while !link.is_over() && self.movable.get() > 0 && self.room.get() != Room::For(0) {
+        link.send(&EdgeMessage::Offer(self.movable()), None);
+        while !link.is_over() && self.movable() > 0 && self.room.get() != Room::For(0) {
             if self.have_room() {
                 wake();
             }
@@ -182,6 +238,7 @@ impl Departures {
         {
             *current = None;
             self.room.set(Room::None);
+            self.set_history_shared(false);
         }
     }
 }

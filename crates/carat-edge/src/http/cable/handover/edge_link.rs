@@ -1,9 +1,10 @@
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::os::fd::OwnedFd;
 use std::task::{Context, Poll, Waker};
 
-use carat_cable::EdgeMessage;
+use carat_cable::{EdgeMessage, HistoryItem, HistoryRecord};
 use carat_dispatch::{FrameSocket, FrameTransport};
 use carat_link::{Inbox, Outbox};
 use carat_wire::Kind;
@@ -12,11 +13,16 @@ use tokio::sync::Notify;
 
 /// Most bytes that wait for the other edge. One that does not take them is given up.
 pub(super) const LINK_LIMIT: usize = 16 * 1024 * 1024;
+/// Bytes of a history that are encoded before those are sent.
+const HISTORY_PART: usize = 256 * 1024;
 
 /// What two edges say to each other about the cable, and the sockets that pass between them.
 #[derive(Debug, Default)]
 pub(crate) struct EdgeLink {
     outbox: RefCell<Outbox>,
+    /// What is left of a history to send, and what follows it.
+    history: RefCell<VecDeque<HistoryItem>>,
+    behind: RefCell<Vec<u8>>,
     waker: RefCell<Option<Waker>>,
     is_over: Cell<bool>,
     /// What waited for the other edge is sent, or the link has ended.
@@ -29,15 +35,48 @@ impl EdgeLink {
         if self.is_over.get() {
             return;
         }
-        let mut outbox = self.outbox.borrow_mut();
+        let (mut outbox, mut behind) = (self.outbox.borrow_mut(), self.behind.borrow_mut());
         if let Some(socket) = socket {
             outbox.attach(socket);
         }
-        encode_cable(outbox.buffer(), |out| message.encode(out));
-        if outbox.len() > LINK_LIMIT {
+        let buffer = if self.history.borrow().is_empty() {
+            outbox.buffer()
+        } else {
+            &mut *behind
+        };
+        encode_cable(buffer, |out| message.encode(out));
+        if outbox.len() + behind.len() > LINK_LIMIT {
             self.is_over.set(true);
         }
         self.wake();
+    }
+
+    /// Sends what is kept of broadcasts before all that follows. It is encoded as fast as the other edge reads.
+    pub(in crate::http::cable) fn send_history(
+        &self,
+        items: VecDeque<HistoryItem>,
+        record: &HistoryRecord,
+    ) {
+        *self.history.borrow_mut() = items;
+        let record = serde_json::to_vec(record).expect("only string keys");
+        self.send(&EdgeMessage::History(&record), None);
+    }
+
+    /// Encodes the next part of the history. Returns whether any is left.
+    fn encode_history(&self, outbox: &mut Outbox) -> bool {
+        let mut history = self.history.borrow_mut();
+        while outbox.len() < HISTORY_PART {
+            let Some(item) = history.pop_front() else {
+                break;
+            };
+            let kept = EdgeMessage::Kept(item.broadcast());
+            encode_cable(outbox.buffer(), |out| kept.encode(out));
+        }
+        if history.is_empty() {
+            *history = VecDeque::new();
+            outbox.buffer().append(&mut self.behind.take());
+        }
+        !history.is_empty()
     }
 
     /// Gives the other edge up.
@@ -50,9 +89,13 @@ impl EdgeLink {
         self.is_over.get()
     }
 
-    /// Bytes that wait for the other edge.
+    /// Bytes that wait for the other edge: more than any limit while a history does.
     pub(super) fn waiting_bytes(&self) -> usize {
-        self.outbox.borrow().len()
+        if self.history.borrow().is_empty() {
+            self.outbox.borrow().len()
+        } else {
+            usize::MAX
+        }
     }
 
     /// Something has changed that one waits for.
@@ -75,6 +118,8 @@ impl EdgeLink {
         poll_fn(|cx| self.poll(cx, &socket, &mut inbox, &mut receive)).await;
         self.is_over.set(true);
         *self.outbox.borrow_mut() = Outbox::default();
+        *self.history.borrow_mut() = VecDeque::new();
+        *self.behind.borrow_mut() = Vec::new();
         self.note_change();
     }
 
@@ -95,14 +140,16 @@ impl EdgeLink {
         }
         self.waker.replace(Some(cx.waker().clone()));
         let mut outbox = self.outbox.borrow_mut();
-        let is_waiting = !outbox.is_empty();
-        match socket.poll_flush(cx, &mut outbox) {
-            Poll::Ready(Err(_)) => Poll::Ready(()),
-            Poll::Ready(Ok(())) if is_waiting => {
-                self.note_change();
-                Poll::Pending
+        loop {
+            let is_left = self.encode_history(&mut outbox);
+            let is_waiting = !outbox.is_empty();
+            match socket.poll_flush(cx, &mut outbox) {
+                Poll::Ready(Err(_)) => return Poll::Ready(()),
+                Poll::Ready(Ok(())) if is_left => continue,
+                Poll::Ready(Ok(())) if is_waiting => self.note_change(),
+                _ => {}
             }
-            _ => Poll::Pending,
+            return Poll::Pending;
         }
     }
 
@@ -139,6 +186,7 @@ mod tests {
     use std::rc::Rc;
     use std::time::Duration;
 
+    use carat_cable::BroadcastHistory;
     use tokio::task::{LocalSet, spawn_local};
     use tokio::time::timeout;
 
@@ -180,6 +228,38 @@ mod tests {
             assert_eq!(received, (0..600).collect::<Vec<_>>());
             sending.await.expect("no panic");
             assert!(link.is_over());
+        });
+    }
+
+    #[test]
+    fn a_history_precedes_what_follows_and_is_encoded_as_fast_as_it_is_read() {
+        locally(async {
+            let mut history = BroadcastHistory::new("e".into(), 10, LINK_LIMIT);
+            let message = format!("\"{}\"", "x".repeat(2000)).into_bytes();
+            for stream in 0..1000 {
+                history.keep_payload(&stream.to_string(), &message);
+            }
+            let [near, far] = pair();
+            let (link, other) = (Rc::<EdgeLink>::default(), EdgeLink::default());
+            let (items, record) = history.copy();
+            link.send_history(items, &record);
+            link.send(&EdgeMessage::Turn, None);
+            assert!(link.outbox.borrow().is_empty() && link.waiting_bytes() > LINK_LIMIT);
+            let sender = Rc::clone(&link);
+            let sending = spawn_local(async move { sender.serve(near, |_, _| true).await });
+            let mut received = Vec::new();
+            let receive = |message: EdgeMessage<'_>, _: Option<OwnedFd>| {
+                assert!(link.outbox.borrow().len() <= HISTORY_PART + 3000);
+                match message {
+                    EdgeMessage::Kept(kept) => received.push(kept.offset),
+                    EdgeMessage::History(_) => received.push(0),
+                    message => return message != EdgeMessage::Turn,
+                }
+                true
+            };
+            other.serve(far, receive).await;
+            assert_eq!(received, (1..=1000).chain([0]).collect::<Vec<_>>());
+            sending.await.expect("no panic");
         });
     }
 

@@ -21,6 +21,14 @@ class AppProcessLifeTest < Support::IntegrationTest
     assert_empty [shell, child] & server.processes
   end
 
+  def test_the_standard_input_of_a_command_does_not_end
+    server = serve(OK, config: <<~'RUBY')
+      process "css", command: "ruby -rio/wait -e 'puts(%(input=) + STDIN.wait_readable(0).inspect); STDOUT.flush; sleep'"
+    RUBY
+
+    await_log(server, /^input=nil$/)
+  end
+
   def test_a_command_that_is_not_there_is_named
     server = serve(OK, config: 'process "css", command: "no_such_command_anywhere"')
 

@@ -79,10 +79,12 @@ module Carat
         hooks.run(:on_process_shutdown, @order.name)
       end
 
-      # The program broadcasts over the server's control socket.
+      # The program broadcasts over the server's control socket. Its standard input never ends, as it has the other end
+      # as well: at an end, watchers exit, and the server's terminal stops whoever reads it in the background.
       def execute
         ENV[Cable::SOCKET_VARIABLE] = Cable.server_path if @context.configuration[:cable]
-        exec(@declaration.command)
+        input, writer = IO.pipe
+        exec(@declaration.command, in: input, writer => writer)
       end
 
       def hooks

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "etc"
 require "fileutils"
 require "json"
 require "tmpdir"
@@ -49,6 +50,21 @@ class ACMETest < Support::IntegrationTest
     again = serve_names("one.example,two.example")
     assert_equal serial, handshake("one.example").serial
     refute_match(/certificate (?:not )?issued/, again.log)
+  end
+
+  def test_a_server_that_drops_root_asks_and_keeps_as_its_user
+    skip "only root can become another user" unless Process.uid.zero?
+    server = server(app: APP, binds: binds("one.example"), files: { "authority.pem" => pebble.authority },
+                    args: [*flags, "--user", "nobody"])
+    owner = Etc.getpwnam("nobody").uid
+    [@storage, server.directory.path].each { |path| File.chown(owner, nil, path) }
+    await_issued(server.start, 1)
+    serial = handshake("one.example").serial
+
+    assert_equal [owner] * 3, [".", "account.pem", "one.example/certificate.pem"].map { |path| File.stat(kept(path)).uid }
+    assert_equal 0, carat(server, "upgrade").last
+    assert_equal serial, handshake("one.example").serial
+    carat(server, "stop")
   end
 
   def test_a_certificate_that_is_due_is_renewed_over_http_while_other_paths_reach_the_application

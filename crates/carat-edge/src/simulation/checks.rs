@@ -109,9 +109,13 @@ impl ServerRun {
         }
         let processes = self.world.processes.borrow();
         let apps = processes.values().filter_map(|it| it.as_app());
-        let apps = apps.filter(|it| !it.is_meter());
+        let consoles = apps.clone().filter(|it| it.is_console()).count();
+        let apps = apps.filter(|it| !it.is_meter() && !it.is_console());
         let running = apps.clone().filter(|it| it.is_running && !it.is_ending);
         if apps.clone().count() != running.count() || !self.has_apps(apps.count()) {
+            return false;
+        }
+        if !self.world.consoles.borrow().is_settled(consoles) {
             return false;
         }
         let lasting = processes.values().filter(|it| it.as_app().is_none());

@@ -8,6 +8,7 @@
 mod cable_client;
 mod checks;
 mod client;
+mod console_client;
 mod fault;
 mod plan;
 mod processes;

@@ -11,12 +11,13 @@ use tokio::time::{Instant, sleep_until};
 
 use super::cable_client::CableClient;
 use super::client::SimulatedClient;
+use super::console_client::ConsoleClient;
 use super::tasks_waker::TasksWaker;
 use crate::http::{Server, SiteFiles};
 use crate::simulation::plan::{Answer, Moment};
 use crate::simulation::processes::{ProcessTable, SimulatedHost, reading};
 use crate::simulation::world::{World, micros};
-use crate::supervise::{Mailbox, Ready, Supervisor};
+use crate::supervise::{Mailbox, Message, Ready, Supervisor};
 use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;
 use carat_log::Log;
@@ -183,6 +184,10 @@ impl ServerRun {
             let member = self.tasks.spawn_local(member.run());
             world.add_client(member.abort_handle());
         }
+        for _ in 0..world.scenario.consoles {
+            let client = self.tasks.spawn_local(ConsoleClient::new(&world).run());
+            world.add_client(client.abort_handle());
+        }
     }
 
     /// Runs every task until all wait.
@@ -279,7 +284,7 @@ impl ServerRun {
                 world.tell(Event::MemoryRead(reading(&subjects, &world)));
             }
             Moment::Restart => world.tell(Event::RestartRequested),
-            Moment::SettingsRead(read) => world.tell_settings(read),
+            Moment::SettingsRead(read) => world.send(Message::Settings(read)),
             Moment::Fault => self.go_wrong().await,
             Moment::Calm => self.calm_down(),
             // The signal reaches the edge when that goes on.
@@ -398,6 +403,11 @@ impl ServerRun {
             self.world.violate(format!(
                 "requests without an answer at the end: {waiting:?}"
             ));
+        }
+        let consoles = self.world.consoles.borrow().unfinished();
+        if is_finished && !consoles.is_empty() {
+            self.world
+                .violate(format!("clients hear of no end of consoles: {consoles:?}"));
         }
         for number in waiting {
             self.world.answer(number, Answer::Reset);

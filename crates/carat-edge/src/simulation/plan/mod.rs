@@ -2,6 +2,7 @@
 
 mod cable_command;
 mod cable_ledger;
+mod console_ledger;
 mod ledger;
 mod random;
 mod scenario;
@@ -11,6 +12,7 @@ mod trace;
 
 pub(crate) use cable_command::CableCommand;
 pub(crate) use cable_ledger::{CableLedger, CableMessage};
+pub(crate) use console_ledger::ConsoleLedger;
 pub(crate) use ledger::{Answer, Ledger, LedgerTimeouts};
 pub(crate) use random::SeededRandom;
 pub(crate) use scenario::{Scenario, WORKER_BYTES};

@@ -19,6 +19,8 @@ pub(crate) struct Scenario {
     pub(crate) messages: u64,
     /// Bytes of such a message: many are too much for a client that does not read.
     pub(crate) filler: usize,
+    /// Clients of the control socket that want a console.
+    pub(crate) consoles: u64,
     /// Microseconds that a client thinks before each request, at most.
     pub(crate) think: u64,
     /// How much goes wrong, in thousandths of the usual. 0 in a calm run.
@@ -46,6 +48,7 @@ impl Scenario {
             requests: random.between(1, 8),
             members: random.pick(&[0, 0, 0, 1, 2, 5]),
             messages: random.between(1, 6),
+            consoles: random.pick(&[0, 0, 0, 1, 2, 4]),
             filler: if random.chance(50) { 60_000 } else { 0 },
             think: random.pick(&[0, 500, 20_000, 300_000, 1_500_000]),
             trouble: random.pick(&[0, 300, 1000, 1000, 3000]),

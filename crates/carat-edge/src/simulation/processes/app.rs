@@ -10,6 +10,8 @@ pub(crate) struct SimulatedApp {
     pub(crate) is_running: bool,
     /// It was told to end.
     pub(crate) is_ending: bool,
+    /// Whose console it is, once it has read what that client wants.
+    pub(crate) client: Option<usize>,
 }
 
 impl SimulatedApp {
@@ -19,7 +21,13 @@ impl SimulatedApp {
             listens: false,
             is_running: false,
             is_ending: false,
+            client: None,
         }
+    }
+
+    /// Whether a client of the control socket has asked for it.
+    pub(crate) fn is_console(&self) -> bool {
+        self.order.name == "console"
     }
 
     /// Whether it measures the load of others.

@@ -356,9 +356,8 @@ impl SimulatedProcess {
             ControlMessage::AskStats
             | ControlMessage::TrimMemory
             | ControlMessage::BeginProfile(_)
-            | ControlMessage::EndProfile
-            // Nobody opens a console in the simulation.
-            | ControlMessage::Console(..) => {}
+            | ControlMessage::EndProfile => {}
+            ControlMessage::Console(order, _) => self.begin_console(&order, world),
             ControlMessage::ForkApp(order, control) => self.fork_app(order, control, world),
             ControlMessage::Begin => self.begin(world),
             ControlMessage::End => self.exit_soon(1, world),
@@ -389,16 +388,29 @@ impl SimulatedProcess {
         self.plan(delay, action, world);
     }
 
+    fn begin_console(&mut self, order: &[u8], world: &World) {
+        let client = String::from_utf8_lossy(order).parse().expect("a number");
+        if !world.consoles.borrow_mut().begin(client) {
+            world.violate(format!("client {client} has two consoles"));
+        }
+        if let ProcessRole::App(app) = &mut self.role {
+            app.client = Some(client);
+        }
+        self.begin(world);
+    }
+
     /// The block runs until the process is told to end, unless it ends by itself.
     fn begin(&mut self, world: &World) {
         let ProcessRole::App(app) = &mut self.role else {
             return;
         };
         (app.is_running, app.listens) = (true, false);
-        let is_meter = app.is_meter();
+        let (is_meter, is_console) = (app.is_meter(), app.is_console());
         world.note("begins", self.pid.into(), is_meter.into());
         let time = world.random.between(1_000, 700_000);
-        if world.fault(60) {
+        if is_console && world.random.chance(500) {
+            self.plan(time, ProcessAction::Exit(0), world);
+        } else if world.fault(60) {
             let status = world.random.pick(&[Some(0), Some(1), None]);
             let end = status.map_or(ProcessAction::Die, ProcessAction::Exit);
             self.plan(time, end, world);

@@ -66,7 +66,10 @@ impl ProcessTable {
 
     /// No more processes run than are declared, with what ended ones have left.
     fn check_app(&self, process: &SimulatedProcess) {
-        let Some(app) = process.as_app().filter(|it| it.is_running) else {
+        let Some(app) = process
+            .as_app()
+            .filter(|it| it.is_running && !it.is_console())
+        else {
             return;
         };
         let processes = self.processes.borrow();
@@ -104,6 +107,12 @@ impl ProcessTable {
         let Some(process) = processes.get_mut(&group) else {
             return is_left;
         };
+        let client = process.as_app().and_then(|app| app.client);
+        let has_client = client.is_some_and(|it| self.consoles.borrow().is_present(it));
+        let is_end = is_kill || signal == Signal::HUP.as_raw();
+        if is_end && has_client && !self.is_stopping.get() {
+            self.violate(format!("the console of client {client:?} is ended"));
+        }
         if is_kill {
             self.after(self.latency(), Moment::Kill(group));
         } else if signal != 0 {

@@ -15,10 +15,11 @@ use carat_lane::AppOrder;
 use tokio::task::AbortHandle;
 
 use crate::simulation::plan::{
-    Answer, CableLedger, Ledger, LedgerTimeouts, Moment, Scenario, Schedule, SeededRandom, Trace,
+    Answer, CableLedger, ConsoleLedger, Ledger, LedgerTimeouts, Moment, Scenario, Schedule,
+    SeededRandom, Trace,
 };
 use crate::simulation::world::wire::{FarEnd, Wires};
-use crate::supervise::{FreshSettings, Mailbox, Message};
+use crate::supervise::{Mailbox, Message};
 use carat_exchange::clock;
 use carat_settings::Settings;
 use carat_supervisor::{Event, ExitStatus};
@@ -32,6 +33,7 @@ pub(crate) struct World {
     pub(crate) schedule: Schedule,
     pub(crate) ledger: RefCell<Ledger>,
     pub(crate) cable: RefCell<CableLedger>,
+    pub(crate) consoles: RefCell<ConsoleLedger>,
     pub(crate) wires: Wires,
     /// Workers that a mold has just forked, with their sockets.
     pub(crate) forked: RefCell<Vec<(u32, Vec<OwnedFd>)>>,
@@ -70,6 +72,7 @@ impl World {
             schedule: Schedule::default(),
             ledger: RefCell::default(),
             cable: RefCell::default(),
+            consoles: RefCell::default(),
             wires: Wires::default(),
             forked: RefCell::default(),
             forked_apps: RefCell::default(),
@@ -200,9 +203,9 @@ impl World {
         self.mailbox.event(event);
     }
 
-    /// Tells the supervisor what came of reading the configuration.
-    pub(crate) fn tell_settings(&self, read: Result<FreshSettings, String>) {
-        self.mailbox.send(Message::Settings(read));
+    /// Sends the supervisor a message.
+    pub(crate) fn send(&self, message: Message) {
+        self.mailbox.send(message);
     }
 }
 

@@ -126,10 +126,17 @@ impl Declaration {
     /// Ends a console whose client is gone, or whose server is about to be.
     pub(super) fn leave(&mut self, id: AppProcessId, reaction: &mut Reaction) {
         let process = self.members.iter_mut().find(|it| it.id == id);
-        if let Some(process) = process.filter(|it| it.stays()) {
-            process.end(&self.settings, "console is hung up", reaction);
-            // One that is stopped gets no other signal.
-            self.signal(id, Signal::CONT.as_raw(), reaction);
+        match process.filter(|it| it.stays()) {
+            // No mold was told to fork it.
+            Some(process) if process.generation == NO_GENERATION => {
+                self.lose(id, "the server is stopping", reaction);
+            }
+            Some(process) => {
+                process.end(&self.settings, "console is hung up", reaction);
+                // One that is stopped gets no other signal.
+                self.signal(id, Signal::CONT.as_raw(), reaction);
+            }
+            None => {}
         }
     }
 

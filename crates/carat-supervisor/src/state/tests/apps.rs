@@ -472,6 +472,19 @@ fn a_console_without_a_mold_is_given_up_at_boot_timeout() {
 }
 
 #[test]
+fn a_console_that_waits_for_a_mold_does_not_hold_up_a_stop() {
+    let mut world = running(Vec::new());
+    world.no_process_starts = true;
+    let mold = world.mold_pids()[0];
+    world.exit(mold, ExitStatus::Exited(1), false);
+    let id = world.open_console();
+    world.stop();
+    let end = Err("the server is stopping".to_owned());
+    let ended = Command::App(AppCommand::ConsoleEnded { id, end });
+    assert!(world.commands.contains(&ended) && world.consoles.is_empty());
+}
+
+#[test]
 fn a_restart_and_a_new_edge_leave_a_console_alone_and_a_stop_hangs_up() {
     let mut world = running(vec![jobs(1)]);
     world.open_console();

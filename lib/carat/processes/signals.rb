@@ -6,7 +6,10 @@ module Carat
     # process group. Traps are blocks rather than "IGNORE", which programs of the application would inherit.
     module Signals
       NAMES = %w[INT TERM QUIT HUP].freeze
-      private_constant :NAMES
+      # Those that raise by default. Ruby 4.0.1 crashes where they arrive in a method that has got keywords,
+      # such as File.open (Ruby bug 21865).
+      CRASHING = RUBY_VERSION.start_with?("4.0.") ? NAMES - ["INT"] : []
+      private_constant :NAMES, :CRASHING
 
       module_function
 
@@ -18,6 +21,7 @@ module Carat
       # In a process that the edge ends by a signal: the application, or its framework, handles them.
       def restore
         NAMES.each { |name| trap(name, "DEFAULT") }
+        CRASHING.each { |name| trap(name) { raise SignalException, name } }
       end
 
       # In a worker: SIGTERM calls the block, which runs in a signal handler.

@@ -89,7 +89,7 @@ class ACMETest < Support::IntegrationTest
 
     await_log(server, /not issued name=blocked\.example reason="the authority answered 400: .*forbidden by policy/)
     assert_equal %w[one.example], names(handshake("blocked.example"))
-    status = JSON.parse(carat(server, "status", "--json").first).fetch("certificates")
+    status = status(server).fetch("certificates")
     blocked, one = status.sort_by { |row| row["name"] }
     assert_match(/forbidden by policy/, blocked.fetch("error"))
     assert_operator one.fetch("expires"), :>, Time.now.to_i + (80 * 86_400)

@@ -88,7 +88,7 @@ class AppProcessJobsTest < Support::IntegrationTest
   def memory(server) = JSON.parse(carat(server, "memory", "--json").first).fetch("processes")
 
   def running(server)
-    rows = JSON.parse(carat(server, "status", "--json").first).fetch("app_processes")
+    rows = status(server).fetch("app_processes")
     rows.find { |row| row["state"] == "running" }&.fetch("pid")
   end
 end

@@ -35,16 +35,6 @@ class AppProcessLifeTest < Support::IntegrationTest
     await_log(server, /process died process=css .*cause=".*No such file or directory - no_such_command_anywhere/)
   end
 
-  def test_only_the_environment_that_is_named_has_it
-    server = serve(OK, config: <<~RUBY, env: { "RACK_ENV" => "test" })
-      process("css", only: :development) { File.write("told", "css 1\\n", mode: "a") }
-      process("jobs", only: %i[development test]) { File.write("told", "jobs 1\\n", mode: "a"); sleep }
-    RUBY
-
-    assert_equal [["jobs", 1]], await_told(server, 1)
-    refute_includes server.log, "process=css"
-  end
-
   def test_it_has_its_environment_its_hooks_and_the_loaded_application
     app = "LOADED = Process.pid; #{OK}"
     server = serve(app, env: { "GONE" => "1" }, config: <<~'RUBY')
@@ -82,12 +72,5 @@ class AppProcessLifeTest < Support::IntegrationTest
     await_told(server, 2)
 
     assert_match(/warn process exceeds its memory process=jobs number=1 .*private=\d+ limit=31457280/, server.log)
-  end
-
-  def test_what_cannot_be_declared_is_refused_with_its_line
-    server = server(app: OK, config: "\nprocess \"jobs\"\n")
-
-    refute_equal 0, server.run.exitstatus
-    assert_match(/carat\.rb:2: process "jobs": takes a block or a command/, server.log)
   end
 end

@@ -97,8 +97,6 @@ class AppProcessLoadTest < Support::IntegrationTest
     serve(OK, config: FOLLOWING, files: { "load" => load }, args: CONTROL_SOCKET)
   end
 
-  def status(server) = JSON.parse(carat(server, "status", "--json").first)
-
   def processes(server) = status(server).fetch("app_processes")
 
   def count(server) = status(server).fetch("app_counts").first

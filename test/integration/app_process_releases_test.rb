@@ -20,7 +20,7 @@ class AppProcessReleasesTest < Support::IntegrationTest
     lines = await_told(server, 3)
     assert_equal [["start", old], ["end", old]], lines.first(2)
     assert_equal 0, server.wait.exitstatus
-    new = JSON.parse(carat(server, "status", "--json").first).fetch("app_processes")
+    new = status(server).fetch("app_processes")
     assert_equal [lines.last[1]], (new.map { |row| row.fetch("pid") })
     carat(server, "stop")
     await_emptiness(server)

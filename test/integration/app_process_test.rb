@@ -107,7 +107,7 @@ class AppProcessTest < Support::IntegrationTest
   def test_status_and_memory_have_rows_for_it
     server = serve(OK, config: LOOP, args: CONTROL_SOCKET)
     pid = await_told(server, 1).last[1]
-    status = JSON.parse(carat(server, "status", "--json").first)
+    status = status(server)
     memory = JSON.parse(carat(server, "memory", "--json").first)
 
     assert_equal [["jobs", 1, pid, "running"]],

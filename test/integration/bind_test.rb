@@ -68,13 +68,6 @@ class BindTest < Support::IntegrationTest
     refute_path_exists socket(server)
   end
 
-  def test_unix_socket_of_a_server_that_was_killed_is_replaced
-    server = server(app: HELLO, binds: [UNIX])
-    UNIXServer.new(socket(server)).close
-
-    assert_equal "hello", server.start.get.body
-  end
-
   def test_unix_socket_of_a_server_that_runs_is_left_to_it
     other = serve(HELLO, binds: [UNIX])
     server = server(app: HELLO, binds: ["unix://#{socket(other)}"])
@@ -82,22 +75,6 @@ class BindTest < Support::IntegrationTest
     assert_equal 1, server.run.exitstatus
     assert_equal in_use("unix://#{socket(other)}"), server.log
     assert_equal "hello", other.get.body
-  end
-
-  def test_file_that_is_no_socket_is_left_alone
-    server = server(app: HELLO, binds: ["unix://config.ru"])
-
-    assert_equal 78, server.run.exitstatus
-    assert_equal "--bind: \"unix://config.ru\" is a file, not a socket\n", server.log
-    assert_equal HELLO, server.directory.read("config.ru")
-  end
-
-  def test_inherited_tcp_socket
-    listener = TCPServer.new("127.0.0.1", 0)
-    server = serve(HELLO, binds: ["fd://3"], spawn: { 3 => listener })
-    listener.close
-
-    assert_equal "hello", server.get.body
   end
 
   def test_inherited_sockets_beside_others

@@ -49,13 +49,6 @@ class BootTest < Support::IntegrationTest
     assert_boot_fails 1, "carat: the mold ended (signal 9)\n", app: "Process.kill(:KILL, Process.pid)"
   end
 
-  def test_check_says_what_would_run_and_starts_nothing
-    server = server(app: "raise \"loaded\"", args: %w[check], env: { "WEB_CONCURRENCY" => "4" })
-
-    assert_equal 0, server.run.exitstatus
-    await_log(server, /\Acarat: the configuration is valid: \S+config\.ru, workers 4, threads 3, \S+\n\z/)
-  end
-
   def test_sizes_and_port_from_the_environment
     server = serve(HELLO, binds: [], env: { "PORT" => "0", "WEB_CONCURRENCY" => "2", "RAILS_MAX_THREADS" => "4" })
     await_workers(server, 2)
@@ -66,25 +59,12 @@ class BootTest < Support::IntegrationTest
     assert_equal({ 1 => 4, 2 => 4 }, lanes)
   end
 
-  def test_flag_wins_over_file_and_file_over_environment
-    server = serve(HELLO, workers: 1, config: "workers 2\nthreads 2", env: { "CARAT_THREADS" => "4" })
-
-    assert_equal [1], server.workers.keys
-    assert_equal 2 + 1, Support::ProcessTree.sockets(server.workers.fetch(1)).size
-  end
-
   def test_environment_reaches_the_application
     app = 'name = ENV["RACK_ENV"]; run ->(_env) { [200, {}, [name]] }'
 
     assert_equal "development", serve(app).get.body
     assert_equal "production", serve(app, args: %w[-e production]).get.body
     assert_equal "staging", serve(app, env: { "RACK_ENV" => "staging" }).get.body
-  end
-
-  def test_config_file_is_found_without_a_flag
-    server = serve(HELLO, files: { "config/carat.rb" => "workers 2" })
-
-    await_workers(server, 2)
   end
 
   def test_a_configuration_of_puma_that_is_not_read_is_named
@@ -94,12 +74,6 @@ class BootTest < Support::IntegrationTest
     server = serve(HELLO, files: { "config/puma.rb" => "workers 2", "carat.rb" => "" })
 
     refute_includes server.log, "puma"
-  end
-
-  def test_rackup_file_may_have_any_name_and_place
-    server = serve("raise", files: { "apps/other.ru" => HELLO.sub("hello", "other") }, args: ["apps/other.ru"])
-
-    assert_equal "other", server.get.body
   end
 
   def test_requests_that_come_while_the_application_loads_wait_for_it

@@ -4,19 +4,15 @@ require "test_helper"
 require "net/http"
 require "support/cable_app"
 require "support/cable_server"
-require "support/http2_client"
 require "support/needs"
-require "support/test_certificate"
-require "support/tls_client"
 
 module Carat
-  # The sockets of the option `cable` as the edge has them: limits, TLS, HTTP/2, restarts and ends of the server.
+  # The sockets of the option `cable` as the edge has them: limits, restarts and ends of the server.
   class CableLimitsTest < Support::IntegrationTest
     extend Support::Needs
     include Support::CableServer
     needs Support::CableApp.obstacle
 
-    Client = Support::Http2Client
     MESSAGE_TOO_BIG = 1009
     RESTART = { "type" => "disconnect", "reason" => "server_restart", "reconnect" => true }.freeze
     TURBO = <<~'RUBY'
@@ -91,21 +87,6 @@ module Carat
       assert_equal "405", Net::HTTP.get_response("127.0.0.1", "/broadcast", port).code
     end
 
-    def test_sockets_over_tls_and_http2
-      certificate = Support::TestCertificate.new("localhost")
-      server = rails(workers: 1, threads: 1, files: certificate.files,
-                     binds: ["tls://127.0.0.1:0?cert=server.crt&key=server.key"])
-      client = Support::TlsClient.connect(server, trust: certificate.certificate)
-      ann = subscribed(Support::WebSocketClient.new(client, "/cable?name=ann", Support::CableServer::ORIGIN))
-      ben = over_http2(Support::TlsClient.connect(server, trust: certificate.certificate) do |context|
-        context.alpn_protocols = ["h2"]
-      end)
-      say(ann, "hello")
-
-      assert_equal "ann: hello", heard(ann)
-      assert_match(/ann: hello/, ben.await(:data, stream: 1).payload)
-    end
-
     def test_restarts_lose_no_message_and_close_no_socket
       server = rails(workers: 2, threads: 2)
       members = Array.new(20) { |number| subscriber(server, "n#{number}") }
@@ -150,26 +131,6 @@ module Carat
 
     def post(port, body, token)
       Net::HTTP.post(URI("http://127.0.0.1:#{port}/broadcast"), body, { "Authorization" => token }.compact)
-    end
-
-    def subscribed(client)
-      client.json("command" => "subscribe", "identifier" => Support::CableServer::ROOM)
-      client.read_json { |message| message["type"] == "confirm_subscription" }
-      client
-    end
-
-    # A client that has subscribed over HTTP/2.
-    def over_http2(connection)
-      client = Client.new(connection).take_settings
-      fields = { "origin" => "http://shop.test", "sec-websocket-version" => "13" }
-      client.write(client.request(1, method: "CONNECT", path: "/cable?name=ben", protocol: "websocket", fields:,
-                                     flags: Client::END_HEADERS))
-      assert_equal 200, client.await(:headers, stream: 1).status
-      assert_match(/welcome/, client.await(:data, stream: 1).payload)
-      text = JSON.generate("command" => "subscribe", "identifier" => Support::CableServer::ROOM)
-      client.write(client.frame(:data, [0x81, 0x80 | text.bytesize, "\0\0\0\0", text].pack("CCa4a*"), stream: 1))
-      assert_match(/confirm_subscription/, client.await(:data, stream: 1).payload)
-      client
     end
 
     # Sends a number, and waits until it comes back.

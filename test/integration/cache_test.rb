@@ -257,10 +257,6 @@ class CacheTest < Support::IntegrationTest
     server.gate.arrivals.size
   end
 
-  def status(server)
-    JSON.parse(carat(server, "status", "--json").first)
-  end
-
   def cache(server)
     status(server).fetch("cache")
   end

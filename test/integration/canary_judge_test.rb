@@ -94,7 +94,7 @@ class CanaryJudgeTest < Support::IntegrationTest
   end
 
   def decision(server)
-    JSON.parse(carat(server, "status", "--json").first).fetch("canary_decision")
+    status(server).fetch("canary_decision")
   end
 
   def versions(server, count)

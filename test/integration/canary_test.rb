@@ -61,7 +61,7 @@ class CanaryTest < Support::IntegrationTest
     restart(server, "2", "--canary", "50")
     4.times { server.get("/bug") }
     4.times { server.get("/slow") }
-    canary = JSON.parse(carat(server, "status", "--json").first).fetch("canary")
+    canary = status(server).fetch("canary")
     old, new = canary.values_at("old", "new")
 
     assert_equal [[1, 4, 0], [2, 4, 2]], [old, new].map { |code| code.values_at("generation", "requests", "errors") }
@@ -78,7 +78,7 @@ class CanaryTest < Support::IntegrationTest
     server.get("/") # the first of a hundred is the old code's
 
     assert_equal "1", server.get("/die").body, "the old code serves the request again"
-    canary = -> { JSON.parse(carat(server, "status", "--json").first).dig("canary", "new") }
+    canary = -> { status(server).dig("canary", "new") }
     eventually(message: "the death") { canary.call.values_at("dead_workers", "workers") == [1, 1] }
 
     assert_equal %w[1 2], versions(server, 100).keys.sort

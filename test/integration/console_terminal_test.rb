@@ -168,8 +168,7 @@ class ConsoleTerminalTest < Support::IntegrationTest
 
   def await_row(server)
     eventually(message: "a console that runs") do
-      status = JSON.parse(carat(server, "status", "--json").first)
-      status.fetch("app_processes").any? { |row| row["state"] == "running" }
+      status(server).fetch("app_processes").any? { |row| row["state"] == "running" }
     end
   end
 

@@ -227,8 +227,7 @@ class ConsoleTest < Support::IntegrationTest
   end
 
   def rows(server)
-    status = JSON.parse(carat(server, "status", "--json").first)
-    status.fetch("app_processes").map { |row| row.values_at("name", "pid", "state") }
+    status(server).fetch("app_processes").map { |row| row.values_at("name", "pid", "state") }
   end
 
   # Waits until only the server's own processes are left.

@@ -20,7 +20,7 @@ class ControlCommandTest < Support::IntegrationTest
     assert_match(/^listening on #{Regexp.escape(server.urls.first)}$/, out)
     assert_match(/^workers: 2 wanted of 2 to 2; generation 1$/, out)
     server.workers.each { |number, pid| assert_match(/^ +#{number} +1 +#{pid} +serving +\d+ s +0 +0 +\d+$/, out) }
-    report = JSON.parse(carat(server, "status", "--json").first)
+    report = status(server)
 
     assert_equal [server.pid, 1], [report["pid"], report["processes"].sum { |worker| worker["requests"] }]
   end
@@ -127,9 +127,5 @@ class ControlCommandTest < Support::IntegrationTest
     await_workers(server, options[:workers] || 1)
     eventually(message: "the control socket") { File.socket?(File.join(server.directory.path, "carat.sock")) }
     server
-  end
-
-  def status(server)
-    JSON.parse(carat(server, "status", "--json").first)
   end
 end

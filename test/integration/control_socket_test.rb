@@ -131,14 +131,6 @@ module Carat
       refute_path_exists path
     end
 
-    def test_a_socket_that_a_killed_server_has_left_is_replaced
-      server = server(app: APP, args: ["--control-socket", NAME])
-      UNIXServer.new(socket(server)).close
-      server.start
-
-      assert_equal server.pid, ask_for_memory(server)["pid"]
-    end
-
     def test_a_server_without_a_control_socket_serves
       server = server(app: APP, args: ["--control-socket", NAME])
       other = UNIXServer.new(socket(server))

@@ -71,10 +71,6 @@ class DrainTest < Support::IntegrationTest
     server
   end
 
-  def status(server)
-    JSON.parse(carat(server, "status", "--json").first)
-  end
-
   def answer(response)
     [response.status, response.body, response["connection"]].compact.join(" ")
   end

@@ -21,21 +21,6 @@ class HandlerTest < Support::IntegrationTest
     assert_equal [1 + 2] * 2, (server.workers.values.map { |pid| Support::ProcessTree.sockets(pid).size })
   end
 
-  def test_rackup_leaves_the_address_to_the_config_file
-    server = rackup(files: { "carat.rb" => "bind \"unix://carat.sock\"" })
-
-    assert_equal ["unix://#{server.directory.path}/carat.sock"], server.urls
-    assert_equal "development #{server.pid} HTTP/1.1", server.get.body
-  end
-
-  def test_rackup_without_a_file_is_told_what_to_do
-    server = server(command: command("rackup"), flags: false, env: LIBRARY,
-                    args: ["-s", "carat", "-b", "run ->(_env) { [200, {}, []] }"])
-
-    assert_equal 1, server.run.exitstatus
-    await_log(server, %r{^carat: needs the application in a rackup file, .*: run carat path/to/config\.ru; .* Puma$})
-  end
-
   private
 
   def rackup(*args, **options)

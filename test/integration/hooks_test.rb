@@ -42,12 +42,6 @@ class HooksTest < Support::IntegrationTest
     assert_equal 1, hooks(server).grep(/on_mold_boot/).size
   end
 
-  def test_blocks_of_one_hook_run_in_the_order_of_the_file
-    server = serve(HELLO, config: "#{NOTE}on_worker_boot { note.call(1) }\non_worker_boot { note.call(2) }")
-
-    assert_equal %w[1 2], hooks(server).drop(1).map { |line| line[/\A\d/] }
-  end
-
   def test_worker_that_leaves_runs_its_last_hook_after_its_last_request
     server = serve(Support::Gate::APP, threads: 1, config: ALL)
     worker = server.workers.fetch(1)
@@ -97,12 +91,6 @@ class HooksTest < Support::IntegrationTest
     assert_equal 0, server.stop.exitstatus
     assert_includes server.log, "too late"
     await_emptiness(server)
-  end
-
-  def test_what_a_hook_opens_is_there_for_requests
-    server = serve("run ->(_env) { [200, {}, [$pid.to_s]] }", config: "on_worker_boot { $pid = Process.pid }")
-
-    assert_equal server.workers.fetch(1).to_s, server.get.body
   end
 
   private

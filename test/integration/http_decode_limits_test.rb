@@ -29,15 +29,6 @@ class HttpDecodeLimitsTest < Support::SharedServerTest
       refute_includes log, "cannot spool"
     end
 
-    define_method("test_the_ratio_counts_for_#{coding}_after_a_mebibyte") do
-      strict = serve(Support::Probe::APP, args: %w[--decode-requests --max-decode-ratio 20])
-
-      assert_equal 200, post(strict, coding, encode("\0" * MB, coding)).status
-      assert_equal 413, post(strict, coding, encode("\0" * (2 * MB), coding)).status
-      assert_equal 413, post(strict, "#{coding}, gzip", encode("\0" * (2 * MB), coding, "gzip")).status
-      assert_equal 200, post(strict, coding, encode(Random.new(1).bytes(2 * MB), coding)).status
-    end
-
     define_method("test_a_#{coding}_bomb_costs_no_more_than_its_window") do
       bomb = encode(ZEROS, coding)
       post(server, coding, encode("warm", coding))

@@ -23,17 +23,12 @@ class HttpDecodeRefusalsTest < Support::Refusals
   Support::ContentCodings::NAMES.each do |coding|
     coded = encode(TEXT, coding)
     refuses "a_truncated_#{coding}_body", post(coding, coded.byteslice(0, coded.bytesize / 2))
-    refuses "a_#{coding}_body_without_its_last_byte", post(coding, coded.byteslice(0...-1))
-    refuses "a_corrupt_#{coding}_body", post(coding, coded.byteslice(0, 20) + ("\xff\x00".b * 2000))
-    refuses "a_plain_body_said_to_be_#{coding}", post(coding, "{\"plain\": \"body\"}" * 20)
     refuses "garbage_behind_a_#{coding}_body", post(coding, "#{coded}garbage")
-    refuses "a_body_said_to_be_in_#{coding}_twice", post([coding, coding], coded)
     refuses "a_body_in_#{coding}_truncated_within_gzip",
             post("#{coding}, gzip", encode(coded.byteslice(0, coded.bytesize / 2), "gzip"))
   end
 
-  ["compress", "rot13", "gzip, rot13", "rot13, gzip", "*", "gzip;q=1", "gzip gzip", "gzip, br, zstd",
-   %w[gzip gzip gzip]].each do |coding|
+  ["rot13", "gzip, rot13", %w[gzip gzip gzip]].each do |coding|
     refuses "a_body_in_#{Array(coding).join("_and_").gsub(/\W+/, "_")}", post(coding, encode(TEXT, "gzip")), status: 415
   end
 

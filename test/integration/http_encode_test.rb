@@ -37,19 +37,6 @@ class HttpEncodeTest < Support::SharedServerTest
     end
   end
 
-  def test_the_client_is_asked_before_the_server_decides
-    { "gzip, deflate, br, zstd" => "zstd", "gzip, deflate, br" => "br", "gzip;q=1, br;q=0.5" => "gzip",
-      "*" => "gzip", "X-GZIP" => "gzip", "identity;q=0.5, gzip;q=0.6" => "gzip", ["gzip;q=0.1", "br"] => "br" }
-      .each do |header, coding|
-        assert_equal coding, get("/bytes?2000", header)["content-encoding"], header
-      end
-  end
-
-  def test_a_header_full_of_stars_gets_the_plain_answer
-    assert_nil get("/bytes?2000", "*;q=" * 2000)["content-encoding"]
-    assert_nil get("/bytes?2000", "gzip, #{"x," * 40}")["content-encoding"]
-  end
-
   def test_a_body_up_to_128_kibibytes_has_a_length_and_a_larger_one_has_chunks
     assert_equal [true, false], framing(get("/bytes?131072", "gzip"))
     assert_equal [false, true], framing(get("/bytes?131073", "gzip"))
@@ -61,41 +48,6 @@ class HttpEncodeTest < Support::SharedServerTest
     assert_equal [[], []], lines(get("/bytes?1023", "gzip"))
     assert_equal [["gzip"], ["Accept-Encoding"]], lines(get("/bytes?1024", "gzip"))
     assert_equal [[], []], lines(get("/bytes?0", "gzip"))
-  end
-
-  def test_what_must_stay_as_it_is_does
-    [{ "content-encoding": "br" }, { "content-range": "bytes 0-1999/9000" }, { "cache-control": "a, no-transform" },
-     { "content-type": "image/png" }, { "content-type": "video/mp4" }, { "content-type": "application/zip" },
-     { "content-type": "font/woff2" }, { "content-type": "" }, { "content-md5": "x" }, { status: 206 }].each do |fields|
-      path = Support::EncodedBodies.with(etag: '"x"', **fields)
-      plain, response = get(path, "identity"), get(path, "gzip")
-
-      assert_equal about(plain), about(response), fields
-      assert_equal plain.body, response.body, fields
-      refute_includes response.fields.flatten, "Accept-Encoding"
-    end
-  end
-
-  def test_other_statuses_and_types_are_encoded
-    [{ "content-type": "application/json; charset=utf-8" }, { "content-type": "image/svg+xml" }, { status: 404 },
-     { status: 500 }, { "content-encoding": "identity" }].each do |fields|
-      assert_equal [["gzip"], ["Accept-Encoding"]], lines(get(Support::EncodedBodies.with(**fields), "gzip")), fields
-    end
-  end
-
-  def test_a_strong_tag_becomes_weak_only_with_a_coding
-    path = Support::EncodedBodies.with(etag: '"x"', "accept-ranges": "bytes")
-
-    assert_equal ['W/"x"', nil], get(path, "gzip").then { |response| [response["etag"], response["accept-ranges"]] }
-    assert_equal ['"x"', "bytes"], get(path, "").then { |response| [response["etag"], response["accept-ranges"]] }
-    assert_equal 'W/"x"', get(Support::EncodedBodies.with(etag: 'W/"x"'), "gzip")["etag"]
-  end
-
-  def test_vary_is_added_to_the_applications
-    assert_equal ["Origin, Accept-Encoding"], get(Support::EncodedBodies.with(vary: "Origin"), "gzip").values("vary")
-    assert_equal ["Origin, accept-encoding"],
-                 get(Support::EncodedBodies.with(vary: "Origin, accept-encoding"), "gzip").values("vary")
-    assert_equal ["*"], get(Support::EncodedBodies.with(vary: "*"), "gzip").values("vary")
   end
 
   def test_a_304_has_the_tag_of_the_encoded_answer_and_no_body

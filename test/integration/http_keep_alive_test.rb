@@ -7,21 +7,8 @@ require "support/shared_server_test"
 class HttpKeepAliveTest < Support::SharedServerTest
   serves Support::Probe::APP
 
-  def test_http_1_1_stays_open_by_default
-    client = connect
-    3.times { |nth| assert_equal "/#{nth}", client.get("/#{nth}").body }
-  end
-
-  def test_http_1_1_closes_when_the_client_says_so
-    client = connect
-    response = client.get("/", fields: { "Connection" => "close" })
-
-    assert_equal "close", response["connection"]
-    assert_closed client
-  end
-
   def test_close_is_found_in_any_case_in_a_list_and_in_what_is_no_list
-    ["x-odd, CLOSE", "close;", '"close"', "Close; x"].each do |value|
+    ["close", "x-odd, CLOSE", "close;", '"close"', "Close; x"].each do |value|
       client = connect
       response = client.get("/", fields: { "Connection" => value })
 
@@ -61,15 +48,9 @@ class HttpKeepAliveTest < Support::SharedServerTest
 
   # CVE-2019-16770: kept connections occupied the threads.
   def test_more_kept_connections_than_threads_do_not_keep_others_waiting
-    kept = Array.new(50) { connect.tap(&:get) }
+    kept = Array.new(50) { connect.tap { |client| assert_nil client.get["connection"] } }
 
     assert_equal "/other", server.get("/other").body
     assert_equal 50, kept.count { |client| client.get.status == 200 }
-  end
-
-  def test_blank_lines_before_a_request_are_passed_over
-    client = connect
-    assert_equal "/a", client.write("\r\n\r\nGET /a HTTP/1.1\r\nHost: a\r\n\r\n").read_response.body
-    assert_equal "/b", client.write("\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n").read_response.body
   end
 end

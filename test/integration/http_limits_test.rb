@@ -26,10 +26,6 @@ class HttpLimitsTest < Support::Refusals
     assert_refused 431, "GET / HTTP/1.1\r\nHost: a\r\n#{"X: y\r\n" * 9}#{"x" * (10 * MAX_HEADER_BYTES)}"
   end
 
-  def test_a_target_without_an_end_is_414
-    assert_refused 414, "GET /#{"x" * 10_000}"
-  end
-
   def test_trailers_too_large_are_logged_with_their_reason
     server = serve(Support::Probe::APP, args: %w[--access-log])
     { trailers(101) => "too many headers", trailers_of(65_537) => "header is too large" }.each do |bytes, reason|

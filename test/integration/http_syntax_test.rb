@@ -3,7 +3,8 @@
 require "test_helper"
 require "support/refusals"
 
-# Heads that two servers could read in two ways, and bytes that are no head at all.
+# Heads that two servers could read in two ways, and bytes that are no head at all: one of each kind. The tests of
+# carat-guard have the others.
 class HttpSyntaxTest < Support::Refusals
   HOST = "Host: a\r\n"
   SMUGGLED = "GET /smuggled HTTP/1.1\r\n#{HOST}\r\n"
@@ -16,64 +17,33 @@ class HttpSyntaxTest < Support::Refusals
   end
 
   # Line ends and field lines: CVE-2021-41136
-  refuses "a_line_feed_behind_the_request_line", "GET /smuggler HTTP/1.1\n#{HOST}\r\n"
   refuses "a_line_feed_behind_a_header", get("Host: a\n")
   refuses "a_line_feed_that_ends_the_head", get("#{HOST}X: y\r\n\n")
-  refuses "a_head_of_line_feeds", "GET /smuggler HTTP/1.1\nHost: a\n\n"
-  refuses "a_line_feed_in_a_value", get("#{HOST}X: a\nTransfer-Encoding: chunked\r\n")
   refuses "a_carriage_return_in_a_value", get("#{HOST}X: a\rb\r\n")
-  refuses "a_carriage_return_behind_a_header", get("#{HOST}X: a\rY: b\r\n")
-  refuses "two_carriage_returns_behind_a_header", get("#{HOST}X: a\r\r\n")
   refuses "a_nul_in_a_value", get("#{HOST}X: a\0b\r\n")
-  refuses "a_delete_in_a_value", get("#{HOST}X: a\x7fb\r\n")
-  refuses "a_nul_in_a_name", get("#{HOST}X\0: a\r\n")
   refuses "a_name_that_is_no_token", get("#{HOST}X(y): a\r\n")
-  refuses "a_name_of_other_letters", get("#{HOST}\u00fc: a\r\n")
   refuses "a_folded_header", get("#{HOST}X: a\r\n b\r\n")
-  refuses "a_header_folded_with_a_tab", get("#{HOST}X: a\r\n\tb\r\n")
-  refuses "a_space_before_the_first_header", get(" #{HOST}")
   refuses "a_space_before_a_colon", get("#{HOST}X : a\r\n")
-  refuses "a_tab_before_a_colon", get("#{HOST}X\t: a\r\n")
   refuses "a_space_before_the_colon_of_a_framing_header", get("#{HOST}Transfer-Encoding : chunked\r\n")
   refuses "a_header_without_a_colon", get("#{HOST}X\r\n")
-  refuses "a_header_without_a_name", get("#{HOST}: a\r\n")
 
   # Host: RFC 9112, 3.2
   refuses "a_missing_host", get("X: a\r\n")
   refuses "a_repeated_host", get("#{HOST}Host: a\r\n")
-  refuses "a_second_host", get("#{HOST}Host: b\r\n")
-  refuses "a_blank_host", get("Host:\r\n")
-  refuses "a_host_list", get("Host: a, b\r\n")
-  refuses "a_host_with_a_path", get("Host: a/b\r\n")
   refuses "a_host_with_a_user", get("Host: user@a\r\n")
-  refuses "a_host_with_a_space", get("Host: a b\r\n")
-  refuses "a_host_with_a_port_that_is_none", get("Host: a:b\r\n")
   refuses "a_host_with_a_port_too_high", get("Host: a:65536\r\n")
-  refuses "a_host_that_is_half_an_address", get("Host: [::1\r\n")
-  refuses "a_missing_host_beside_an_absolute_target", "GET http://a/smuggler HTTP/1.1\r\n\r\n"
 
   # Request lines
   refuses "two_spaces_before_the_target", "GET  /smuggler HTTP/1.1\r\n#{HOST}\r\n"
-  refuses "two_spaces_behind_the_target", "GET /smuggler  HTTP/1.1\r\n#{HOST}\r\n"
-  refuses "a_space_behind_the_version", "GET /smuggler HTTP/1.1 \r\n#{HOST}\r\n"
-  refuses "a_space_before_the_method", " GET /smuggler HTTP/1.1\r\n#{HOST}\r\n"
-  refuses "a_tab_in_a_request_line", "GET\t/smuggler\tHTTP/1.1\r\n#{HOST}\r\n"
-  refuses "a_space_in_a_target", "GET /smuggler x HTTP/1.1\r\n#{HOST}\r\n"
   refuses "a_nul_in_a_target", "GET /smuggler\0 HTTP/1.1\r\n#{HOST}\r\n"
   refuses "a_fragment_in_a_target", "GET /smuggler#x HTTP/1.1\r\n#{HOST}\r\n"
-  refuses "a_raw_byte_in_a_target", "GET /smuggler\xff HTTP/1.1\r\n#{HOST}\r\n"
   refuses "a_target_without_a_slash", "GET smuggler HTTP/1.1\r\n#{HOST}\r\n"
-  refuses "a_target_of_another_scheme", "GET ftp://a/smuggler HTTP/1.1\r\n#{HOST}\r\n"
   refuses "an_asterisk_for_a_get", "GET * HTTP/1.1\r\n#{HOST}\r\n"
   refuses "a_method_that_is_no_token", "G(T /smuggler HTTP/1.1\r\n#{HOST}\r\n"
   refuses "a_request_line_without_a_version", "GET /smuggler\r\n\r\n"
-  refuses "a_version_in_lower_case", "GET /smuggler http/1.1\r\n#{HOST}\r\n"
   refuses "a_version_that_is_none", "GET /smuggler HTTP/1.x\r\n#{HOST}\r\n"
   refuses "too_many_blank_lines", "\r\n\r\n\r\nGET /smuggler HTTP/1.1\r\n#{HOST}\r\n"
-  refuses "a_line_feed_before_a_request", "\nGET /smuggler HTTP/1.1\r\n#{HOST}\r\n"
   refuses "version_2_1", "GET /smuggler HTTP/2.1\r\n#{HOST}\r\n", status: 505
-  refuses "version_2_0", "GET /smuggler HTTP/2.0\r\n#{HOST}\r\n", status: 505
-  refuses "version_0_9", "GET /smuggler HTTP/0.9\r\n#{HOST}\r\n", status: 505
   refuses "connect", "CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n#{SMUGGLED}", status: 501
   refuses "a_method_without_an_end", "#{"X" * 40} /smuggler HTTP/1.1\r\n#{HOST}\r\n", status: 501
 

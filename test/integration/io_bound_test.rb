@@ -51,6 +51,6 @@ class IoBoundTest < Support::IntegrationTest
   end
 
   def waiting(server)
-    JSON.parse(carat(server, "status", "--json").first).fetch("waiting")
+    status(server).fetch("waiting")
   end
 end

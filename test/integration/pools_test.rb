@@ -64,7 +64,6 @@ class PoolsTest < Support::IntegrationTest
   end
 
   def pool(server, name)
-    status = JSON.parse(carat(server, "status", "--json").first)
-    status.fetch("pools").find { |pool| pool.fetch("name") == name }
+    status(server).fetch("pools").find { |pool| pool.fetch("name") == name }
   end
 end

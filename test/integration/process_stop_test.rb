@@ -17,7 +17,7 @@ class ProcessStopTest < Support::IntegrationTest
     end)
   RUBY
 
-  %i[TERM INT].each do |signal|
+  %i[TERM INT QUIT].each do |signal|
     define_method(:"test_sig#{signal.downcase}_lets_what_runs_and_what_waits_finish") do
       server = serve(GATED, threads: 1)
       clients = three_requests(server)

@@ -24,19 +24,6 @@ class RailsServerTest < Support::IntegrationTest
     assert_match(%r{Started GET "/items/1"}, server.directory.read("log/development.log"))
   end
 
-  def test_console_log_is_written_only_where_rails_writes_it
-    [rails("--no-log-to-stdout"), rails("-e", "production")].each do |server|
-      name = server.log[/starting in (\w+)/, 1]
-      assert_equal "item 1 of #{server.pid} in #{name}", server.get("/items/1").body
-      eventually { server.directory.read("log/#{name}.log").include?("Started GET") }
-      refute_includes server.log, "Started GET"
-    end
-    server = rails("-e", "production", "--log-to-stdout")
-    server.get("/items/1")
-
-    await_log(server, %r{Started GET "/items/1"})
-  end
-
   def test_the_application_is_loaded_once
     server = rails
 
@@ -69,15 +56,6 @@ class RailsServerTest < Support::IntegrationTest
     assert_equal first.pid.to_s, first.directory.read(PID_FILE)
     first.stop
     rails("-P", pid_file)
-  end
-
-  def test_another_rackup_file
-    other = Support::RailsApp::FILES["config.ru"].sub("run", "use Rack::ContentLength\nuse(OTHER)\nrun")
-    server = rails("-c", "other.ru", files: { "other.ru" => "#{<<~RUBY}#{other}" })
-      OTHER = Struct.new(:app) { def call(env) = app.call(env).tap { |response| response[1]["x-other"] = "yes" } }
-    RUBY
-
-    assert_equal "yes", server.get("/items/1")["x-other"]
   end
 
   def test_a_unix_socket

@@ -130,12 +130,6 @@ class ServiceManagerTest < Support::IntegrationTest
     assert_match(/\ASTATUS=failed: .*no database/, state)
   end
 
-  def test_the_application_does_not_see_the_variables
-    server = serve(NAMES, env: { "NOTIFY_SOCKET" => path, "WATCHDOG_USEC" => "60000000" })
-
-    assert_equal "", server.get.body
-  end
-
   def test_sockets_that_are_passed_replace_the_addresses
     tcp = TCPServer.new("127.0.0.1", 0)
     unix = UNIXServer.new(File.join(@directory, "web.sock"))
@@ -145,23 +139,6 @@ class ServiceManagerTest < Support::IntegrationTest
     assert_equal ["http://127.0.0.1:#{tcp.local_address.ip_port}", "unix://#{unix.path}"], server.urls
     [tcp, unix].each(&:close)
     assert_equal(["", ""], server.urls.map { |url| server.connect(url).get.body })
-  end
-
-  def test_sockets_for_another_process_are_left_alone
-    tcp = TCPServer.new("127.0.0.1", 0)
-    server = serve(HELLO, spawn: { 3 => tcp }, env: { "LISTEN_FDS" => "1", "LISTEN_PID" => "1" })
-
-    refute_equal tcp.local_address.ip_port, server.port
-    assert_equal "hello", server.get.body
-  ensure
-    tcp.close
-  end
-
-  def test_a_descriptor_that_is_no_socket_is_one_line
-    server = server(app: HELLO, command: ACTIVATED, spawn: { 3 => File::NULL }, env: { "LISTEN_FDS" => "1" })
-
-    assert_equal 78, server.run.exitstatus
-    assert_equal "bind: fd://3 is not an open socket\n", server.log
   end
 
   private

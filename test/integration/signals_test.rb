@@ -5,7 +5,7 @@ require "pty"
 require "shellwords"
 require "test_helper"
 
-# Signals that people who come from Puma or Unicorn send to the server. TERM and INT have tests of their own.
+# Signals that people who come from Puma or Unicorn send to the server. process_stop_test has those that end it.
 class SignalsTest < Support::IntegrationTest
   HELLO = 'run ->(_env) { [200, {}, ["hello"]] }'
 
@@ -63,30 +63,6 @@ class SignalsTest < Support::IntegrationTest
     await_log(server, / warn the last worker stays workers=1$/)
 
     assert_equal "hello", server.get.body
-  end
-
-  def test_quit_stops_the_server_when_its_requests_are_done
-    server = serve(Support::Gate::APP, threads: 1)
-    client = ask(server, "GET", "/gate")
-    await_arrivals(server, 1)
-    server.kill(:QUIT)
-    await_log(server, /stopping/)
-    server.gate.open
-
-    assert_equal 200, client.read_response.status
-    assert_equal 0, server.wait.exitstatus
-  end
-
-  def test_quit_to_the_whole_group_kills_nobody_early
-    server = serve(Support::Gate::APP, threads: 1, spawn: { pgroup: true })
-    client = ask(server, "GET", "/gate")
-    await_arrivals(server, 1)
-    Process.kill(:QUIT, -server.pid)
-    await_log(server, /stopping/)
-    server.gate.open
-
-    assert_equal 200, client.read_response.status
-    assert_equal 0, server.wait.exitstatus
   end
 
   private

@@ -44,21 +44,6 @@ class StaticFilesTest < Support::IntegrationTest
     assert_equal ["Accept-Encoding"] * 3, [coded, plain, packed].map { |response| response["vary"] }
   end
 
-  def test_a_directory_has_its_prefix_its_caching_and_its_page_for_what_is_not_there
-    config = <<~RUBY
-      static "public", "/assets" => { cache_control: "public, max-age=60" },
-             "/docs" => { directory: "site", not_found: "404.html" }
-    RUBY
-    server = serve(APP, config: config, files: { "public/assets/a.css" => "a", "public/assets/a-3f786850.css" => "b",
-                                                 "site/404.html" => "nothing", "site/x.html" => "x" })
-    caching = ["/assets/a.css", "/assets/a-3f786850.css", "/docs/x"].map { |path| server.get(path)["cache-control"] }
-    missing = server.get("/docs/none")
-
-    assert_equal ["public, max-age=60", "public, max-age=31536000, immutable", nil], caching
-    assert_equal [404, "nothing", "text/html"], [missing.status, missing.body, missing["content-type"]]
-    assert_equal "application", server.get("/assets/none.css").body
-  end
-
   def test_new_files_are_found_and_removed_ones_are_gone
     server = site("public/old.txt" => "old")
     server.directory.write("public/new/file.txt", "new")

@@ -28,13 +28,6 @@ class TlsCertificatesTest < Support::IntegrationTest
     assert_equal(%w[a.test b.test a.test], %w[a.test b.test c.test].map { |name| subject_for(server, name) })
   end
 
-  def test_an_empty_folder_ends_the_boot
-    server = server(app: APP, binds: ["tls://127.0.0.1:0?certs=certs"], files: { "certs/a.crt" => "" })
-
-    assert_equal 1, server.run.exitstatus
-    assert_match %r{/certs has neither NAME\.crt with NAME\.key nor folders with}, server.log
-  end
-
   def test_renewed_files_are_taken_up_and_connections_stay
     server = serve_with(one: %w[one.test])
     client = connect(server, "one.test")

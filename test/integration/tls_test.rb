@@ -36,13 +36,6 @@ class TlsTest < Support::IntegrationTest
     assert_equal "192.0.2.1 https", client.get.body
   end
 
-  def test_plain_listeners_beside_it_stay_plain
-    server = serve_tls(ENV_APP, binds: [BIND, "tcp://127.0.0.1:0"])
-
-    plain = server.connect(server.urls.last).get.body
-    assert_equal ["http", nil, "localhost", "80"].inspect, plain
-  end
-
   def test_older_versions_are_refused_and_logged
     server = serve_tls(ENV_APP)
 

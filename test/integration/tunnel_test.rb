@@ -188,7 +188,7 @@ class TunnelTest < Support::IntegrationTest
   end
 
   def rows(server)
-    JSON.parse(carat(server, "status", "--json").first)["processes"]
+    status(server)["processes"]
   end
 
   # A client whose connection the application has.

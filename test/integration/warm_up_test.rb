@@ -52,12 +52,6 @@ class WarmUpTest < Support::IntegrationTest
     await_log(server, %r{^carat: mold: warm_up /kill: the application has ended its thread$})
   end
 
-  def test_a_request_that_hangs_is_named_and_the_server_serves
-    server = serve(APP, workers: 1, config: 'warm_up "/hang"', args: %w[--boot-timeout 8])
-    assert_equal 404, server.get("/missing").status
-    await_log(server, %r{^carat: mold: warm_up /hang: not finished in time \(boot_timeout\), at \S*config\.ru})
-  end
-
   def test_what_waits_in_a_buffer_is_written_once
     server = serve(<<~'RUBY', workers: 2, threads: 1)
       OUT = File.open("out", "a")

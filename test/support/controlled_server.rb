@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "json"
 require "open3"
 require_relative "server_options"
 
@@ -15,6 +16,11 @@ module Support
       out, err, status = Open3.capture3(ServerOptions::NEUTRAL_ENV, *ServerOptions::COMMAND, *words, *CONTROL_SOCKET,
                                         chdir: server.directory.path)
       [out, err, status.exitstatus]
+    end
+
+    # What `carat status --json` says.
+    def status(server)
+      JSON.parse(carat(server, "status", "--json").first)
     end
   end
 end

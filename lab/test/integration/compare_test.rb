@@ -84,13 +84,6 @@ class CompareTest < Minitest::Test
     assert_operator quantity(report, "allocations_per_request")["b"], :>, 1
   end
 
-  def test_threads_differ
-    note("env[\"rack.multithread\"]")
-    once("--threads", "1,5", env: @quick)
-
-    assert_equal %w[false true], notes
-  end
-
   def test_rubies_differ
     note("ENV[\"WHICH_RUBY\"].inspect")
     write("bin/other", "#!/bin/sh\nWHICH_RUBY=other exec #{RbConfig.ruby} \"$@\"\n")
@@ -150,15 +143,6 @@ class CompareTest < Minitest::Test
 
     assert_equal ["carat: --gem-version: heavy 3.0.0 is not installed: gem install heavy --version 3.0.0\n" \
                   "carat: the application does not boot; the lines above say why\n", 1], [err, status]
-  end
-
-  def test_text_has_a_row_for_each_quantity
-    out, err, status = carat(*ONCE, "--threads", "1,2", env: @quick)
-
-    assert_equal ["", 2], [err, status]
-    assert_match(/\Ano verdict: 12 rounds are needed; raise --budget\nA: --threads 1\nB: --threads 2\nrounds: 1, /, out)
-    assert_match(/^requests\/s +\d+\.\d +\d+\.\d +[+-]\d+\.\d %$/, out)
-    assert_match(/^failed, % +0\.00 +0\.00$/, out)
   end
 
   def test_interrupted_comparison_reports_what_is_known

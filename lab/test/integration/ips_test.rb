@@ -40,17 +40,6 @@ class IpsTest < Minitest::Test
     assert_in_delta 114_688, bytes.last - bytes.first, 1000 # the class of jemalloc
   end
 
-  def test_rails_application_is_measured_as_production_boots_it
-    Support::RailsApp::FILES.each do |name, text|
-      FileUtils.mkdir_p(File.dirname(path(name)))
-      write(name, text)
-    end
-    path = report("ips", "-e", "production", "--path", "/items/1", "--seconds", "1").fetch("paths").first
-
-    assert_rate(path)
-    assert_operator path.fetch("objects_per_iteration"), :>, 200
-  end
-
   def test_text_has_a_line_for_each_path
     write("config.ru", "run ->(_env) { [200, {}, []] }\n")
     out, err, status = run_carat("ips", "--seconds", "1")

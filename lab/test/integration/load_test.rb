@@ -25,14 +25,6 @@ class LoadTest < Minitest::Test
     eventually { !File.exist?("/proc/#{File.read(path("pid"))}") }
   end
 
-  def test_latencies_rise_with_the_percentile
-    latencies = report(*SHORT).fetch("latency")
-
-    assert_equal %w[p50 p75 p90 p99 p99.9 max], latencies.keys
-    assert_equal latencies.values.sort, latencies.values
-    assert_operator latencies.fetch("p50"), :>, 0
-  end
-
   def test_cpu_and_memory_of_all_processes_are_recorded_over_time
     # 1 ms of work a request and 20 MB in the application.
     write("config.ru", <<~RUBY)
@@ -53,12 +45,6 @@ class LoadTest < Minitest::Test
     assert_equal [3], timeline.map { |point| point["processes"] }.uniq
   end
 
-  def test_configured_number_of_workers_serves
-    write("carat.rb", "workers 2\n")
-
-    assert_equal 4, report(*SHORT).dig("timeline", 0, "processes")
-  end
-
   def test_running_server_is_found_by_its_port
     puma = Support::PumaServer.new.start
     report = report(*SHORT, puma.urls.first)
@@ -68,16 +54,6 @@ class LoadTest < Minitest::Test
     assert_operator report.dig("pss", "before"), :>, MIB
   ensure
     puma&.stop
-  end
-
-  def test_text_has_the_figures_and_standard_error_is_quiet
-    out, err, status = carat(*SHORT)
-
-    assert_equal ["", 0], [err, status]
-    assert_match(%r{\A\d+\.\d requests/s: \d+ in 1\.\d s over 2 connections, none failed$}, out)
-    assert_match(/^CPU  \d+\.\d+ ms a request, \d+\.\d+ cores$/, out)
-    assert_match(/^PSS  \d+\.\d MiB before, \d+\.\d after, \d+\.\d at most$/, out)
-    assert_match(/^seconds  cores +PSS  processes$/, out)
   end
 
   def test_responses_that_fail_under_load_are_counted
@@ -113,15 +89,6 @@ class LoadTest < Minitest::Test
 
     assert_equal 1, status
     assert_includes err, "no database"
-    assert_equal "carat: the application does not boot; the lines above say why\n", err.lines.last
-  end
-
-  def test_worker_that_never_boots_shows_why
-    write("carat.rb", "on_worker_boot { raise \"no cache server\" }\n")
-    _, err, status = carat(*SHORT)
-
-    assert_equal 1, status
-    assert_includes err, "no cache server"
     assert_equal "carat: the application does not boot; the lines above say why\n", err.lines.last
   end
 

@@ -31,16 +31,6 @@ class ProfileTest < Support::IntegrationTest
     assert_operator inclusive(live, &line(4)), :<, inclusive(live, &line(3)) / 10
   end
 
-  def test_functions_of_c_are_below_the_line_that_calls_them
-    stacks = calls(document_of(*profile(*SHORT, "--json"))).map(&:first)
-    stack = stacks.find { |frames| frames.any?(&native("hoard_block")) }
-    names = stack.map { |frame| frame["name"] }
-
-    assert_equal "(carat)", names.first
-    assert_operator stack.index(&line(5)), :<, stack.index(&native("hoard_block")), names.inspect
-    assert_equal "hoard_block", names.last
-  end
-
   def test_code_that_is_gone_by_the_end_is_named
     @home = server(app: "run ->(_env) { eval(\"def self.gone = 'g' * 900; gone\"); [200, {}, []] }\n")
     names = document_of(*profile(*SHORT, "--json")).fetch("frames").map { |frame| frame["name"] }
@@ -66,21 +56,6 @@ class ProfileTest < Support::IntegrationTest
     inverted, = profile(*SHORT, "--invert", "--live")
 
     assert_match(/^ [56]\d\.\d %.* hoard_block \(hoard\.so\)$/, inverted)
-  end
-
-  def test_page_has_the_calls
-    profile(*SHORT, "--html", "profile.html")
-    page = @home.directory.read("profile.html")
-
-    assert_includes page, "hoard_block (hoard.so)"
-    assert_includes page, "config.ru:3"
-  end
-
-  def test_folded_stacks_are_lines_with_a_number
-    lines = profile(*SHORT, "--collapsed").first.lines
-
-    assert(lines.all? { |line| line.match?(/\A[^;]+(;[^;]+)* \d+\n\z/) }, lines.first(5).join)
-    assert(lines.any? { |line| line.match?(/\A\(carat\);.*;hoard_block \(hoard\.so\) \d+$/) })
   end
 
   def test_samples_that_cost_too_much_are_halved_unless_their_number_was_chosen

@@ -70,24 +70,6 @@ class WeighTest < Minitest::Test
     assert_in_delta 3_000_000, outer.dig("inclusive", "bytes"), 400_000
   end
 
-  def test_second_file_that_requires_another_is_named_with_it
-    write("twice.rb", "TWICE = 1\n")
-    %w[first second].each { |name| write("#{name}.rb", "require_relative \"twice\"\n") }
-    report = weigh("require_relative \"first\"\nrequire_relative \"second\"\n")
-
-    assert_equal [path("second.rb")], node(report, "twice.rb").fetch("also_required_by")
-    assert_empty node(report, "second.rb").fetch("children")
-  end
-
-  def test_circle_of_files_is_loaded_once
-    write("one.rb", "require_relative \"two\"\nONE = \"x\" * 500_000\n")
-    write("two.rb", "require_relative \"one\"\nTWO = \"x\" * 500_000\n")
-    report = weigh("require_relative \"one\"\n")
-
-    assert_equal ["two.rb"], node(report, "one.rb").fetch("children").map { |child| File.basename(child.fetch("file")) }
-    %w[one.rb two.rb].each { |name| assert_in_delta 500_000, own(report, name), 100_000 }
-  end
-
   def test_missing_file_is_no_branch_and_one_that_raises_is_marked
     write("careful.rb", <<~RUBY)
       begin
@@ -112,13 +94,6 @@ class WeighTest < Minitest::Test
     user = node(weigh("require_relative \"lazy\"\nrequire_relative \"user\"\n"), "user.rb")
 
     assert_equal [path("late.rb")], user.fetch("children").map { |child| child.fetch("file") }
-  end
-
-  def test_file_of_load_counts_each_time
-    write("again.rb", "($kept ||= []) << \"x\" * 400_000\n")
-    report = weigh("2.times { load #{path("again.rb").inspect} }\n")
-
-    assert_equal 2, nodes(report, "again.rb").size
   end
 
   def test_library_of_a_file_that_asks_who_requires_it_finds_that_file
@@ -158,14 +133,6 @@ class WeighTest < Minitest::Test
     assert_equal report.dig("tree", "inclusive", "bytes"), report.fetch("gems").sum { |gem| gem.fetch("bytes") }
     assert_equal report.fetch("parts").values_at("files_malloc", "files_slots").sum,
                  report.dig("tree", "inclusive", "bytes")
-  end
-
-  def test_gem_weighs_what_its_files_weigh
-    write("gems/heavy-1.2.0/lib/heavy.rb", "require \"heavy/more\"\nHEAVY = \"x\" * 300_000\n")
-    write("gems/heavy-1.2.0/lib/heavy/more.rb", "MORE = \"x\" * 500_000\n")
-    gems = weigh("$LOAD_PATH << #{path("gems/heavy-1.2.0/lib").inspect}\nrequire \"heavy\"\n").fetch("gems")
-
-    assert_in_delta 800_000, gems.find { |gem| gem.fetch("gem") == "heavy" }.fetch("bytes"), 150_000
   end
 
   def test_text_leaves_out_light_files_below_the_cut

@@ -10,8 +10,6 @@ module Carat
 
       # Returns the Array. Raises Native::InvalidResponse when `headers` cannot be iterated.
       def flatten(headers)
-        return headers.each_with_object([]) { |(name, value), list| add(list, name.to_s, value) } if headers.is_a?(Hash)
-
         unless headers.respond_to?(:each)
           raise Native::InvalidResponse, "the headers are #{headers.class}, without each"
         end

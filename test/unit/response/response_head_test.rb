@@ -5,6 +5,15 @@ require "carat/response/response_head"
 
 module Carat
   class ResponseHeadTest < Minitest::Test
+    def test_headers_are_offered_as_they_are_and_then_flat
+      offers = []
+      Response::ResponseHead.new("201", { a: 1 }).offer do |*head|
+        offers << head
+        offers.size == 2
+      end
+      assert_equal [["201", { a: 1 }], [201, %w[a 1]]], offers
+    end
+
     def test_declared_length
       lengths = [{ "Content-Length" => "12" }, { "content-length" => 12 }, [["CONTENT-LENGTH", "12"]],
                  { "content-length" => "many" }, { "x" => "1" }, nil].map do |headers|

@@ -39,12 +39,14 @@ class RunnersTest < Minitest::Test
 
   def test_a_failure_is_repeated_alone_unless_the_process_died
     once = ->(failure) { "File.exist?('mark') || (File.write('mark', '') && #{failure})" }
-    { once["flunk('too late')"] => [[2, 0, 0], /PlantedTest#test_first .*too late/m],
-      once["raise('gone')"] => [[2, 0, 0], /gone/], "flunk('café \\xFF'.b)" => [[1, 1, 0], /\A\z/],
-      "File.exist?('mark') ? skip : (File.write('mark', '') && flunk)" => [[1, 1, 0], /\A\z/],
-      "exit!(1)" => [[0, 1, 0], /\A\z/], "raise Interrupt" => [[0, 1, 0], /\A\z/] }.each do |first, (counts, repeated)|
+    # The two tests of the process, the counts, and what is repeated and passes.
+    [[once["flunk('too late')"], "true", [2, 0, 0], /PlantedTest#test_first .*too late/m],
+     [once["raise('gone')"], "skip", [1, 0, 1], /gone/], [once["flunk"], "at_exit { exit!(3) }", [1, 1, 0], /\A\z/],
+     ["File.exist?('mark') ? skip : (File.write('mark', '') && flunk)", "true", [1, 1, 0], /\A\z/],
+     ['flunk("caf\xC3 \xFF".b)', "true", [1, 1, 0], /\A\z/], ["exit!(1)", "exit!(1)", [0, 1, 0], /\A\z/],
+     ["raise Interrupt", "raise Interrupt", [0, 1, 0], /\A\z/]].each do |first, second, counts, repeated|
       FileUtils.rm_f("mark")
-      step = run_ruby(first, first["Interrupt"] || first["exit"] ? first : "true")
+      step = run_ruby(first, second)
       said = step.repeat(out: StringIO.new).join
       assert_equal counts, step.tally.to_a, first
       assert_match repeated, said, first

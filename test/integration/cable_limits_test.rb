@@ -48,6 +48,14 @@ module Carat
       assert_equal({ "type" => "disconnect", "reason" => "too_slow", "reconnect" => true }, last)
     end
 
+    def test_a_message_larger_than_what_may_wait_reaches_its_clients
+      server = rails(workers: 1, threads: 1)
+      members = %w[ann ben].map { |name| subscriber(server, name) }
+      [1_000_000, 1].each { |count| broadcast(server, "text" => "x" * count) }
+
+      assert_equal [[1_000_000, 1]] * 2, members.map { |member| Array.new(2) { heard(member).size } }
+    end
+
     def test_no_more_commands_than_the_limit_are_with_the_application
       server = rails(workers: 1, threads: 1)
       members = Array.new(70) { |number| subscriber(server, "n#{number}") }

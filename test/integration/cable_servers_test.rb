@@ -119,6 +119,7 @@ class CableServersTest < Support::IntegrationTest
     connect
     assert_each_hears_all
     assert_a_command_is_heard("grüße")
+    assert_the_control_socket_is_heard
     assert_a_restart_loses_nothing
     assert_a_server_comes_back
   end
@@ -172,6 +173,14 @@ class CableServersTest < Support::IntegrationTest
   def assert_a_command_is_heard(said)
     say(@clients.last, "grüße")
     assert_heard(["ann: #{said}"])
+  end
+
+  def assert_the_control_socket_is_heard
+    stream = [*@cable["channel_prefix"], "room"].join(":")
+    order = JSON.generate("stream" => stream, "message" => { "text" => "outside" })
+
+    assert_equal '{"subscriptions":null}', control(@pair.last).post("/broadcast", order)
+    assert_heard(["outside"])
   end
 
   def assert_a_program_is_heard

@@ -39,6 +39,8 @@ module Carat
       end
 
       def run
+        return @result.broadcast(*@order.fetch_values("stream", "message")) if broadcasts?
+
         @connection = Record.connection(@server, @result, @order.fetch("connection"))
         return work { end_connection } if @order.fetch("command") == "close"
 
@@ -60,6 +62,8 @@ module Carat
       def publish
         @result.publish
       rescue *APPLICATION_ERRORS => e
+        raise if broadcasts?
+
         report(e)
         @result.fail
       end
@@ -102,6 +106,11 @@ module Carat
       def keep_connection
         record = Record.of_connection(@connection)
         @result[:connection] = record unless record == @order["connection"]
+      end
+
+      # No client's: it came to the control socket, or with the option `cable_token`.
+      def broadcasts?
+        @order["command"] == "broadcast"
       end
 
       def subscribes?

@@ -62,7 +62,7 @@ module Carat
         Process.wait(pid)
 
         assert_equal "POST /broadcast HTTP/1.1", request.lines.first.chomp
-        assert request.end_with?("\r\n\r\n{\"stream\":\"room\",\"message\":\"grüße\"}"), request
+        assert request.end_with?("\r\n\r\n{\"stream\":\"room\",\"message\":\"grüße\",\"local\":true}"), request
         assert_predicate Process.last_status, :success?
       end
     end

@@ -32,6 +32,14 @@ module Carat
       assert_equal(["shop:room"], messages.map { |_channel, text| JSON.parse(text).first })
     end
 
+    def test_what_the_edge_was_asked_to_broadcast_goes_to_the_broker
+      order = { "command" => "broadcast", "stream" => "shop:room", "message" => "[1]" }
+
+      assert_equal [200, "{}"], post(order).then { |response| [response.status, response.body] }
+      assert_equal [["shop:carat", '["shop:room","[1]"]']], messages
+      assert_equal [500, ""], post(order.merge("message" => '"fails"')).then { |it| [it.status, it.body] }
+    end
+
     def test_a_command_that_is_undone_has_broadcast_nothing
       post(order("RoomChannel", "say", text: "hello", state: JSON.generate("@text" => "x" * 5000, "@count" => 1)))
 

@@ -5,7 +5,8 @@ use std::task::{Context, Poll, Waker};
 
 use crate::{CloseCode, DeflateWindow, close_frame, disconnect, text_frame};
 
-/// Most bytes that wait for one client. One that does not read as fast as it is sent messages is disconnected.
+/// Most bytes that wait for one client behind the first message. One that does not read as fast as it is sent messages is
+/// disconnected.
 pub const OUTBOX_LIMIT: usize = 256 * 1024;
 /// A whisper is not for a client for which this many bytes wait: no client has others disconnected by whispers.
 const WHISPER_LIMIT: usize = 128 * 1024;
@@ -128,7 +129,7 @@ impl ClientOutbox {
         if self.is_closed() {
             return true;
         }
-        let fits = self.has_room(1, frame.len());
+        let fits = self.is_empty() || self.has_room(1, frame.len());
         if fits {
             self.append(Rc::clone(frame));
         } else {
@@ -145,7 +146,8 @@ impl ClientOutbox {
 
     /// Whether so many frames, of so many bytes together, fit beside those that wait.
     pub fn has_room(&self, frames: usize, bytes: usize) -> bool {
-        self.bytes.get() + bytes + frames * FRAME_COST <= OUTBOX_LIMIT
+        let first = (self.frames.borrow().front()).map_or(0, |frame| frame.len() + FRAME_COST);
+        self.bytes.get() - first + bytes + frames * FRAME_COST <= OUTBOX_LIMIT
     }
 
     /// Whether a whisper of so many bytes may wait with the rest.
@@ -275,13 +277,22 @@ mod tests {
         assert!(outbox.push(&frame) && outbox.push(&frame));
         assert_eq!(outbox.take(&mut [0; 400]), 400);
         let pushed = (0..1000).take_while(|_| outbox.push(&frame)).count();
-        assert_eq!(pushed, OUTBOX_LIMIT / (1000 + FRAME_COST) - 2);
+        assert_eq!(pushed, OUTBOX_LIMIT / (1000 + FRAME_COST) - 1);
         assert!(outbox.held_bytes() < 1200);
         let bytes = taken(&outbox);
         let rest = bytes.strip_prefix(&[b'x'; 600][..]).expect("the rest");
         assert!(String::from_utf8_lossy(rest).contains(r#""reason":"too_slow","reconnect":true"#));
         assert!(rest.ends_with(b"\x88\x02\x03\xe8"));
         assert!(outbox.push(&frame) && outbox.has_ended());
+    }
+
+    #[test]
+    fn a_message_larger_than_what_may_wait_is_sent_with_little_behind_it() {
+        let outbox = ClientOutbox::default();
+        let (large, small) = (vec![1; 2 * OUTBOX_LIMIT].into(), vec![2; 1000].into());
+        assert!(outbox.push(&large) && outbox.push(&small));
+        assert_eq!(outbox.take(&mut [0; 400]), 400);
+        assert!(!outbox.push(&large) && outbox.is_closed());
     }
 
     #[test]

@@ -18,6 +18,9 @@ pub struct BroadcastOrder {
     pub stream: Box<str>,
     /// What its subscribers get.
     pub message: Payload,
+    /// It is for clients of this server: the broker, if there is one, has said so.
+    #[serde(default)]
+    pub local: bool,
 }
 
 impl BroadcastOrder {

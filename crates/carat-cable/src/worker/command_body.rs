@@ -45,6 +45,8 @@ pub enum CommandBody<'a> {
         every: u128,
         state: Option<&'a str>,
     },
+    /// No client's: a broadcast that may be for other servers, too.
+    Broadcast { stream: &'a str, message: &'a str },
     /// The client is gone.
     Close {
         connection: &'a str,

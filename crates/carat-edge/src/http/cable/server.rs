@@ -30,6 +30,8 @@ use carat_telemetry::TracedClient;
 /// Handshakes and commands that are with the application, or in its queue, at once. Others wait beside the queue, which so
 /// has room for requests.
 const REQUESTS_LIMIT: usize = 64;
+/// The process of the application that listens to a broker.
+const RELAY: &str = "cable";
 /// Clients that are sent a broadcast before the event loop does other work.
 const CLIENTS_AT_ONCE: usize = 128;
 /// The type of a result.
@@ -43,6 +45,8 @@ pub(crate) struct Cable {
     /// Where clients reach it.
     pub(super) path: String,
     pub(super) hub: Rc<Hub>,
+    /// Whether a broker may connect this server with others: a process passes on what it sends.
+    pub(super) has_broker: bool,
     /// Whether compression can be had.
     pub(super) compresses: bool,
     history: CableHistory,
@@ -111,6 +115,7 @@ impl Cable {
         Some(Rc::new(Cable {
             path: format!("{}{path}", prefix.map_or("", |prefix| prefix.as_str())),
             hub,
+            has_broker: settings.processes.iter().any(|it| it.name == RELAY),
             compresses: settings.cable_compression,
             neighbors,
             history: CableHistory::new(&dispatch.dispatcher.client_memory),

@@ -22,11 +22,10 @@ module Carat
         @client = CLI::ControlClient.new(path)
       end
 
-      # Does what Native::Control#broadcast does: a broker has had the broadcast, or there is none. Raises Error when the
-      # server does not take it.
+      # Does what Native::Control#broadcast does, for clients of this server: a broker has had the broadcast, or there
+      # is none. Raises Error when the server does not take it.
       def broadcast(stream, payload)
-        order = "{\"stream\":#{JSON.generate(stream)},\"message\":#{payload},\"local\":true}"
-        @client.post("/broadcast", order)
+        @client.post("/broadcast", "{\"stream\":#{JSON.generate(stream)},\"message\":#{payload},\"local\":true}")
         true
       rescue CLI::ControlError => e
         raise Error, e.message.delete_prefix("carat: ")

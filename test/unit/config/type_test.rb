@@ -11,78 +11,82 @@ module Carat
   class TypeTest < Minitest::Test
     include Support::Workplace
 
-    def test_whole_numbers_are_integers_or_digits
-      assert_equal([1, 100], ["1", 100].map { |value| integer(1..100).parse(value) })
-    end
+    OFF = [false, nil, "off"].freeze
+    SECONDS = 'a time above 0 and up to a year, such as 30, 2.5, "30s", "5m" or "500ms"'
+    # What a type makes of values, what it says about a wrong one, which others it refuses, and its words for readers.
+    ROWS = {
+      whole_numbers_are_integers_or_digits_in_their_range:
+        [[:integer, 1..100], { "1" => 1, 100 => 100 }, { "101" => '"101" is not a whole number from 1 to 100' },
+         ["2.5", 2.0, nil, "0x10", "", [3]]],
+      whole_numbers_may_have_no_end:
+        [[:integer, 1..], { 1_000_000 => 1_000_000 },
+         { "many" => '"many" is not a whole number of 1 or more', 0 => "0 is not a whole number of 1 or more" }, []],
+      timeouts_are_seconds_or_off:
+        [[:timeout], { 5 => 5.0, "500ms" => 0.5, **OFF.to_h { |value| [value, nil] } },
+         { "never" => "\"never\" is not #{SECONDS}, or \"off\"" }, [], { 5.0 => "5.0 s", nil => "off" }],
+      optional_paths_are_paths_or_off:
+        [[:optional_path], { "tmp/restart.txt" => "tmp/restart.txt", Pathname("/srv/x") => "/srv/x",
+                             **OFF.to_h { |value| [value, nil] } }, { 5 => "5 is not a path" }, ["a\0b"],
+         { "x" => "x", nil => "off" }],
+      workers_are_a_number_a_range_or_auto:
+        [[:workers], { 2 => 2..2, "2" => 2..2, 1..8 => 1..8, "1..8" => 1..8, "auto" => "auto", auto: "auto" }, {},
+         [0, "0..2", 3..1, 1...3, (1..), nil, "many", 1.5, 1..10_001, 5_000_000_000],
+         { 2..2 => "2", 1..8 => "1..8", "auto" => "auto" }],
+      memory_is_a_share_or_bytes:
+        [[:memory, (1024**2)..],
+         { "80%" => "80%", "12.5 %" => "12.5%", "512MB" => 536_870_912, 1_048_576 => 1_048_576 },
+         { "101%" => '"101%" is not an amount of memory from 1 MiB to 1024 TiB, such as "80%" or "512MB"' },
+         ["0%", "%", "some", 0, 512, "80", "99999999999GB", nil]],
+      refork_rule_is_a_word_or_numbers_of_requests:
+        [[:refork], { auto: "auto", false => "off", "1000,10000" => [1000, 10_000], 5 => [5], { after: 5 } => [5],
+                      { after: [1000, 10_000] } => [1000, 10_000] }, {},
+         [true, "never", [], [0], [10**20], { after: [] }, { before: 1 }, nil]],
+      gc_policy_is_a_word_or_a_hash_of_numbers:
+        [[:gc], { frugal: "frugal", "ruby" => "ruby",
+                  { heap_growth_factor: 1.1, "RUBY_GC_MALLOC_LIMIT" => 1000 } =>
+                    { "RUBY_GC_HEAP_GROWTH_FACTOR" => "1.1", "RUBY_GC_MALLOC_LIMIT" => "1000" } }, {},
+         [{}, { "a b" => 1 }, "lavish", nil]],
+      targets_are_paths:
+        [[:targets], { ["/", "/login?next=%2F"] => ["/", "/login?next=%2F"], [] => [] }, {},
+         ["login", "/a b", ["/", nil], "http://x/"]],
+      bytes_have_units_that_are_powers_of_1024:
+        [[:bytes], { 10 => 10, "10" => 10, "64KB" => 65_536, "64KiB" => 65_536, "64k" => 65_536, "1.5 MB" => 1_572_864,
+                     "1GB" => 1_073_741_824, "1B" => 1 },
+         { "big" => '"big" is not a number of bytes from 1 to 1024 TiB, such as 65536, "64KB" or "1GB"' },
+         [0, -1, 1.5, "1XB", "KB", "", "1025TB", nil], { 1024**3 => "1 GiB", 1000 => "1000 B", 0 => "0 B" }],
+      bytes_may_be_none: [[:bytes, 0..], { "0" => 0 }, {}, []],
+      seconds_have_units_and_become_floats:
+        [[:seconds], { 30 => 30.0, 2.5 => 2.5, "30" => 30.0, "30s" => 30.0, "5m" => 300.0, "500ms" => 0.5,
+                       "1h" => 3600.0, "1d" => 86_400.0, "0.25" => 0.25 }, { "soon" => "\"soon\" is not #{SECONDS}" },
+         [0, -1, Float::NAN, Float::INFINITY, "366d", "9000h", Complex(1, 1), nil], { 60 => "60 s" }],
+      booleans_are_true_false_and_their_synonyms:
+        [[:boolean], { true => true, "TRUE" => true, "1" => true, false => false, "off" => false },
+         { "maybe" => '"maybe" is not true or false' }, [nil]],
+      a_choice_lists_the_valid_words:
+        [[:choice, %w[text json]], { json: "json" }, { "xml" => '"xml" is not one of: text, json' }, []],
+      users_exist_or_are_numbers:
+        [[:user], { "root" => "root", root: "root", "4000" => "4000", 4000 => "4000" },
+         { "nobdy" => 'there is no user "nobdy"' }, ["", nil, 1.5, -1, "9999999999", "a\0b"]],
+      groups_exist_or_are_numbers:
+        [[:group], { "root" => "root", 4000 => "4000" }, { "nogrp" => 'there is no group "nogrp"' }, []],
+      umasks_are_octal:
+        [[:umask], { "027" => 0o027, "0077" => 0o077, 0o022 => 0o022, "0" => 0 },
+         { "8" => '"8" is not an octal mask such as 027' }, ["01000", 0o1000, -1, "u=rwx", nil, 1.5],
+         { 0o027 => "0027" }],
+      names_are_not_blank: [[:string], { production: "production" }, { " " => '" " is not a name' }, [3]]
+    }.freeze
 
-    def test_whole_numbers_outside_their_range_are_refused
-      assert_refused '"many" is not a whole number of 1 or more', integer(1..), "many"
-      assert_refused "0 is not a whole number of 1 or more", integer(1..), 0
-      assert_refused '"101" is not a whole number from 1 to 100', integer(1..100), "101"
-      ["2.5", 2.0, nil, "0x10", "", [3]].each { |value| assert_refuses integer(1..), value }
-    end
-
-    def test_timeouts_are_seconds_or_off
-      type = Config::Type::Timeout.new
-
-      assert_equal([5.0, 0.5, nil, nil, nil], [5, "500ms", "off", false, nil].map { |value| type.parse(value) })
-      assert_equal(["5.0 s", "off"], [5.0, nil].map { |value| type.text(value) })
-      assert_refused '"never" is not a time above 0 and up to a year, such as 30, 2.5, "30s", "5m" or "500ms", or ' \
-                     '"off"', type, "never"
-    end
-
-    def test_optional_paths_are_paths_or_off
-      type = Config::Type::OptionalPath.new
-      values = ["tmp/restart.txt", Pathname("/srv/x"), "off", false, nil]
-
-      assert_equal(["tmp/restart.txt", "/srv/x", nil, nil, nil], values.map { |value| type.parse(value) })
-      assert_equal(%w[x off], ["x", nil].map { |value| type.text(value) })
-      assert_refused "5 is not a path", type, 5
-      assert_refuses type, "a\0b"
-    end
-
-    def test_workers_are_a_number_a_range_or_auto
-      type = Config::Type::WorkerCount.new
-      values = [2, "2", 1..8, "1..8", "auto", :auto]
-
-      assert_equal([2..2, 2..2, 1..8, 1..8, "auto", "auto"], values.map { |value| type.parse(value) })
-      assert_equal(%w[2 1..8 auto], [2..2, 1..8, "auto"].map { |value| type.text(value) })
-      [0, "0..2", 3..1, 1...3, (1..), nil, "many", 1.5, 1..10_001, 5_000_000_000].each do |value|
-        assert_refuses type, value
+    ROWS.each do |name, (type, values, refused, others, texts)|
+      define_method("test_#{name}") do
+        type = Config::Type.build(*type)
+        values.each do |value, parsed|
+          found = type.parse(value)
+          assert_equal [parsed.class, parsed], [found.class, found], value.inspect
+        end
+        refused.each { |value, message| assert_refused message, type, value }
+        others.each { |value| assert_refuses type, value }
+        texts.to_h.each { |value, text| assert_equal text, type.text(value) }
       end
-    end
-
-    def test_memory_is_a_share_or_bytes
-      type = Config::Type.build(:memory, (1024**2)..)
-      values = ["80%", "12.5 %", "512MB", 1_048_576]
-
-      assert_equal(["80%", "12.5%", 536_870_912, 1_048_576], values.map { |value| type.parse(value) })
-      assert_refused '"101%" is not an amount of memory from 1 MiB to 1024 TiB, such as "80%" or "512MB"', type, "101%"
-      ["0%", "%", "some", 0, 512, "80", "99999999999GB", nil].each { |value| assert_refuses type, value }
-    end
-
-    def test_refork_rule_is_a_word_or_numbers_of_requests
-      type = Config::Type::ReforkRule.new
-      values = [:auto, false, "1000,10000", { after: [1000, 10_000] }, { after: 5 }, 5]
-
-      assert_equal(["auto", "off", [1000, 10_000], [1000, 10_000], [5], [5]], values.map { |value| type.parse(value) })
-      [true, "never", [], [0], [10**20], { after: [] }, { before: 1 }, nil].each { |value| assert_refuses type, value }
-    end
-
-    def test_gc_policy_is_a_word_or_a_hash_of_numbers
-      type = Config::Type::GcPolicy.new
-      figures = { heap_growth_factor: 1.1, "RUBY_GC_MALLOC_LIMIT" => 1000 }
-
-      assert_equal(%w[frugal ruby], [:frugal, "ruby"].map { |value| type.parse(value) })
-      assert_equal({ "RUBY_GC_HEAP_GROWTH_FACTOR" => "1.1", "RUBY_GC_MALLOC_LIMIT" => "1000" }, type.parse(figures))
-      [{}, { "a b" => 1 }, "lavish", nil].each { |value| assert_refuses type, value }
-    end
-
-    def test_targets_are_paths
-      type = Config::Type::TargetList.new
-
-      assert_equal [["/", "/login?next=%2F"], []], [type.parse(["/", "/login?next=%2F"]), type.parse([])]
-      ["login", "/a b", ["/", nil], "http://x/"].each { |value| assert_refuses type, value }
     end
 
     def test_static_directories_have_a_prefix
@@ -115,75 +119,6 @@ module Carat
           assert_refuses static, { "/" => { directory:, **more } }
         end
       end
-    end
-
-    def test_bytes_have_units_that_are_powers_of_1024
-      sizes = [10, "10", "64KB", "64KiB", "64k", "1.5 MB", "1GB", "1B"].map { |value| bytes.parse(value) }
-
-      assert_equal [10, 10, 65_536, 65_536, 65_536, 1_572_864, 1_073_741_824, 1], sizes
-    end
-
-    def test_other_forms_of_bytes_are_rejected
-      assert_refused '"big" is not a number of bytes from 1 to 1024 TiB, such as 65536, "64KB" or "1GB"', bytes, "big"
-      [0, -1, 1.5, "1XB", "KB", "", "1025TB", nil].each { |value| assert_refuses bytes, value }
-      assert_equal 0, Config::Type.build(:bytes, 0..).parse("0")
-    end
-
-    def test_seconds_have_units_and_become_floats
-      times = [30, 2.5, "30", "30s", "5m", "500ms", "1h", "1d", "0.25"].map { |value| seconds.parse(value) }
-
-      assert_equal [30.0, 2.5, 30.0, 30.0, 300.0, 0.5, 3600.0, 86_400.0, 0.25], times
-      assert(times.all?(Float))
-    end
-
-    def test_durations_out_of_range_are_rejected
-      assert_refused '"soon" is not a time above 0 and up to a year, such as 30, 2.5, "30s", "5m" or "500ms"',
-                     seconds, "soon"
-      [0, -1, Float::NAN, Float::INFINITY, "366d", "9000h", Complex(1, 1), nil].each do |value|
-        assert_refuses seconds, value
-      end
-    end
-
-    def test_booleans_are_true_false_and_their_synonyms
-      values = [true, "TRUE", "1", false, "off"].map { |value| boolean.parse(value) }
-
-      assert_equal [true, true, true, false, false], values
-      assert_refused '"maybe" is not true or false', boolean, "maybe"
-      assert_refuses boolean, nil
-    end
-
-    def test_rejected_choice_lists_the_valid_ones
-      choice = Config::Type.build(:choice, %w[text json])
-
-      assert_equal "json", choice.parse(:json)
-      assert_refused '"xml" is not one of: text, json', choice, "xml"
-    end
-
-    def test_users_and_groups_exist_or_are_numbers
-      user, group = %i[user group].map { |type| Config::Type.build(type) }
-
-      assert_equal(%w[root root 4000 4000], ["root", :root, "4000", 4000].map { |value| user.parse(value) })
-      assert_equal(%w[root 4000], ["root", 4000].map { |value| group.parse(value) })
-      assert_refused 'there is no user "nobdy"', user, "nobdy"
-      assert_refused 'there is no group "nogrp"', group, "nogrp"
-      ["", nil, 1.5, -1, "9999999999", "a\0b"].each { |value| assert_refuses user, value }
-    end
-
-    def test_umasks_are_octal
-      umask = Config::Type.build(:umask)
-
-      assert_equal([0o027, 0o077, 0o022, 0], ["027", "0077", 0o022, "0"].map { |value| umask.parse(value) })
-      assert_equal "0027", umask.text(0o027)
-      assert_refused '"8" is not an octal mask such as 027', umask, "8"
-      ["01000", 0o1000, -1, "u=rwx", nil, 1.5].each { |value| assert_refuses umask, value }
-    end
-
-    def test_names_are_not_blank
-      name = Config::Type.build(:string)
-
-      assert_equal "production", name.parse(:production)
-      assert_refused '" " is not a name', name, " "
-      assert_refuses name, 3
     end
 
     def test_files_must_exist
@@ -227,31 +162,10 @@ module Carat
       assert_refused "#{path("run/carat.sock")} is in a directory that does not exist", socket, "run/carat.sock"
     end
 
-    def test_values_are_formatted_for_readers
-      assert_equal(["1 GiB", "1000 B", "0 B"], [1024**3, 1000, 0].map { |value| bytes.text(value) })
-      assert_equal "60 s", seconds.text(60)
-    end
-
     private
-
-    def integer(range)
-      Config::Type.build(:integer, range)
-    end
-
-    def bytes
-      Config::Type.build(:bytes)
-    end
 
     def static
       Config::Type.build(:static)
-    end
-
-    def seconds
-      Config::Type.build(:seconds)
-    end
-
-    def boolean
-      Config::Type.build(:boolean)
     end
 
     def assert_refused(message, type, value)

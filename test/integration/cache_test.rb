@@ -87,16 +87,6 @@ class CacheTest < Support::IntegrationTest
     assert_equal [19, 19], cache(server).values_at("hits", "collapsed")
   end
 
-  def test_requests_for_a_private_page_wait_for_none_from_the_second_time_on
-    server = start(threads: 8)
-    server.get("/mine?cc=private")
-    clients = Array.new(8) { ask(server, "GET", "/mine?cc=private&gate") }
-    assert_equal 1, await_arrivals(server, 9).map(&:path).uniq.size
-    server.gate.open
-
-    assert_equal (2..9).map(&:to_s), clients.map { |client| client.read_response.body }.sort
-  end
-
   def test_those_that_waited_for_what_cannot_be_stored_go_on_at_once_and_all
     server = start(threads: 8)
     leader = ask(server, "GET", "/mine?cc=private&gate")
@@ -166,17 +156,6 @@ class CacheTest < Support::IntegrationTest
     end
 
     assert_equal [504, %w[2 3 3 3]], [missing.status, bodies]
-  end
-
-  def test_a_stale_page_is_sent_while_one_request_fetches_another
-    server = start
-    target = "/?age=100&cc=public,max-age%3D10,stale-while-revalidate%3D3600"
-    server.get(target)
-    stale = Array.new(5) { server.get(target) }
-
-    assert_equal "carat; hit; fwd=stale", stale.first["cache-status"]
-    assert_equal 200, stale.last.status
-    eventually(message: "a newer page") { server.get(target).body.to_i > 1 }
   end
 
   def test_stale_pages_are_fetched_in_the_background_by_a_bounded_number

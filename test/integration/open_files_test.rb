@@ -53,12 +53,6 @@ module Carat
       assert_equal [200], clients.map { |client| client.get.status }.uniq
     end
 
-    def test_the_log_says_that_the_limit_allows_fewer_clients
-      line = "warn the limit of open files allows fewer clients than max_connections clients=#{CLIENTS} "
-      assert_includes serve_limited(args: ["--max-connections", "61"]).log, line
-      refute_match(/fewer clients/, serve_limited.log)
-    end
-
     def test_the_doctor_expects_what_the_server_allows
       { CLIENTS => "ok", CLIENTS + 1 => "warning" }.each do |clients, word|
         server = serve_limited(args: ["--max-connections", clients.to_s])

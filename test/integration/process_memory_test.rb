@@ -72,15 +72,6 @@ class ProcessMemoryTest < Support::IntegrationTest
     refute_match(/worker died|error|no memory/i, server.log)
   end
 
-  def test_the_oom_killer_is_told_to_take_workers_first
-    server = serve(APP, workers: 1)
-    edge, mold, worker = [server.pid, server.mold, *server.workers.values].map do |pid|
-      Integer(File.read("/proc/#{pid}/oom_score_adj"))
-    end
-
-    assert_equal [[edge + 100, 1000].min, [edge + 300, 1000].min], [mold, worker]
-  end
-
   private
 
   # What the heaviest worker has for itself after one more request.

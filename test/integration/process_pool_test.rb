@@ -30,14 +30,6 @@ class ProcessPoolTest < Support::IntegrationTest
     assert_equal "carat: mold gen=1", serve(app).get.body
   end
 
-  def test_edge_is_the_parent_of_every_process_and_has_the_pid_that_was_started
-    server = serve(Support::Gate::APP, workers: 2)
-    await_workers(server, 2)
-
-    assert_equal server.children.sort, Support::ProcessTree.children(server.pid).sort
-    assert_equal 3, server.children.size
-  end
-
   def test_no_process_holds_a_socket_of_another
     server = serve(Support::Gate::APP, workers: 3, threads: 2)
     await_workers(server, 3)

@@ -66,15 +66,6 @@ class RestartTest < Support::IntegrationTest
     assert_equal "1", server.get.body
   end
 
-  def test_configuration_that_cannot_be_read_leaves_the_old_code
-    server = start(workers: 1, config: "workers 1\n")
-    server.directory.write("carat.rb", "workers 'many'\n")
-    _out, err, status = carat(server, "restart")
-
-    assert_equal 1, status
-    assert_match(/\Acarat: not restarted: carat.rb:1: workers: "many" is not a number of workers/, err)
-  end
-
   def test_settings_are_read_again_and_those_of_the_edge_are_named
     server = start(config: "workers 1\n")
     server.directory.write("carat.rb", "workers 2\nthreads 5\nmax_headers 50\ncompress true\n")

@@ -106,12 +106,6 @@ class LoadTest < Minitest::Test
     assert_equal 1, status
   end
 
-  def test_missing_generator_is_named_with_its_package
-    message = "carat: no load generator is installed: apt install wrk, or cargo install oha\n"
-
-    assert_equal ["", message, 1], carat(*SHORT, env: { "PATH" => @directory })
-  end
-
   def test_wrong_arguments_are_one_clear_sentence
     {
       %w[--seconds 0] => "--seconds: \"0\" is not a number from 1 to 86400\n",

@@ -6,7 +6,6 @@ module Support
     # themselves.
     INNOCENT = {
       file: ["", 'File.write("written", "x" * 10_000)'],
-      tempfile: ['require "tempfile"', 'Tempfile.create { |file| file.write("x" * 10_000) }'],
       # Opened by the worker: the library closes what it inherits by a fork.
       sqlite: ['require "sqlite3"; OPEN = -> { SQLite3::Database.new("").tap { _1.execute("create table t(x)") } }',
                '($db ||= OPEN.call).execute("insert into t values (?)", ["x"]); $db.execute("delete from t")'],

@@ -169,7 +169,9 @@ fn session_of(parts: &Parts) -> Option<Box<str>> {
         query.split('&').find_map(|pair| pair.strip_prefix("sid="))
     };
     let name = field.or_else(query)?;
-    (name.len() <= SESSION_NAME_LIMIT).then(|| name.into())
+    (1..=SESSION_NAME_LIMIT)
+        .contains(&name.len())
+        .then(|| name.into())
 }
 
 /// RFC 6455, section 4.2.2.
@@ -248,7 +250,12 @@ mod tests {
         let target = format!("/cable?name=ann&sid={name}");
         assert_eq!(session(&target, None).as_deref(), Some(&*name));
         assert_eq!(session("/cable?sid=a", Some("b")).as_deref(), Some("b"));
-        for target in ["/cable", "/cable?xsid=a", &format!("{target}6")] {
+        for target in [
+            "/cable",
+            "/cable?xsid=a",
+            "/cable?sid=",
+            &format!("{target}6"),
+        ] {
             assert_eq!(session(target, None), None, "{target}");
         }
     }

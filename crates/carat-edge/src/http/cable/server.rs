@@ -186,7 +186,8 @@ impl Cable {
             if !self.closes(closing) || self.pulse.is_empty() {
                 return;
             }
-            let close = |outbox: &ClientOutbox| outbox.close(Some("server_restart"), true);
+            let goes_on = self.neighbors.departures.share_history();
+            let close = |outbox: &ClientOutbox| outbox.restart(goes_on);
             self.pulse.each(part, close);
             sleep(within / Pulse::PARTS).await;
         }

@@ -112,7 +112,7 @@ impl CableSocket {
     ) -> CableSocket {
         cable.note(reached);
         if cable.neighbors.departures.are_over() {
-            outbox.close(Some("server_restart"), true);
+            outbox.restart(cable.neighbors.departures.share_history());
         }
         cable.pulse.add(number, &outbox);
         CableSocket {

@@ -15,7 +15,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// The errors of one listener.
-#[derive(Debug)]
 pub(crate) struct AcceptFailures {
     /// Whose clients have to wait.
     listener: &'static str,

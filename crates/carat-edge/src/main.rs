@@ -188,7 +188,7 @@ fn start_tasks(
     let issuer = Rc::clone(server);
     tasks.spawn("authority", async move {
         // Before, the server would not answer the authority.
-        issuer.opened().await;
+        issuer.opened.wait().await;
         issue_certificates(stores, client, Rc::clone(&issuer.log)).await
     });
     for listener in listeners {
@@ -237,13 +237,13 @@ async fn control(
     files: ServerFiles,
     (mut takes_over, mut old): (bool, Option<PathBuf>),
 ) -> io::Result<()> {
-    server.opened().await;
+    server.opened.wait().await;
     loop {
         if takes_over {
             files.take_over(&server.log).await;
         }
         tokio::select! {
-            () = server.taken_back() => {}
+            () = server.taken_back.notified() => {}
             () = async {
                 administer(&server, &mailbox, old.as_deref()).await;
                 pending::<()>().await;

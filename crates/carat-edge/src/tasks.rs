@@ -4,7 +4,7 @@ use std::io;
 use tokio::task::{Id, JoinError, JoinSet};
 
 /// The tasks without which the server does not serve. Each runs until the server stops.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct ServerTasks {
     tasks: JoinSet<io::Result<()>>,
     names: HashMap<Id, &'static str>,

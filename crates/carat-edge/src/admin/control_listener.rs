@@ -13,7 +13,6 @@ const BACKLOG: i32 = 16;
 const ROOT: u32 = 0;
 
 /// The listening control socket. Dropping it removes its file.
-#[derive(Debug)]
 pub(super) struct ControlListener {
     listener: UnixListener,
     _file: SocketFile,

@@ -1,14 +1,12 @@
 use std::rc::Rc;
 
 use http::StatusCode;
-use tokio::sync::oneshot;
+use serde_json::{Value, json};
 
 use super::edge_stats::edge_stats;
-use super::report::{BudgetReport, ClientsReport, MeasuredProcess, MemoryReport, ReportingServer};
-use crate::http::{CacheReport, ResponseCache, Server};
-use crate::supervise::{
-    Mailbox, MemoryAllowance, Message, ProcessStats, StatsMessage, StatsReport,
-};
+use super::report::{MeasuredProcess, budget, memory_report};
+use crate::http::{ResponseCache, Server};
+use crate::supervise::{Mailbox, Message, ProcessStats, StatsMessage, StatsReport};
 use carat_exchange::ClientMemory;
 use carat_files::REPORT_THREAD;
 use carat_machine::{Rollup, group_members};
@@ -16,7 +14,6 @@ use carat_settings::Settings;
 use carat_supervisor::Role;
 
 /// Reads the memory of all processes for those who ask.
-#[derive(Debug)]
 pub(super) struct MemoryReader {
     settings: Rc<Settings>,
     mailbox: Mailbox,
@@ -36,40 +33,29 @@ impl MemoryReader {
 
     /// The memory and the stats of each process, as JSON.
     pub(super) async fn read(&self) -> Result<String, StatusCode> {
-        let (asker, reply) = oneshot::channel();
-        self.mailbox.send(Message::Stats(StatsMessage::Ask(asker)));
-        // Without a supervisor the server is about to exit.
-        let stats = reply.await.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
-        let server = ReportingServer {
-            version: self.settings.version.clone(),
-            pid: std::process::id(),
-        };
-        let clients = ClientsReport {
-            limit: self.clients.own_limit(),
-            used: self.clients.used(),
-        };
-        let cache = self.cache.as_ref().map(|cache| {
-            let CacheReport { limit, used, .. } = cache.report();
-            ClientsReport { limit, used }
-        });
-        let report = REPORT_THREAD.run(move || report(server, stats, (clients, cache)));
+        let ask = |asker| Message::Stats(StatsMessage::Ask(asker));
+        let stats = self.mailbox.ask(ask).await;
+        let stats = stats.ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
+        let version = self.settings.version.clone();
+        let held = |limit: u64, used: u64| json!({ "limit": limit, "used": used });
+        let clients = held(self.clients.own_limit(), self.clients.used());
+        let cache = self.cache.as_ref().map(|cache| cache.report());
+        let cache = cache.map(|cache| held(cache.limit, cache.used));
+        let report = REPORT_THREAD.run(move || report(&version, stats, (clients, cache)));
         let report = report.await;
         report.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 
 /// Reads the memory of the processes. Those that ended meanwhile are omitted.
-fn report(
-    server: ReportingServer,
-    stats: StatsReport,
-    held: (ClientsReport, Option<ClientsReport>),
-) -> String {
+fn report(version: &str, stats: StatsReport, (clients, cache): (Value, Option<Value>)) -> String {
+    let own_pid = std::process::id();
     let edge = ProcessStats {
         role: Role::Edge,
         name: None,
         number: None,
         generation: None,
-        pid: server.pid,
+        pid: own_pid,
         requests: None,
         json: Some(edge_stats().to_string()),
     };
@@ -83,9 +69,12 @@ fn report(
             rollup: rollup.ok(),
         }),
     });
-    let budget = stats.allowance.as_ref().map(budget);
-    let report = MemoryReport::new(server, measured.collect(), budget, held);
-    serde_json::to_string(&report).expect("a report has only string keys")
+    let budget = stats.allowance.map(|it| {
+        let container = it.container.memory().limit;
+        budget((it.limit, it.used), container, it.machine)
+    });
+    let measured: Vec<_> = measured.collect();
+    memory_report((version, own_pid), &measured, (budget, clients, cache)).to_string()
 }
 
 /// What the further processes of the application have forked.
@@ -104,14 +93,4 @@ fn descendants(processes: &[ProcessStats]) -> Vec<ProcessStats> {
         })
     };
     forked.filter_map(of_app).collect()
-}
-
-fn budget(allowance: &MemoryAllowance) -> BudgetReport {
-    let container = allowance.container.memory().limit;
-    BudgetReport::new(
-        allowance.limit,
-        allowance.used,
-        container,
-        allowance.machine,
-    )
 }

@@ -5,13 +5,12 @@
 //! ```
 
 mod consoles;
-mod control;
 mod control_directory;
 mod control_listener;
 mod edge_stats;
 mod memory;
 mod metrics;
-mod profile;
+mod reply;
 mod report;
 mod route;
 mod serve;

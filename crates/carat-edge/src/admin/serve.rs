@@ -7,31 +7,29 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONNECTION, CONTENT_TYPE, UPGRADE};
+use http::header::{ALLOW, CONNECTION, UPGRADE};
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use serde_json::json;
 use tokio::net::UnixStream;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::Semaphore;
 use tokio::task::spawn_local;
 use tokio::time::{sleep, sleep_until};
 
 use super::consoles::Consoles;
-use super::control::ask;
 use super::control_directory::choose;
 use super::control_listener::ControlListener;
 use super::memory::MemoryReader;
-use super::profile::profile;
+use super::reply::{outcome, refusal, response};
 use super::route::{NoRoute, Route};
 use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
 use crate::accept_failures::AcceptFailures;
 use crate::http::{Cable, Server};
-use crate::supervise::{Mailbox, Message};
+use crate::supervise::{Mailbox, Message, ProfileMessage};
 use carat_exchange::clock;
 use carat_files::CONFIGURATION_THREADS;
 use carat_log::Log;
@@ -49,7 +47,7 @@ const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) async fn administer(server: &Server, mailbox: &Mailbox, old: Option<&Path>) {
     let log = &server.log;
     let bound = bind(&server.settings, old);
-    server.note_files();
+    server.owns_files.set();
     match bound {
         Ok(listener) => {
             let reader = MemoryReader::new(server, mailbox.clone());
@@ -65,7 +63,7 @@ pub(crate) async fn administer(server: &Server, mailbox: &Mailbox, old: Option<&
                 failure = accept_clients(listener, resources, log) => {
                     log.warn("the control socket is broken", &[("cause", &failure)]);
                 }
-                () = server.left() => {}
+                () = server.left.wait() => {}
             }
         }
         Err(error) => log.warn(
@@ -189,28 +187,27 @@ async fn respond(
             Ok(json) => (StatusCode::OK, json),
             Err(status) => return refusal(status),
         },
-        Ok(Route::Stacks) => {
-            let (asker, reply) = oneshot::channel();
-            resources.mailbox.send(Message::AskStacks(asker));
-            match reply.await {
-                Ok(stacks) => (StatusCode::OK, stacks.to_string()),
-                // Without a supervisor the server is about to exit.
-                Err(_) => return refusal(StatusCode::SERVICE_UNAVAILABLE),
-            }
-        }
+        Ok(Route::Stacks) => match resources.mailbox.ask(Message::AskStacks).await {
+            Some(stacks) => (StatusCode::OK, stacks.to_string()),
+            None => return refusal(StatusCode::SERVICE_UNAVAILABLE),
+        },
         Ok(Route::Console) => match resources.consoles.open(request) {
             Ok(()) => return switching(),
-            Err(reason) => (StatusCode::CONFLICT, json!({ "error": reason }).to_string()),
+            Err(reason) => outcome(Some(Err(reason))),
         },
-        Ok(Route::Broadcast) => match resources.broadcast(request).await {
-            Ok(json) => (StatusCode::OK, json),
-            Err(reason) => (StatusCode::CONFLICT, json!({ "error": reason }).to_string()),
-        },
+        Ok(Route::Broadcast) => outcome(Some(resources.broadcast(request).await)),
         Ok(Route::Profile(order)) => {
             deadline.extend(order.takes_at_most());
-            profile(&resources.mailbox, order).await
+            // Dropped after the reply: whoever hears of the end sees that nobody waits.
+            let lease = ProfileLease(resources.mailbox.clone());
+            let begin = |asker| Message::Profile(ProfileMessage::Begin(order, asker));
+            outcome(lease.0.ask(begin).await)
         }
-        Ok(Route::Control(control)) => ask(&resources.mailbox, control).await,
+        Ok(Route::Control(request)) => {
+            let ask = |asker| Message::Control(request, asker);
+            let reply = resources.mailbox.ask(ask).await;
+            outcome(reply.map(|reply| reply.map(|json| json.to_string())))
+        }
         Err(no_route) => return no_resource(no_route),
     };
     response(status, "application/json", json)
@@ -235,14 +232,11 @@ fn no_resource(no_route: NoRoute) -> Response<Full<Bytes>> {
     response
 }
 
-fn refusal(status: StatusCode) -> Response<Full<Bytes>> {
-    response(status, "text/plain", format!("{status}\n"))
-}
+/// Tells the supervisor when the client leaves before it has its profile.
+struct ProfileLease(Mailbox);
 
-fn response(status: StatusCode, kind: &'static str, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::from(body));
-    *response.status_mut() = status;
-    let kind = HeaderValue::from_static(kind);
-    response.headers_mut().insert(CONTENT_TYPE, kind);
-    response
+impl Drop for ProfileLease {
+    fn drop(&mut self) {
+        self.0.send(Message::Profile(ProfileMessage::Abandoned));
+    }
 }

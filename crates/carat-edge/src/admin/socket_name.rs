@@ -3,7 +3,6 @@ const PID: &str = "PID";
 
 /// How control sockets are named, such as `carat-PID.sock`. The launcher and `carat memory` use the same
 /// pattern.
-#[derive(Debug)]
 pub(super) struct SocketName {
     prefix: String,
     suffix: String,

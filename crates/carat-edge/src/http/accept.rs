@@ -16,7 +16,7 @@ use carat_exchange::clock;
 /// taken, further clients wait in the backlog. A listener that another server has, too, is kept until this one stops: if
 /// that one dies, this one accepts again. An error means that the listener has failed for good.
 pub(crate) async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Result<()> {
-    server.opened().await;
+    server.opened.wait().await;
     loop {
         accept_until_closed(&listener, &server).await?;
         accept_last(&listener, &server);

@@ -6,7 +6,6 @@ use carat_policy::DescriptorBudget;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The clients that may be connected, each with a descriptor for the file of a response.
-#[derive(Debug)]
 pub(super) struct ConnectionPermits {
     connections: Permits,
     replies: Permits,
@@ -17,18 +16,15 @@ pub(super) struct ConnectionPermits {
 }
 
 /// Permits whose number may change.
-#[derive(Debug)]
 struct Permits {
     limit: Cell<usize>,
     free: Arc<Semaphore>,
 }
 
 /// The wait of a listener, which has a permit, for its client. Dropping it ends the wait.
-#[derive(Debug)]
 pub(super) struct Offer<'a>(&'a ConnectionPermits);
 
 /// The permit of one client.
-#[derive(Debug)]
 pub(super) struct ConnectionPermit {
     /// Held while the client is connected.
     pub(super) connection: OwnedSemaphorePermit,

@@ -5,7 +5,7 @@ use http::HeaderValue;
 use httpdate::fmt_http_date;
 
 /// The value of Date, which changes once a second.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct DateField {
     second: Cell<u64>,
     value: RefCell<Option<HeaderValue>>,

@@ -2,7 +2,7 @@ use carat_exchange::Peer;
 use carat_log::Log;
 
 /// What went wrong with clients since the last report.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Failures {
     count: u64,
     /// The client and the reason of the last one.

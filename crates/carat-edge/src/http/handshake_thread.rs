@@ -12,7 +12,6 @@ const STEPS_LIMIT: usize = 8;
 
 /// A thread that computes the steps of handshakes, in the order in which they arrive. Requests would wait too long for
 /// them: a step takes 0.1 ms with ECDSA on P-256, and 0.6 ms (2048 bits) to 4 ms (4096 bits) with RSA.
-#[derive(Debug)]
 pub(super) struct HandshakeThread {
     steps: Sender<HandshakeStep>,
     room: Arc<Semaphore>,

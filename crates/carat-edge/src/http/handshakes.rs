@@ -16,7 +16,6 @@ use carat_tls::{HandshakeError, TlsStream};
 const RUNNING_LIMIT: usize = 512;
 
 /// The TLS handshakes of all clients.
-#[derive(Debug)]
 pub(super) struct Handshakes {
     /// Started for the first client.
     thread: OnceCell<HandshakeThread>,
@@ -29,7 +28,6 @@ pub(super) struct Handshakes {
     misdirected: RefCell<Failures>,
 }
 
-#[derive(Debug)]
 struct HandshakeEntry {
     id: u64,
     address: Option<IpAddr>,
@@ -38,7 +36,6 @@ struct HandshakeEntry {
 }
 
 /// A handshake in progress. Dropping it ends it.
-#[derive(Debug)]
 pub(super) struct RunningHandshake<'a> {
     handshakes: &'a Handshakes,
     id: u64,

@@ -35,7 +35,6 @@ pub(super) const UNSENT_LIMIT: usize = 128 * 1024;
 const WINDOW_LIMIT: u32 = (1 << 31) - 1;
 
 /// What all connections of HTTP/2 share.
-#[derive(Debug)]
 pub(super) struct Http2 {
     builder: Builder,
     /// For connections that begin while memory is short.

@@ -56,7 +56,7 @@ pub(crate) struct TimeHistogram {
 }
 
 /// What was counted until a moment: of a dashboard's plots.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct RequestTotals {
     pub(crate) durations: TimeCounts,
     pub(crate) queue_times: TimeCounts,
@@ -65,7 +65,7 @@ pub(crate) struct RequestTotals {
 }
 
 /// How many times were in each bucket.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TimeCounts([u64; BUCKETS.len() + 1]);
 
 /// Counts by the value of one label. All values are known beforehand, so that the number of series has a bound.

@@ -34,7 +34,6 @@ const FIRST_REQUEST: Duration = Duration::from_secs(1);
 const CABLE_WINDOW: Duration = Duration::from_secs(1);
 
 /// What all connections share.
-#[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) settings: Rc<Settings>,
     pub(crate) log: Rc<Log>,
@@ -54,7 +53,7 @@ pub(crate) struct Server {
     pub(crate) renew_certificates: Rc<Notify>,
     pub(super) permits: ConnectionPermits,
     /// Clients are accepted from now on.
-    opened: Flag,
+    pub(crate) opened: Flag,
     /// Clients are not accepted any more.
     pub(super) closed: Flag,
     pub(super) draining: Flag,
@@ -63,10 +62,11 @@ pub(crate) struct Server {
     /// The server drains, and clients that have not begun a request yet get no more time for it.
     pub(super) first_requests_over: Flag,
     /// Nobody needs the control socket of this server any more.
-    left: Flag,
+    pub(crate) left: Flag,
     /// The pid file, the control socket, and the files of Unix sockets are those of this server.
-    owns_files: Flag,
-    taken_back: Notify,
+    pub(crate) owns_files: Flag,
+    /// The server that accepted the clients has died.
+    pub(crate) taken_back: Notify,
     pub(crate) started: Instant,
 }
 
@@ -142,21 +142,6 @@ impl Server {
         self.disconnect_cable(self.settings.drain_delay.unwrap_or(CABLE_WINDOW));
     }
 
-    /// Accepts clients from now on.
-    pub(crate) fn open(&self) {
-        self.opened.set();
-    }
-
-    /// Whether clients have been accepted.
-    pub(crate) fn has_opened(&self) -> bool {
-        self.opened.is_set()
-    }
-
-    /// Waits until clients are accepted.
-    pub(crate) async fn opened(&self) {
-        self.opened.wait().await;
-    }
-
     /// Another server accepts the clients from now on. Serves those that are connected until each one has got a response
     /// that says so.
     pub(crate) fn hand_over(&self) {
@@ -181,11 +166,6 @@ impl Server {
         self.taken_back.notify_one();
     }
 
-    /// Waits until the server that accepted the clients has died.
-    pub(crate) async fn taken_back(&self) {
-        self.taken_back.notified().await;
-    }
-
     /// After the server has handed its clients over: waits until it accepts them again. False when it stops instead.
     pub(super) async fn reopened(&self) -> bool {
         tokio::select! {
@@ -193,11 +173,6 @@ impl Server {
             () = self.draining.wait() => false,
             () = self.closed.wait_cleared() => true,
         }
-    }
-
-    /// The files of the server are its own.
-    pub(crate) fn note_files(&self) {
-        self.owns_files.set();
     }
 
     /// Waits until the files of the server are its own.
@@ -213,11 +188,6 @@ impl Server {
     /// Whether another server answers on the control socket.
     pub(crate) fn has_left(&self) -> bool {
         self.left.is_set()
-    }
-
-    /// Waits until another server answers on the control socket.
-    pub(crate) async fn left(&self) {
-        self.left.wait().await;
     }
 
     /// Whether clients are to go elsewhere with their next request.
@@ -377,7 +347,7 @@ impl Server {
         let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, Rc::clone(memory));
         let files = SiteFiles::none(&settings, &log);
         let server = Server::new(&settings, &log, dispatcher, files, &budget);
-        server.open();
+        server.opened.set();
         server
     }
 }
@@ -391,8 +361,7 @@ impl Server {
 }
 
 /// Something that happens, and that many tasks wait for.
-#[derive(Debug)]
-pub(super) struct Flag(watch::Sender<bool>);
+pub(crate) struct Flag(watch::Sender<bool>);
 
 impl Default for Flag {
     fn default() -> Self {
@@ -401,7 +370,7 @@ impl Default for Flag {
 }
 
 impl Flag {
-    fn set(&self) {
+    pub(crate) fn set(&self) {
         self.0.send_replace(true);
     }
 
@@ -409,11 +378,11 @@ impl Flag {
         self.0.send_replace(false);
     }
 
-    pub(super) fn is_set(&self) -> bool {
+    pub(crate) fn is_set(&self) -> bool {
         *self.0.borrow()
     }
 
-    pub(super) async fn wait(&self) {
+    pub(crate) async fn wait(&self) {
         // The sender lives as long as the flag, so this ends only when the flag is set.
         let _ = self.0.subscribe().wait_for(|set| *set).await;
     }

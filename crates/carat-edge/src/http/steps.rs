@@ -23,7 +23,6 @@ use carat_settings::{Settings, UrlPrefix};
 use carat_telemetry::TracedClient;
 
 /// The way of a request to the application, and of its response to the client.
-#[derive(Debug)]
 pub(super) struct Steps {
     pub(super) access_log: AccessLog,
     pub(super) proxies: ProxyPolicy,

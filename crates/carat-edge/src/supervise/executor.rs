@@ -33,16 +33,17 @@ use carat_supervisor::{
 pub(super) struct Executor<H> {
     host: H,
     server: Rc<Server>,
-    mailbox: Mailbox,
-    ready: Ready,
-    container: Container,
+    pub(super) mailbox: Mailbox,
+    pub(super) ready: Ready,
+    /// The control group that the server runs in.
+    pub(super) container: Container,
     channels: HashMap<RubyProcess, Channel>,
     generations: Generations,
     lanes: HashMap<WorkerId, Vec<Rc<Lane>>>,
     pub(super) consoles: ConsoleClients,
     /// The new edge, and the addresses on which it listens.
-    successor: Option<Successor>,
-    taken_addresses: Vec<String>,
+    pub(super) successor: Option<Successor>,
+    pub(super) taken_addresses: Vec<String>,
 }
 
 impl<H: Host> Executor<H> {
@@ -63,18 +64,9 @@ impl<H: Host> Executor<H> {
         }
     }
 
-    pub(super) fn mailbox(&self) -> &Mailbox {
-        &self.mailbox
-    }
-
     /// Where the files of the kernel are.
     pub(super) fn root(&self) -> &Path {
         self.host.root()
-    }
-
-    /// The control group that the server runs in.
-    pub(super) fn container(&self) -> &Container {
-        &self.container
     }
 
     /// Carries out a command, and returns what happened at once.
@@ -100,10 +92,10 @@ impl<H: Host> Executor<H> {
             Command::Renumber { before, generation } => self.renumber(before, generation),
             Command::Drain(worker) => return self.drain(worker),
             Command::End(process) => self.send_signal(process, Kind::Drain),
-            Command::EndNow(worker) => self.send_signal(RubyProcess::Worker(worker), Kind::Bye),
+            Command::EndNow(worker) => self.tell(worker, Kind::Bye),
             Command::EndWithServer { generation } => self.end_with_server(generation),
-            Command::AskForkSafety(worker) => self.ask_fork_safety(worker),
-            Command::TrimMemory(worker) => self.trim_memory(worker),
+            Command::AskForkSafety(worker) => self.tell(worker, Kind::AskForkSafety),
+            Command::TrimMemory(worker) => self.tell(worker, Kind::TrimMemory),
             Command::Promote { worker, generation } => self.promote(worker, generation),
             Command::AskStack { tag, request } => self.ask_stack(tag, request),
             Command::Terminate { pid } => self.host.signal(pid, Signal::TERM),
@@ -128,8 +120,8 @@ impl<H: Host> Executor<H> {
         None
     }
 
-    fn trim_memory(&self, worker: WorkerId) {
-        self.send_signal(RubyProcess::Worker(worker), Kind::TrimMemory);
+    fn tell(&self, worker: WorkerId, kind: Kind) {
+        self.send_signal(RubyProcess::Worker(worker), kind);
     }
 
     fn log(&self, line: &LogLine) {
@@ -205,21 +197,6 @@ impl<H: Host> Executor<H> {
     fn take_back(&mut self) {
         self.successor = None;
         self.server.take_back();
-    }
-
-    /// The new edge is ready, and listens on these addresses.
-    pub(super) fn successor_ready(&mut self, addresses: Vec<String>) {
-        self.taken_addresses = addresses;
-    }
-
-    /// The new edge while there is one.
-    pub(super) fn successor(&self) -> Option<&Successor> {
-        self.successor.as_ref()
-    }
-
-    /// Where the server listens.
-    pub(super) fn urls(&self) -> &[String] {
-        self.ready.urls()
     }
 
     /// What the workers did so far.
@@ -437,10 +414,6 @@ impl<H: Host> Executor<H> {
 
     fn end_with_server(&self, generation: u32) {
         self.send_signal(RubyProcess::Mold(generation), Kind::Bye);
-    }
-
-    fn ask_fork_safety(&self, worker: WorkerId) {
-        self.send_signal(RubyProcess::Worker(worker), Kind::AskForkSafety);
     }
 
     fn promote(&mut self, worker: WorkerId, generation: u32) {

@@ -19,8 +19,8 @@ pub(crate) use client_memory::client_memory_limit;
 #[cfg(test)]
 pub(crate) use messages::FreshSettings;
 pub(crate) use messages::{
-    ConsoleMessage, ConsoleOrder, ConsoleReport, ControlRequest, Mailbox, MemoryAllowance, Message,
-    ProcessStats, ProfileMessage, ProfileOrder, StatsMessage, StatsReport,
+    ConsoleMessage, ConsoleOrder, ConsoleReport, ControlRequest, Mailbox, Message, ProcessStats,
+    ProfileMessage, ProfileOrder, StatsMessage, StatsReport,
 };
 pub(crate) use open_files::descriptor_budget;
 #[cfg(test)]

@@ -66,7 +66,7 @@ impl<H: Host> Supervisor<H> {
         let clients = server.held_limit();
         let first = GenerationSettings::new(settings, machine.processors, machine.memory, clients);
         let executor = Executor::new(host, Rc::clone(&server), mailbox.clone(), ready);
-        let oom_kills = executor.container().oom_kills();
+        let oom_kills = executor.container.oom_kills();
         Supervisor {
             state: State::new(first, oom_kills, clock::now()),
             messages,
@@ -90,12 +90,12 @@ impl<H: Host> Supervisor<H> {
     /// This server accepts clients at once, or when its workers are ready and the old edge lets it.
     pub(crate) fn after(mut self, predecessor: Option<Predecessor>) -> io::Result<Supervisor<H>> {
         let Some(predecessor) = predecessor else {
-            self.server.open();
+            self.server.opened.set();
             return Ok(self);
         };
         self.state.succeed_server(predecessor.number());
         self.service_manager.fall_silent();
-        let mailbox = self.executor.mailbox().clone();
+        let mailbox = self.executor.mailbox.clone();
         let server = Rc::clone(&self.server);
         self.hand_over.follow(predecessor, &server, mailbox)?;
         Ok(self)
@@ -164,13 +164,13 @@ impl<H: Host> Supervisor<H> {
             }
             Command::StopAccepting(_) => self.begin_stop(),
             Command::BeginCanary { rule, .. } if rule.judges => {
-                let (server, mailbox) = (Rc::clone(&self.server), self.executor.mailbox().clone());
+                let (server, mailbox) = (Rc::clone(&self.server), self.executor.mailbox.clone());
                 self.canary_watch.spawn_local(watch_costs(server, mailbox));
             }
             Command::EndCanary => self.canary_watch = JoinSet::new(),
             // Before the new edge says that it serves.
             Command::LetSuccessorServe => {
-                if let Some(successor) = self.executor.successor() {
+                if let Some(successor) = &self.executor.successor {
                     self.service_manager.main_process(successor.pid());
                 }
             }
@@ -198,7 +198,7 @@ impl<H: Host> Supervisor<H> {
 
     /// The workers are ready, and the old edge lets this one serve.
     fn begin_to_serve(&mut self) {
-        self.server.open();
+        self.server.opened.set();
         self.hand_over.say_serving(&self.server);
         self.service_manager.speak();
         self.service_manager.ready();
@@ -241,16 +241,11 @@ impl<H: Host> Supervisor<H> {
                 None
             }
             Message::SuccessorReady { upgrade, addresses } => {
-                self.executor.successor_ready(addresses);
+                self.executor.taken_addresses = addresses;
                 self.handle([Event::SuccessorReady { upgrade }])
             }
             Message::Predecessor(message) => self.predecessor_says(&message),
-            Message::Control(request, asker) => {
-                let (reply, outcome) = self.control(request);
-                // Whoever asked may be gone.
-                let _ = asker.send(reply);
-                outcome
-            }
+            Message::Control(request, asker) => self.control(request, asker),
             Message::LogReopened => {
                 self.service_manager.reload_ends();
                 None
@@ -378,7 +373,7 @@ impl<H: Host> Supervisor<H> {
             let cause = "the old edge does not reply, so this one does not take over";
             return Some(Outcome::Failed(cause.to_owned()));
         }
-        if let Some(successor) = self.executor.successor() {
+        if let Some(successor) = &self.executor.successor {
             let totals = self.state.processes().memory.totals;
             let bytes = totals.map_or(0, |totals| totals.used.bytes);
             let runs_apps = !self.state.apps().are_over();
@@ -440,7 +435,7 @@ impl<H: Host> Supervisor<H> {
         self.server.renew_certificates.notify_waiters();
         self.server.files.pages.reload();
         self.service_manager.reload_begins();
-        let mailbox = self.executor.mailbox().clone();
+        let mailbox = self.executor.mailbox.clone();
         self.server
             .log
             .reopen(move || mailbox.send(Message::LogReopened));

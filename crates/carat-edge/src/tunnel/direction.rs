@@ -9,7 +9,6 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(crate) const TUNNEL_BUFFER_LIMIT: usize = 16 * 1024;
 
 /// One direction of a tunnel. It has no buffer while its reader takes what arrives.
-#[derive(Debug)]
 pub(super) struct TunnelDirection {
     /// What the reader has not taken.
     rest: Vec<u8>,
@@ -19,7 +18,7 @@ pub(super) struct TunnelDirection {
     stage: DirectionStage,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum DirectionStage {
     Open,
     /// The writer has ended, and the reader has yet to be told.

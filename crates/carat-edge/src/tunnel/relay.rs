@@ -5,7 +5,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::direction::{BrokenSide, TunnelDirection};
 
 /// How a tunnel ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RelayEnd {
     /// The client has what the application has sent.
     Complete,
@@ -14,7 +14,6 @@ pub(crate) enum RelayEnd {
 }
 
 /// Carries bytes both ways between a client and the application's socket, and passes on the end of each direction.
-#[derive(Debug)]
 pub(crate) struct Relay<A> {
     application: A,
     /// From the client.

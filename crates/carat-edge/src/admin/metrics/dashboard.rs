@@ -1,10 +1,12 @@
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
-use http::{HeaderName, HeaderValue, Response};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::Value;
+
+use crate::admin::reply::response;
 
 /// The page loads its own style, script, and data, and nothing else; it takes no input.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; connect-src 'self'; \
@@ -40,9 +42,8 @@ pub(super) fn data(overview: &Value) -> Response<Full<Bytes>> {
 }
 
 fn guarded(kind: &'static str, body: Bytes) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body));
-    let fields = FIELDS.into_iter().chain([(CONTENT_TYPE, kind)]);
-    let fields = fields.map(|(name, value)| (name, HeaderValue::from_static(value)));
+    let mut response = response(StatusCode::OK, kind, body);
+    let fields = FIELDS.map(|(name, value)| (name, HeaderValue::from_static(value)));
     response.headers_mut().extend(fields);
     response
 }

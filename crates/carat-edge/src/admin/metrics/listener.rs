@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{ACCEPT, AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -15,13 +15,14 @@ use hyper_util::rt::TokioIo;
 use ring::hmac;
 use serde_json::Value;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::Semaphore;
 use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
 
 use super::dashboard;
 use super::exposition::{OPEN_METRICS, TEXT_FORMAT, exposition};
 use super::health::{readiness, startup};
+use crate::admin::reply::{refusal, response};
 use crate::http::Server;
 use crate::supervise::{ControlRequest, Mailbox, Message};
 
@@ -47,7 +48,7 @@ pub(crate) async fn serve_metrics(
     loop {
         let listener = tokio::select! {
             listener = listen(place, &server) => listener,
-            () = server.left() => {
+            () = server.left.wait() => {
                 // The new edge may die, and leave the server to this one.
                 sleep(RETRY_PAUSE).await;
                 continue;
@@ -55,7 +56,7 @@ pub(crate) async fn serve_metrics(
         };
         tokio::select! {
             never = accept_clients(listener, &server, &mailbox) => match never {},
-            () = server.left() => {}
+            () = server.left.wait() => {}
         }
     }
 }
@@ -155,7 +156,7 @@ async fn respond(
         }
         "/livez" => (StatusCode::OK, "alive\n".to_owned()),
         "/readyz" => readiness(ask_status(mailbox).await.as_ref()),
-        "/startupz" => startup(server.has_opened()),
+        "/startupz" => startup(server.opened.is_set()),
         _ => return refusal(StatusCode::NOT_FOUND),
     };
     response(status, "text/plain", text)
@@ -199,21 +200,8 @@ async fn ask_status(mailbox: &Mailbox) -> Option<Value> {
 }
 
 async fn ask(mailbox: &Mailbox, request: ControlRequest) -> Option<Value> {
-    let (asker, reply) = oneshot::channel();
-    mailbox.send(Message::Control(request, asker));
-    reply.await.ok()?.ok()
-}
-
-fn refusal(status: StatusCode) -> Response<Full<Bytes>> {
-    response(status, "text/plain", format!("{status}\n"))
-}
-
-fn response(status: StatusCode, kind: &'static str, text: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::from(text));
-    *response.status_mut() = status;
-    let kind = HeaderValue::from_static(kind);
-    response.headers_mut().insert(CONTENT_TYPE, kind);
-    response
+    let ask = |asker| Message::Control(request, asker);
+    mailbox.ask(ask).await?.ok()
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use carat_cache::{is_unsafe, url_key};
 use carat_exchange::{Call, RequestTarget};
 
 /// What a request may change (RFC 9111, section 4.4).
-#[derive(Debug)]
 pub(crate) struct ChangedUrl {
     host: Box<[u8]>,
     port: u16,

@@ -17,7 +17,7 @@ pub(super) struct CacheCounts {
 pub(super) struct Count(Cell<u64>);
 
 /// What the cache holds and did. All sizes are bytes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct CacheReport {
     pub(crate) limit: u64,
     pub(crate) used: u64,

@@ -19,7 +19,6 @@ pub(super) struct Flight {
 }
 
 /// The request that goes to the application. Dropping it ends the wait of the others.
-#[derive(Debug)]
 pub(super) struct Lead {
     flights: Flights,
     key: Rc<[u8]>,
@@ -27,7 +26,6 @@ pub(super) struct Lead {
 }
 
 /// What a request does that others are like.
-#[derive(Debug)]
 pub(super) enum Joined {
     Leads(Lead),
     Waits(Rc<Flight>),

@@ -3,7 +3,7 @@ use carat_guard::GuardError;
 use carat_exchange::Refusal;
 
 /// How a connection of HTTP/2 ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Http2End {
     /// Both sides have said what they had to say.
     Closed,
@@ -14,7 +14,7 @@ pub(in crate::http) enum Http2End {
 }
 
 /// How a stream ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Http2StreamEnd {
     /// With a complete response.
     Complete,

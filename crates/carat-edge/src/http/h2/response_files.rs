@@ -4,7 +4,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The files that the responses of one connection may have open at once: one, and further ones as long as all connections
 /// together leave some.
-#[derive(Debug)]
 pub(super) struct ResponseFiles {
     own: Arc<Semaphore>,
     further: Arc<Semaphore>,

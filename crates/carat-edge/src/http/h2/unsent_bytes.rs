@@ -8,10 +8,8 @@ use super::super::http2::UNSENT_LIMIT;
 use carat_exchange::{MemoryAccount, MemoryReservation};
 
 /// What the streams of one connection have passed on and the socket has not taken.
-#[derive(Debug)]
 pub(super) struct UnsentBytes(RefCell<Unsent>);
 
-#[derive(Debug)]
 struct Unsent {
     bytes: MemoryReservation,
     /// Whether the socket takes nothing.
@@ -22,7 +20,6 @@ struct Unsent {
 }
 
 /// A piece of a response on its way to the socket.
-#[derive(Debug)]
 pub(super) struct SentPiece {
     bytes: Bytes,
     length: usize,

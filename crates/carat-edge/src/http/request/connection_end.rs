@@ -7,7 +7,7 @@ use crate::http::request::request_context::RequestContext;
 use carat_body::response::ClientBody;
 
 /// Which response is the last one of its connection.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct ConnectionEnd {
     /// Clients are to go elsewhere with their next request.
     pub(crate) turns_away: Cell<bool>,

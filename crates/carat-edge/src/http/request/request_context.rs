@@ -38,7 +38,6 @@ pub(crate) struct RequestContext {
 }
 
 /// The request by which a client opens a socket of the cable.
-#[derive(Debug)]
 pub(crate) struct CableHandshake {
     pub(crate) accept: HeaderValue,
     pub(crate) protocol: Option<&'static str>,

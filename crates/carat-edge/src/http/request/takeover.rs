@@ -14,7 +14,6 @@ use carat_exchange::{ConnectionState, Refusal, Reply, ReplyContent, Takeover, Tu
 use carat_settings::Settings;
 
 /// The replies by which an application takes over its connection.
-#[derive(Debug)]
 pub(crate) struct Takeovers {
     /// Those of tunnels; `None` without `max_tunnels`.
     pub(crate) permits: Option<Arc<Semaphore>>,

@@ -15,7 +15,7 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Lookups of files on threads that may wait for a disk. Each one holds a reference until it ends, even if nobody waits
 /// for it any more.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct DiskLookups(Arc<()>);
 
 impl DiskLookups {

@@ -8,7 +8,6 @@ use carat_exchange::{Call, Refusal, RequestTarget};
 use carat_settings::Settings;
 
 /// Sends clients of plain HTTP to HTTPS, and has browsers stay there: the option `force_tls`.
-#[derive(Debug)]
 pub(crate) struct ForceTls {
     /// The paths that load balancers ask for in clear.
     exempt: ReadinessPaths,

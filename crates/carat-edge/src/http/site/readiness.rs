@@ -21,7 +21,6 @@ impl ReadinessPaths {
 }
 
 /// Refuses the requests of load balancers once the server is about to stop.
-#[derive(Debug)]
 pub(crate) struct ReadinessChecks {
     paths: ReadinessPaths,
     is_over: Cell<bool>,

@@ -23,7 +23,6 @@ const X_SENDFILE: HeaderName = HeaderName::from_static("x-sendfile");
 const X_ACCEL_REDIRECT: HeaderName = HeaderName::from_static("x-accel-redirect");
 
 /// The directories of the `sendfile` option, from which the application may name files.
-#[derive(Debug)]
 pub(crate) struct SendFiles {
     mounts: RefCell<Mounts>,
     disk: Rc<DiskLookups>,

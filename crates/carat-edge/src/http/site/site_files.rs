@@ -11,7 +11,6 @@ use carat_tls::CertificateStore;
 
 /// Files that the edge sends itself: those that clients ask for, those that the application names, pages in place of
 /// errors, and what authorities ask for.
-#[derive(Debug)]
 pub(crate) struct SiteFiles {
     pub(crate) requested: Rc<StaticFiles>,
     pub(crate) named: Rc<SendFiles>,

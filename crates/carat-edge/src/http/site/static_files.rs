@@ -15,7 +15,6 @@ use carat_log::Log;
 use carat_settings::{Settings, StaticDirectory, UrlPrefix};
 
 /// The directories of the `static` option.
-#[derive(Debug)]
 pub(crate) struct StaticFiles {
     mounts: RefCell<Mounts>,
     disk: Rc<DiskLookups>,

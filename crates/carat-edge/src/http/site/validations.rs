@@ -14,7 +14,6 @@ use carat_tls::{AcmeClient, CertificateStatus, CertificateStore};
 const PLACE: &str = "/.well-known/acme-challenge/";
 
 /// Answers authorities that validate a name over HTTP, on every listener.
-#[derive(Debug)]
 pub(crate) struct Validations {
     pub(crate) stores: Vec<Arc<CertificateStore>>,
     pub(crate) client: Rc<AcmeClient>,

@@ -22,7 +22,6 @@ use crate::http::sockets::stream::ClientStream;
 const UNSENT_LIMIT: u32 = 64 * 1024;
 
 /// A socket that clients connect to. A Unix socket's file is removed with its listener.
-#[derive(Debug)]
 pub(crate) struct Listener {
     /// The value of the `bind` option that it belongs to.
     bind: String,
@@ -35,7 +34,7 @@ pub(crate) struct Listener {
 }
 
 /// What precedes the first request of each connection, in this order.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Preamble {
     /// Whether there is a PROXY header.
     pub(crate) is_proxied: bool,
@@ -44,13 +43,12 @@ pub(crate) struct Preamble {
 }
 
 /// A value of the `bind` option, and what it says about connections.
-#[derive(Debug, Default, Clone)]
+#[derive(Default, Clone)]
 pub(crate) struct BindValue {
     pub(crate) text: String,
     pub(crate) preamble: Rc<Preamble>,
 }
 
-#[derive(Debug)]
 enum ListeningSocket {
     Tcp(TcpListener),
     Unix(UnixListener),

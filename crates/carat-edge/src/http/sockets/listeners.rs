@@ -16,7 +16,7 @@ pub(crate) struct HandedListener {
 }
 
 /// The listeners of the server, as far as they still listen: each belongs to the task that accepts its clients.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Listeners(Vec<Weak<Listener>>);
 
 impl Listeners {

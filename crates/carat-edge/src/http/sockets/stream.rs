@@ -24,7 +24,6 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 const KEEP_ALIVE_PROBES: u32 = 4;
 
 /// One client's connection.
-#[derive(Debug)]
 pub(crate) enum ClientStream {
     Tcp(TcpStream),
     Unix(UnixStream),

@@ -14,7 +14,6 @@ use carat_exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal, cl
 const LOOK: Duration = Duration::from_millis(250);
 
 /// The connections that hyper serves. When clients make the edge hold too much, those with the least progress go.
-#[derive(Debug)]
 pub(crate) struct ActiveConnections {
     memory: Rc<ClientMemory>,
     /// What gives way before any client does.
@@ -25,7 +24,6 @@ pub(crate) struct ActiveConnections {
     looked: Cell<Option<Instant>>,
 }
 
-#[derive(Debug)]
 struct ActiveConnection {
     state: Rc<ConnectionState>,
     deadline: Rc<Deadline>,
@@ -36,7 +34,7 @@ struct ActiveConnection {
 }
 
 /// The streams of a connection of HTTP/2, but those that were told to go before in what they hold.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct StreamTotals {
     held: u64,
     /// Whether the application works for one of them.
@@ -46,7 +44,6 @@ struct StreamTotals {
 type StreamsByConnection = HashMap<*const ConnectionState, StreamTotals>;
 
 /// A connection in the list. Dropping it removes the connection.
-#[derive(Debug)]
 pub(crate) struct ActiveGuard<'a> {
     connections: &'a ActiveConnections,
     index: usize,

@@ -19,7 +19,7 @@ const DECAY: &[u8] = b"arena.0.dirty_decay_ms\0";
 const USUAL_DECAY: &[u8] = b"arenas.dirty_decay_ms\0";
 
 /// What the allocator holds, in comparison with what is counted of it.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct AllocatorUse {
     /// What the edge takes without clients, in bytes, and when that was measured.
     own: Cell<Option<(u64, Instant)>>,

@@ -21,7 +21,6 @@ const LATE: Duration = Duration::from_secs(1);
 const NEVER: u32 = u32::MAX;
 
 /// The deadlines of all connections, in ticks since the start.
-#[derive(Debug)]
 pub(crate) struct Deadlines {
     start: Instant,
     last_tick: Cell<Instant>,
@@ -33,7 +32,7 @@ pub(crate) struct Deadlines {
     entries: RefCell<DeadlineEntries>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct DeadlineEntries {
     deadlines: Vec<u32>,
     wakers: Vec<Option<Waker>>,
@@ -41,7 +40,6 @@ struct DeadlineEntries {
 }
 
 /// One deadline. Dropping it removes it.
-#[derive(Debug)]
 pub(crate) struct Deadline {
     deadlines: Rc<Deadlines>,
     index: usize,

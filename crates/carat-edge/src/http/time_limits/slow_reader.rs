@@ -17,7 +17,6 @@ const CREDIT_LIMIT: u64 = 256 * 1024;
 /// against its rate, where each byte makes up for some time. So a client may pause if it reads faster
 /// before or after, and a response that is produced slowly does not count against its client. The streams of a connection
 /// share its rate, but each of them has its own timeout.
-#[derive(Debug)]
 pub(crate) struct SlowReader {
     timeout: Duration,
     /// Bytes per second; 0 for none.

@@ -116,7 +116,7 @@ pub(crate) enum TunnelEnd {
 }
 
 /// What a tunnel waits for, beside bytes. Each has its own deadline.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum TunnelWait {
     Nothing,
     /// The client, to read.

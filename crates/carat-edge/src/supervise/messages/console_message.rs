@@ -5,7 +5,6 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 /// A message about the consoles of clients of the control socket.
-#[derive(Debug)]
 pub(crate) enum ConsoleMessage {
     /// Somebody wants one. The reply is its id, or why there is none.
     Open(ConsoleOrder, oneshot::Sender<Result<AppProcessId, String>>),
@@ -14,7 +13,6 @@ pub(crate) enum ConsoleMessage {
 }
 
 /// What somebody wants to run.
-#[derive(Debug)]
 pub(crate) struct ConsoleOrder {
     /// What the process reads.
     pub(crate) order: Vec<u8>,
@@ -25,7 +23,6 @@ pub(crate) struct ConsoleOrder {
 }
 
 /// What the client learns.
-#[derive(Debug)]
 pub(crate) enum ConsoleReport {
     /// It runs.
     Begun,

@@ -11,7 +11,6 @@ use crate::supervise::messages::stats_report::StatsReport;
 use carat_supervisor::{Event, RubyProcess, StackReport};
 
 /// A message to the supervisor.
-#[derive(Debug)]
 pub(crate) enum Message {
     Event(Event),
     Stats(StatsMessage),
@@ -38,7 +37,6 @@ pub(crate) enum Message {
 }
 
 /// A message about profiles of workers.
-#[derive(Debug)]
 pub(crate) enum ProfileMessage {
     /// Somebody wants a profile.
     Begin(ProfileOrder, oneshot::Sender<ProfileReply>),
@@ -53,7 +51,6 @@ pub(crate) enum ProfileMessage {
 }
 
 /// A message about the stats of the processes.
-#[derive(Debug)]
 pub(crate) enum StatsMessage {
     /// Somebody asks for the stats of all processes.
     Ask(oneshot::Sender<StatsReport>),
@@ -76,6 +73,16 @@ impl Mailbox {
     pub(crate) fn send(&self, message: Message) {
         // Without a supervisor the edge is about to exit.
         let _ = self.0.send(message);
+    }
+
+    /// Sends a question; `None` when the server is about to exit.
+    pub(crate) async fn ask<T>(
+        &self,
+        question: impl FnOnce(oneshot::Sender<T>) -> Message,
+    ) -> Option<T> {
+        let (asker, reply) = oneshot::channel();
+        self.send(question(asker));
+        reply.await.ok()
     }
 
     pub(crate) fn event(&self, event: Event) {

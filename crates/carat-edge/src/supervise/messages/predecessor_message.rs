@@ -1,5 +1,4 @@
 /// What the old edge says.
-#[derive(Debug)]
 pub(crate) enum PredecessorMessage {
     /// Accept clients.
     Serve,

@@ -19,7 +19,7 @@ const OUTPUT_VARIABLE: &str = "CARAT_SETTINGS_FD";
 const SETTINGS_LIMIT: u64 = 1024 * 1024;
 
 /// What the command wrote.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Output {
     Settings {

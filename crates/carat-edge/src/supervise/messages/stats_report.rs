@@ -3,7 +3,7 @@ use carat_supervisor::Role;
 use carat_machine::Container;
 
 /// A process and its stats.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct ProcessStats {
     pub(crate) role: Role,
     /// Of a further process of the application.
@@ -20,7 +20,7 @@ pub(crate) struct ProcessStats {
 }
 
 /// The memory that all processes together may use, when it was last read.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct MemoryAllowance {
     pub(crate) limit: u64,
     pub(crate) used: u64,
@@ -30,7 +30,7 @@ pub(crate) struct MemoryAllowance {
 }
 
 /// The reply to a stats query.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct StatsReport {
     pub(crate) processes: Vec<ProcessStats>,
     /// `None` before the first memory reading.

@@ -4,107 +4,129 @@ use std::time::Duration;
 
 use carat_policy::{Elastic, WorkerCount};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::supervise::messages::{ControlReply, ControlRequest};
 use crate::supervise::processes::Host;
-use crate::supervise::reports::{ServerStatus, canary_hold, listed_requests, no_such_worker};
+use crate::supervise::reports::{canary_hold, listed_requests, no_such_worker, server_status};
 use crate::supervise::supervisor::Supervisor;
 use crate::supervise::upgrade::container_obstacle;
 use carat_exchange::clock;
 use carat_machine::Machine;
 use carat_supervisor::{Event, Outcome, RestartReport, UpgradeReport, WantedProcesses};
 
+/// The reply to a request, and the outcome of the server if it ends.
+type Ordered = Result<(Value, Option<Outcome>), String>;
+
 impl<H: Host> Supervisor<H> {
-    /// Carries out a request, and replies when that is done. The outcome is that of the server if it ends.
-    pub(crate) fn control(&mut self, request: ControlRequest) -> (ControlReply, Option<Outcome>) {
+    /// Carries out a request, and replies when that is done. Returns the outcome of the server if it ends.
+    pub(crate) fn control(
+        &mut self,
+        request: ControlRequest,
+        asker: oneshot::Sender<ControlReply>,
+    ) -> Option<Outcome> {
+        let (reply, outcome) = match self.order(request) {
+            Ok((reply, outcome)) => (Ok(reply), outcome),
+            Err(cause) => (Err(cause), None),
+        };
+        // Whoever asked may be gone.
+        let _ = asker.send(reply);
+        outcome
+    }
+
+    fn order(&mut self, request: ControlRequest) -> Ordered {
         let is_stopping = self.state.is_stopping();
         let is_draining = self.state.draining_for(clock::now()).is_some();
         match request {
-            ControlRequest::Status => (Ok(self.status()), None),
-            ControlRequest::Overview { has_plots } => (Ok(self.overview(has_plots)), None),
-            ControlRequest::RestartReport(number) => (self.restart_report(number), None),
-            ControlRequest::UpgradeReport(number) => (self.upgrade_report(number), None),
+            ControlRequest::Status => Ok((self.status(), None)),
+            ControlRequest::Overview { has_plots } => Ok((self.overview(has_plots), None)),
+            ControlRequest::RestartReport(number) => Ok((self.restart_report(number)?, None)),
+            ControlRequest::UpgradeReport(number) => Ok((self.upgrade_report(number)?, None)),
             ControlRequest::Upgrade => self.upgrade(),
             // A second one cuts the delay short.
-            ControlRequest::Stop if is_draining => self.stop_server(),
-            _ if is_stopping => (Err("the server is stopping".to_owned()), None),
-            ControlRequest::Stop => self.stop_server(),
+            ControlRequest::Stop if is_draining => Ok(self.stop_server()),
+            _ if is_stopping => Err("the server is stopping".to_owned()),
+            ControlRequest::Stop => Ok(self.stop_server()),
             ControlRequest::Restart => self.restart(Event::RestartRequested),
             ControlRequest::Canary(_) if self.state.restarts().stage().is_some() => {
-                let cause = "another restart is under way";
-                (Err(cause.to_owned()), None)
+                Err("another restart is under way".to_owned())
             }
             ControlRequest::Canary(percent) => self.restart(Event::CanaryRequested { percent }),
             ControlRequest::Go => self.go(),
             ControlRequest::Rollback => self.roll_back(),
-            ControlRequest::Scale(count) => self.scale(count),
+            ControlRequest::Scale(count) => Ok(self.scale(count)),
             ControlRequest::ScaleApp { name, bounds } => self.scale_app(name, bounds),
             ControlRequest::KillApp { name, number } => self.kill_app(name, number),
-            ControlRequest::Pause(duration) => (Ok(self.pause(duration)), None),
-            ControlRequest::Resume => (self.resume(), None),
-            ControlRequest::EndProfile(number) => (self.profiles.end(number, &self.executor), None),
+            ControlRequest::Pause(duration) => Ok((self.pause(duration), None)),
+            ControlRequest::Resume => Ok((self.resume()?, None)),
+            ControlRequest::EndProfile(number) => {
+                Ok((self.profiles.end(number, &self.executor)?, None))
+            }
             ControlRequest::KillWorker(number) => self.kill_worker(number),
         }
     }
 
-    fn status(&self) -> serde_json::Value {
-        let status = ServerStatus::new(
-            &self.server,
-            &self.state,
-            &self.executor,
-            (self.hand_over.remainder(), self.canary()),
-            (&self.memory, &self.ruby),
-        );
-        serde_json::to_value(status).expect("a status has only string keys")
+    fn status(&self) -> Value {
+        let mut status = server_status(&self.server, &self.state, &self.executor);
+        let old_edge = self.hand_over.remainder();
+        // Until it has ended.
+        status["predecessor"] = old_edge
+            .map(|(pid, connections)| json!({ "pid": pid, "connections": connections }))
+            .into();
+        // What old code and new came to while a restart waits.
+        status["canary"] = self.canary().into();
+        // That of each process when it was last read.
+        status["memory"] = json!(self.memory);
+        // What garbage collection and machine code take; nothing without the option `metrics`.
+        status["ruby"] = self.ruby.report().into();
+        status
     }
 
-    fn overview(&self, has_plots: bool) -> serde_json::Value {
+    fn overview(&self, has_plots: bool) -> Value {
         let lanes = &self.server.dispatcher.lanes;
         let mut overview = self.status();
         (overview["requests"], overview["omitted"]) = listed_requests(lanes);
         if let Some(history) = &self.history {
-            overview["recent"] = json!(history.recent());
+            overview["recent"] = history.recent();
             if has_plots {
-                overview["plots"] = json!(history.plots());
+                overview["plots"] = history.plots();
             }
         }
         overview
     }
 
-    fn stop_server(&mut self) -> (ControlReply, Option<Outcome>) {
+    fn stop_server(&mut self) -> (Value, Option<Outcome>) {
         let seconds = self.state.stops_within().as_secs_f64();
         let outcome = self.handle([Event::StopRequested]);
-        (Ok(json!({ "stops_within": seconds })), outcome)
+        (json!({ "stops_within": seconds }), outcome)
     }
 
-    fn restart(&mut self, event: Event) -> (ControlReply, Option<Outcome>) {
+    fn restart(&mut self, event: Event) -> Ordered {
         if self.state.upgrades().stage().is_some() {
-            return (Err("an upgrade is under way".to_owned()), None);
+            return Err("an upgrade is under way".to_owned());
         }
         if self.state.restarts().is_canary() {
             let cause = "a canary waits: decide with carat restart --go or --rollback first";
-            return (Err(cause.to_owned()), None);
+            return Err(cause.to_owned());
         }
         let outcome = self.handle([event]);
-        (
-            Ok(json!({ "number": self.state.restarts().latest() })),
-            outcome,
-        )
+        let number = self.state.restarts().latest();
+        Ok((json!({ "number": number }), outcome))
     }
 
-    fn go(&mut self) -> (ControlReply, Option<Outcome>) {
+    fn go(&mut self) -> Ordered {
         if !self.state.restarts().is_canary() {
-            return (Err("no canary waits".to_owned()), None);
+            return Err("no canary waits".to_owned());
         }
-        self.decide(Event::GoRequested)
+        Ok(self.decide(Event::GoRequested))
     }
 
     /// Carries out a decision, and replies with what led to it.
-    fn decide(&mut self, event: Event) -> (ControlReply, Option<Outcome>) {
+    fn decide(&mut self, event: Event) -> (Value, Option<Outcome>) {
         let canary = self.canary();
         let outcome = self.handle([event]);
         let number = self.state.restarts().latest();
-        (Ok(json!({ "number": number, "canary": canary })), outcome)
+        (json!({ "number": number, "canary": canary }), outcome)
     }
 
     /// What old code and new came to, if a restart waits.
@@ -114,12 +136,12 @@ impl<H: Host> Supervisor<H> {
         Some(canary_hold(codes, report))
     }
 
-    fn roll_back(&mut self) -> (ControlReply, Option<Outcome>) {
+    fn roll_back(&mut self) -> Ordered {
         if !self.state.may_roll_back() {
             let cause = "there is nothing to go back to: no previous mold is kept (keep_previous)";
-            return (Err(cause.to_owned()), None);
+            return Err(cause.to_owned());
         }
-        self.decide(Event::RollbackRequested)
+        Ok(self.decide(Event::RollbackRequested))
     }
 
     fn restart_report(&self, number: u32) -> ControlReply {
@@ -141,14 +163,14 @@ impl<H: Host> Supervisor<H> {
         }))
     }
 
-    fn upgrade(&mut self) -> (ControlReply, Option<Outcome>) {
+    fn upgrade(&mut self) -> Ordered {
         if let Some(obstacle) = self.state.upgrade_obstacle().or_else(container_obstacle) {
-            return (Err(obstacle.to_owned()), None);
+            return Err(obstacle.to_owned());
         }
         self.hand_over.ask(true);
         let outcome = self.handle([Event::UpgradeRequested]);
         let number = self.state.upgrades().latest();
-        (Ok(json!({ "number": number })), outcome)
+        Ok((json!({ "number": number }), outcome))
     }
 
     fn upgrade_report(&mut self, number: u32) -> ControlReply {
@@ -166,7 +188,7 @@ impl<H: Host> Supervisor<H> {
         Ok(json!({ "state": state, "cause": cause, "pid": pid }))
     }
 
-    fn scale(&mut self, count: WorkerCount) -> (ControlReply, Option<Outcome>) {
+    fn scale(&mut self, count: WorkerCount) -> (Value, Option<Outcome>) {
         let target = self.state.limits().elastic.queue_time_target;
         let processors = Machine::read(std::path::Path::new("/")).processors;
         let elastic = Elastic::new(count, target, processors);
@@ -174,7 +196,7 @@ impl<H: Host> Supervisor<H> {
         let outcome = self.handle([Event::Scaled(elastic)]);
         let now = self.state.limits().elastic;
         let reply = json!({ "before": [before.min, before.max], "workers": [now.min, now.max] });
-        (Ok(reply), outcome)
+        (reply, outcome)
     }
 
     fn declared(&self, name: &str) -> Result<WantedProcesses, String> {
@@ -187,35 +209,32 @@ impl<H: Host> Supervisor<H> {
         })
     }
 
-    fn scale_app(&mut self, name: String, bounds: (u32, u32)) -> (ControlReply, Option<Outcome>) {
-        let before = match self.declared(&name) {
-            Ok(it) if it.has_load || bounds.0 == bounds.1 => it.bounds,
-            Ok(_) => return (Err(format!("process {name} has no load to follow")), None),
-            Err(cause) => return (Err(cause), None),
-        };
-        let reply = json!({ "process": name, "before": before, "count": bounds });
+    fn scale_app(&mut self, name: String, bounds: (u32, u32)) -> Ordered {
+        let declared = self.declared(&name)?;
+        if !declared.has_load && bounds.0 != bounds.1 {
+            return Err(format!("process {name} has no load to follow"));
+        }
+        let reply = json!({ "process": name, "before": declared.bounds, "count": bounds });
         let outcome = self.handle([Event::AppScaled { name, bounds }]);
-        (Ok(reply), outcome)
+        Ok((reply, outcome))
     }
 
-    fn kill_app(&mut self, name: String, number: Option<u32>) -> (ControlReply, Option<Outcome>) {
-        if let Err(cause) = self.declared(&name) {
-            return (Err(cause), None);
-        }
+    fn kill_app(&mut self, name: String, number: Option<u32>) -> Ordered {
+        self.declared(&name)?;
         let statuses = self.state.apps().statuses(clock::now());
         let of_name = statuses.filter(|it| it.name == name);
         let meant = of_name.filter(|it| number.is_none_or(|number| it.number == number));
         let pids: Vec<u32> = meant.filter_map(|it| it.pid).collect();
         if pids.is_empty() {
             let number = number.map_or(String::new(), |it| format!(" with the number {it}"));
-            return (Err(format!("no process {name}{number} runs")), None);
+            return Err(format!("no process {name}{number} runs"));
         }
         let reply = json!({ "process": name, "pids": pids });
         let outcome = self.handle([Event::AppReplaced { name, number }]);
-        (Ok(reply), outcome)
+        Ok((reply, outcome))
     }
 
-    fn pause(&mut self, duration: Duration) -> serde_json::Value {
+    fn pause(&mut self, duration: Duration) -> Value {
         let dispatcher = &self.server.dispatcher;
         dispatcher.hold(clock::now(), duration);
         let seconds = duration.as_secs_f64();
@@ -239,15 +258,15 @@ impl<H: Host> Supervisor<H> {
         Ok(json!({ "waiting": waiting }))
     }
 
-    fn kill_worker(&mut self, number: u32) -> (ControlReply, Option<Outcome>) {
+    fn kill_worker(&mut self, number: u32) -> Ordered {
         let workers = self.state.processes().workers_by_number();
         let Some((worker, pid)) = workers.iter().find(|(id, _)| id.number == number) else {
-            return (Err(no_such_worker(number, &workers)), None);
+            return Err(no_such_worker(number, &workers));
         };
         let (worker, pid) = (*worker, *pid);
         let running = self.server.dispatcher.lanes.running_on(worker);
         let outcome = self.handle([Event::KillRequested(worker)]);
         let reply = json!({ "worker": number, "pid": pid, "running": running });
-        (Ok(reply), outcome)
+        Ok((reply, outcome))
     }
 }

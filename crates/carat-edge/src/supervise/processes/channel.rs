@@ -16,13 +16,12 @@ use carat_log::{LaneTag, WorkerId};
 use carat_supervisor::{Event, RubyProcess, StackReport};
 
 /// The edge's end of a control socket. Dropping it closes the socket, which ends the process.
-#[derive(Debug)]
 pub(crate) struct Channel {
     outgoing: Rc<RefCell<Outgoing>>,
     process: Rc<Cell<RubyProcess>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Outgoing {
     outbox: Outbox,
     waker: Option<Waker>,

@@ -7,7 +7,7 @@ use crate::supervise::messages::{ConsoleOrder, ConsoleReport};
 use crate::supervise::processes::channel::Channel;
 
 /// The clients that wait for the end of their consoles. Their number is bounded where they are accepted.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct ConsoleClients(HashMap<AppProcessId, ConsoleOrder>);
 
 impl ConsoleClients {

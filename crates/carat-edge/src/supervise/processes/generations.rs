@@ -5,7 +5,6 @@ use carat_settings::Settings;
 use carat_supervisor::BootSettings;
 
 /// The settings of each generation that has a mold.
-#[derive(Debug)]
 pub(crate) struct Generations {
     /// Those that hold.
     pub(crate) current: Rc<Settings>,

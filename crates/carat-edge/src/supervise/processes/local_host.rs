@@ -29,7 +29,6 @@ const GENERATION_VARIABLE: &str = "CARAT_GENERATION";
 const MEMORY_VARIABLE: &str = "CARAT_MEMORY_LIMIT";
 
 /// The machine that the edge runs on.
-#[derive(Debug)]
 pub(crate) struct LocalHost {
     container: Container,
     listeners: Listeners,

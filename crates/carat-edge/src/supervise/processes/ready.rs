@@ -7,9 +7,9 @@ use carat_log::Log;
 const FIRST_DESCRIPTOR: i32 = 3;
 
 /// Reports that the server is ready: in the log, and on the descriptor of `--ready-fd`.
-#[derive(Debug)]
 pub(crate) struct Ready {
-    urls: Vec<String>,
+    /// Where the server listens.
+    pub(crate) urls: Vec<String>,
     file: Option<File>,
 }
 
@@ -17,11 +17,6 @@ impl Ready {
     /// Announces these URLs; `file` is that of the ready descriptor.
     pub(crate) fn new(urls: Vec<String>, file: Option<File>) -> Ready {
         Ready { urls, file }
-    }
-
-    /// Where the server listens.
-    pub(crate) fn urls(&self) -> &[String] {
-        &self.urls
     }
 
     /// Logs where the server listens, and writes it to the descriptor.

@@ -13,7 +13,6 @@ use carat_log::{LaneTag, WorkerId};
 use carat_settings::Settings;
 
 /// The sockets of a new worker: the edge's ends, and the descriptors that go to the mold.
-#[derive(Debug)]
 pub(crate) struct WorkerSockets<S> {
     pub(crate) control: S,
     pub(crate) lanes: Vec<(Rc<Lane>, S)>,

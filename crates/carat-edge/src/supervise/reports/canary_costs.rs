@@ -6,7 +6,6 @@ use carat_files::REPORT_THREAD;
 use carat_machine::Rollup;
 use carat_policy::WorkerCost;
 use serde::Deserialize;
-use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::http::Server;
@@ -41,9 +40,8 @@ pub(crate) async fn watch_costs(server: Rc<Server>, mailbox: Mailbox) {
     let mut reading_due = clock::now();
     loop {
         sleep(LOOK_PERIOD).await;
-        let (asker, reply) = oneshot::channel();
-        mailbox.send(Message::Stats(StatsMessage::Ask(asker)));
-        let Ok(report) = reply.await else {
+        let ask = |asker| Message::Stats(StatsMessage::Ask(asker));
+        let Some(report) = mailbox.ask(ask).await else {
             // Without a supervisor the server is about to exit.
             return;
         };

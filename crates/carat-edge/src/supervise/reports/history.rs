@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::http::{RequestTotals, Server, TimeCounts};
 use carat_supervisor::ProcessMemory;
@@ -14,7 +14,6 @@ const SAMPLE_LIMIT: usize = 120;
 const RECENT_SAMPLES: usize = 12;
 
 /// What the server did in the last ten minutes: the plots of the dashboard. Only with the option `metrics`.
-#[derive(Debug)]
 pub(crate) struct History {
     samples: VecDeque<HistorySample>,
     totals: RequestTotals,
@@ -22,7 +21,7 @@ pub(crate) struct History {
     due: Instant,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct HistorySample {
     /// How long the server had run.
     uptime: Duration,
@@ -33,43 +32,13 @@ struct HistorySample {
 }
 
 /// What the server was at the time of a sample.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Gauges {
     running: usize,
     waiting: usize,
     connections: usize,
     pss: u64,
     private: u64,
-}
-
-/// The last minute. Times are seconds.
-#[derive(Debug, PartialEq, Serialize)]
-pub(crate) struct RecentRequests {
-    seconds: f64,
-    requests: u64,
-    errors: u64,
-    p50: Option<f64>,
-    p99: Option<f64>,
-    queue_p50: Option<f64>,
-    queue_p99: Option<f64>,
-}
-
-/// A list for each plot, with an element for each sample, the oldest first. Times are seconds, sizes bytes.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Plots {
-    uptime: Vec<f64>,
-    /// Requests and errors a second.
-    requests: Vec<f64>,
-    errors: Vec<f64>,
-    p50: Vec<Option<f64>>,
-    p99: Vec<Option<f64>>,
-    queue_p99: Vec<Option<f64>>,
-    running: Vec<usize>,
-    waiting: Vec<usize>,
-    connections: Vec<usize>,
-    private: Vec<u64>,
-    /// Each shared page once.
-    shared: Vec<u64>,
 }
 
 impl Gauges {
@@ -126,8 +95,8 @@ impl History {
         };
     }
 
-    /// The last minute.
-    pub(crate) fn recent(&self) -> RecentRequests {
+    /// The last minute. Times are seconds.
+    pub(crate) fn recent(&self) -> Value {
         let (mut durations, mut queue_times) = (TimeCounts::default(), TimeCounts::default());
         let (mut errors, mut period) = (0, Duration::ZERO);
         for sample in self.samples.iter().rev().take(RECENT_SAMPLES) {
@@ -136,39 +105,45 @@ impl History {
             errors += sample.requests.errors;
             period += sample.period;
         }
-        RecentRequests {
-            seconds: period.as_secs_f64(),
-            requests: durations.count(),
-            errors,
-            p50: durations.quantile(0.5),
-            p99: durations.quantile(0.99),
-            queue_p50: queue_times.quantile(0.5),
-            queue_p99: queue_times.quantile(0.99),
-        }
+        json!({
+            "seconds": period.as_secs_f64(),
+            "requests": durations.count(),
+            "errors": errors,
+            "p50": durations.quantile(0.5),
+            "p99": durations.quantile(0.99),
+            "queue_p50": queue_times.quantile(0.5),
+            "queue_p99": queue_times.quantile(0.99),
+        })
     }
 
-    /// All samples.
+    /// All samples: a list for each plot, the oldest first. Times are seconds, sizes bytes.
+    pub(crate) fn plots(&self) -> Value {
+        json!({
+            "uptime": self.each(|it| it.uptime.as_secs_f64()),
+            // A second.
+            "requests": self.each(|it| it.rate(it.requests.durations.count())),
+            "errors": self.each(|it| it.rate(it.requests.errors)),
+            "p50": self.each(|it| it.requests.durations.quantile(0.5)),
+            "p99": self.each(|it| it.requests.durations.quantile(0.99)),
+            "queue_p99": self.each(|it| it.requests.queue_times.quantile(0.99)),
+            "running": self.each(|it| it.gauges.running),
+            "waiting": self.each(|it| it.gauges.waiting),
+            "connections": self.each(|it| it.gauges.connections),
+            "private": self.each(|it| it.gauges.private),
+            // Each shared page once.
+            "shared": self.each(|it| it.gauges.pss.saturating_sub(it.gauges.private)),
+        })
+    }
+
+    fn each<T>(&self, plotted: impl Fn(&HistorySample) -> T) -> Vec<T> {
+        self.samples.iter().map(plotted).collect()
+    }
+}
+
+impl HistorySample {
     #[expect(clippy::cast_precision_loss, reason = "a number in a plot")]
-    pub(crate) fn plots(&self) -> Plots {
-        let mut plots = Plots::default();
-        for sample in &self.samples {
-            let (requests, gauges) = (&sample.requests, &sample.gauges);
-            let seconds = sample.period.as_secs_f64();
-            plots.uptime.push(sample.uptime.as_secs_f64());
-            let rate = requests.durations.count() as f64 / seconds;
-            plots.requests.push(rate);
-            plots.errors.push(requests.errors as f64 / seconds);
-            plots.p50.push(requests.durations.quantile(0.5));
-            plots.p99.push(requests.durations.quantile(0.99));
-            plots.queue_p99.push(requests.queue_times.quantile(0.99));
-            plots.running.push(gauges.running);
-            plots.waiting.push(gauges.waiting);
-            plots.connections.push(gauges.connections);
-            plots.private.push(gauges.private);
-            let shared = gauges.pss.saturating_sub(gauges.private);
-            plots.shared.push(shared);
-        }
-        plots
+    fn rate(&self, count: u64) -> f64 {
+        count as f64 / self.period.as_secs_f64()
     }
 }
 
@@ -197,10 +172,18 @@ mod tests {
         assert_eq!(history.samples.capacity(), capacity);
         assert!(capacity * size_of::<HistorySample>() <= 42 * 1024);
         let plots = history.plots();
-        let ends = [plots.uptime.first(), plots.uptime.last()].map(Option::unwrap);
-        assert_eq!(ends.map(f64::to_string), ["85805", "86400"]);
-        assert!(plots.requests.iter().all(|rate| (rate - 0.2).abs() < 1e-9));
-        let json = serde_json::to_string(&plots).expect("only string keys");
+        let uptime = plots["uptime"].as_array().expect("a list");
+        assert_eq!(
+            (&uptime[0], &uptime[119]),
+            (&json!(85805.0), &json!(86400.0))
+        );
+        let rates = plots["requests"].as_array().expect("a list").iter();
+        assert!(
+            rates
+                .filter_map(Value::as_f64)
+                .all(|rate| (rate - 0.2).abs() < 1e-9)
+        );
+        let json = plots.to_string();
         assert!(json.len() < 16 * 1024, "{}", json.len());
     }
 
@@ -215,10 +198,13 @@ mod tests {
             metrics.ended(0, Some(200), Duration::from_millis(7));
         }
         let recent = history.recent();
-        assert_eq!((recent.requests, recent.errors), (12, 0));
-        assert_eq!(recent.seconds.to_string(), "60");
-        assert!(recent.p99.is_some_and(|seconds| seconds < 0.01));
-        assert_eq!(recent.queue_p99, None);
+        assert_eq!(
+            (&recent["requests"], &recent["errors"]),
+            (&json!(12), &json!(0))
+        );
+        assert_eq!(recent["seconds"], 60.0);
+        assert!(recent["p99"].as_f64().is_some_and(|seconds| seconds < 0.01));
+        assert!(recent["queue_p99"].is_null());
     }
 
     #[test]
@@ -229,7 +215,10 @@ mod tests {
         let now = started + Duration::from_secs(100);
         history.add(metrics.totals(), Gauges::default(), (started, now));
         assert!(!history.is_due(now));
-        assert_eq!(history.plots().requests.len(), 1);
-        assert_eq!(history.recent().seconds.to_string(), "100");
+        assert_eq!(
+            history.plots()["requests"].as_array().map(Vec::len),
+            Some(1)
+        );
+        assert_eq!(history.recent()["seconds"], 100.0);
     }
 }

@@ -20,7 +20,6 @@ pub(crate) struct Profiles {
     running: Vec<RunningProfile>,
 }
 
-#[derive(Debug)]
 struct RunningProfile {
     number: u64,
     worker: WorkerId,

@@ -2,25 +2,16 @@ use std::collections::HashMap;
 
 use carat_supervisor::{RubyProcess, RunningProcess};
 use carat_wire::Kind;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::supervise::executor::Executor;
 use crate::supervise::messages::StatsMessage;
 use crate::supervise::processes::Host;
 
-/// What Ruby takes in the processes of a kind.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct RubyFigure {
-    kind: &'static str,
-    /// CPU time of its garbage collector, those included that have ended.
-    gc_seconds: f64,
-    /// Bytes of machine code of those that run.
-    jit_bytes: u64,
-}
-
 /// What the garbage collectors and the compilers of the Ruby processes take, with the option `metrics`. Workers are asked
 /// every few seconds, and only those that have served since: an idle one keeps the pages that it shares.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct RubyFigures {
     /// By process id.
     known: HashMap<u32, Figures>,
@@ -30,7 +21,7 @@ pub(crate) struct RubyFigures {
 /// Kinds of processes, as metrics name them.
 const KINDS: [&str; 2] = ["mold", "worker"];
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 struct Figures {
     process: RubyProcess,
     /// How many requests it had been given when it was asked.
@@ -116,15 +107,14 @@ impl RubyFigures {
         known.jit_bytes = said.jit.and_then(|jit| jit.code).unwrap_or(0);
     }
 
-    /// What is known, by kind.
-    pub(crate) fn report(&self) -> Vec<RubyFigure> {
-        let figure = |(index, name): (usize, &&'static str)| {
+    /// By kind, the CPU time of the garbage collectors, those included that have ended, and the bytes of machine code of
+    /// those that run.
+    pub(crate) fn report(&self) -> Vec<Value> {
+        let figure = |(index, kind_name): (usize, &&'static str)| {
             let of_kind = self.known.values().filter(|it| kind(it.process) == index);
-            RubyFigure {
-                kind: name,
-                gc_seconds: self.gc_seconds[index],
-                jit_bytes: of_kind.map(|it| it.jit_bytes).sum(),
-            }
+            let jit_bytes: u64 = of_kind.map(|it| it.jit_bytes).sum();
+            let gc_seconds = self.gc_seconds[index];
+            json!({ "kind": kind_name, "gc_seconds": gc_seconds, "jit_bytes": jit_bytes })
         };
         KINDS.iter().enumerate().map(figure).collect()
     }
@@ -161,10 +151,14 @@ mod tests {
         format!(r#"{{"gc":{{"seconds":{seconds}}},"jit":{{"code":{code}}}}}"#)
     }
 
-    fn figures(of: &RubyFigures) -> Vec<(&'static str, f64, u64)> {
-        let report = of.report().into_iter();
-        report
-            .map(|it| (it.kind, it.gc_seconds, it.jit_bytes))
+    fn figures(of: &RubyFigures) -> Vec<(f64, u64)> {
+        let report = of.report().into_iter().zip(KINDS);
+        let figures = report.map(|(it, kind)| {
+            assert_eq!(it["kind"], kind);
+            (it["gc_seconds"].as_f64(), it["jit_bytes"].as_u64())
+        });
+        figures
+            .map(|(seconds, bytes)| seconds.zip(bytes).expect("numbers"))
             .collect()
     }
 
@@ -179,7 +173,7 @@ mod tests {
         ruby.note(WORKER, &said(0.75, 1200));
         ruby.note(RubyProcess::Mold(1), &said(9.0, 9));
         ruby.note(WORKER, "{}");
-        assert_eq!(figures(&ruby), [("mold", 0.0, 0), ("worker", 0.75, 1200)]);
+        assert_eq!(figures(&ruby), [(0.0, 0), (0.75, 1200)]);
     }
 
     #[test]
@@ -190,6 +184,6 @@ mod tests {
         let mold = RubyProcess::Mold(2);
         assert!(ruby.expect(&running(mold), 0) && !ruby.expect(&running(mold), 0));
         ruby.note(mold, &said(3.5, 1200));
-        assert_eq!(figures(&ruby), [("mold", 0.0, 1200), ("worker", 0.5, 0)]);
+        assert_eq!(figures(&ruby), [(0.0, 1200), (0.5, 0)]);
     }
 }

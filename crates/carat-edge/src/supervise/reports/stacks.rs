@@ -26,7 +26,7 @@ const PATH_LIMIT: usize = 256;
 const NO_REPLY: &str = "unknown: the worker does not reply, so its threads may keep Ruby's lock";
 
 /// Asks workers where requests stand: those over `slow_request` for the log, and all for whoever wants to know.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Stacks {
     /// What workers were asked and have not answered: at most one question for each request they have begun.
     open: Vec<StackQuestion>,
@@ -38,7 +38,6 @@ pub(crate) struct Stacks {
     omitted: u64,
 }
 
-#[derive(Debug)]
 struct StackQuestion {
     request: RunningRequest,
     asked: Instant,
@@ -46,7 +45,6 @@ struct StackQuestion {
     is_slow: bool,
 }
 
-#[derive(Debug)]
 struct StackQuery {
     askers: Vec<oneshot::Sender<Value>>,
     asked: Instant,
@@ -54,7 +52,6 @@ struct StackQuery {
     omitted: usize,
 }
 
-#[derive(Debug)]
 struct ReportedRequest {
     request: RunningRequest,
     answer: Option<StackReport>,
@@ -212,18 +209,11 @@ impl Stacks {
 
 impl ReportedRequest {
     fn json(&self) -> Value {
-        let request = &self.request;
         let answer = self.answer.as_ref();
-        json!({
-            "worker": request.tag.worker.number,
-            "lane": request.tag.lane,
-            "id": request.id,
-            "request": cut(&request.text, TARGET_LIMIT),
-            "stage": request.stage,
-            "age": request.age.as_secs_f64(),
-            "waits_for": answer.map_or(NO_REPLY, |answer| &answer.waits_for),
-            "stack": answer.map_or("", |answer| cut(&answer.stack, STACK_LIMIT)),
-        })
+        let mut json = listed(&self.request, cut(&self.request.text, TARGET_LIMIT));
+        json["waits_for"] = answer.map_or(NO_REPLY, |it| &it.waits_for).into();
+        json["stack"] = answer.map_or("", |it| cut(&it.stack, STACK_LIMIT)).into();
+        json
     }
 }
 
@@ -233,17 +223,21 @@ pub(crate) fn listed_requests(lanes: &LaneChoice) -> (Value, Value) {
     let (running, omitted) = lanes.running_requests(clock::now(), LISTED_LIMIT);
     let row = |request: &RunningRequest| {
         let (path, _) = request.text.split_once('?').unwrap_or((&request.text, ""));
-        json!({
-            "worker": request.tag.worker.number,
-            "lane": request.tag.lane,
-            "id": request.id,
-            "request": cut(path, PATH_LIMIT),
-            "stage": request.stage,
-            "age": request.age.as_secs_f64(),
-        })
+        listed(request, cut(path, PATH_LIMIT))
     };
     let rows: Vec<_> = running.iter().map(row).collect();
     (Value::Array(rows), omitted.into())
+}
+
+fn listed(request: &RunningRequest, text: &str) -> Value {
+    json!({
+        "worker": request.tag.worker.number,
+        "lane": request.tag.lane,
+        "id": request.id,
+        "request": text,
+        "stage": request.stage,
+        "age": request.age.as_secs_f64(),
+    })
 }
 
 fn write(request: &RunningRequest, (waits_for, stack): (&str, &str), log: &Log) {

@@ -113,7 +113,7 @@ impl StatsCollector {
             .map(|totals| MemoryAllowance {
                 limit: totals.budget.limit,
                 used: totals.used.bytes,
-                container: executor.container().clone(),
+                container: executor.container.clone(),
                 machine: self.machine,
             });
         let report = StatsReport {

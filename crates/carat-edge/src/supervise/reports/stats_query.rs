@@ -4,7 +4,7 @@ use crate::supervise::messages::StatsReport;
 use carat_supervisor::RubyProcess;
 
 /// A question to all processes, shared by everybody who asks while it is open.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct StatsQuery {
     number: u64,
     askers: Vec<oneshot::Sender<StatsReport>>,

@@ -14,25 +14,12 @@ use carat_supervisor::Event;
 /// How often the file is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Which file it is, and when it was last touched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Touch {
-    device: u64,
-    inode: u64,
-    seconds: i64,
-    nanoseconds: i64,
-}
+/// Which file it is (device and inode), and when it was last touched.
+type Touch = (u64, u64, i64, i64);
 
-impl Touch {
-    fn read(path: &Path) -> Option<Touch> {
-        let found = metadata(path).ok()?;
-        Some(Touch {
-            device: found.dev(),
-            inode: found.ino(),
-            seconds: found.mtime(),
-            nanoseconds: found.mtime_nsec(),
-        })
-    }
+fn touch(path: &Path) -> Option<Touch> {
+    let found = metadata(path).ok()?;
+    Some((found.dev(), found.ino(), found.mtime(), found.mtime_nsec()))
 }
 
 /// The path of `restart_file`. A relative one begins in the directory of the start, whose links are followed anew at each
@@ -61,9 +48,7 @@ pub(crate) async fn watch_restart_file(path: Option<PathBuf>, mailbox: Mailbox) 
 
 async fn look(path: &Path) -> io::Result<Option<Touch>> {
     let path = path.to_owned();
-    Ok(CONFIGURATION_THREADS
-        .run(move || Touch::read(&path))
-        .await?)
+    Ok(CONFIGURATION_THREADS.run(move || touch(&path)).await?)
 }
 
 #[cfg(test)]
@@ -77,19 +62,19 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("restart-file-{}", std::process::id()));
         fs::create_dir_all(&directory).expect("a directory");
         let path = directory.join("restart.txt");
-        assert_eq!(Touch::read(&path), None);
+        assert_eq!(touch(&path), None);
         fs::write(&path, "").expect("written");
-        let made = Touch::read(&path);
+        let made = touch(&path);
         assert!(made.is_some());
-        assert_eq!(Touch::read(&path), made);
+        assert_eq!(touch(&path), made);
         let file = fs::File::open(&path).expect("there");
         let later = std::time::SystemTime::now() + Duration::from_secs(5);
         file.set_modified(later).expect("touched");
-        let touched = Touch::read(&path);
+        let touched = touch(&path);
         assert_ne!(touched, made);
         fs::write(directory.join("other"), "").expect("written");
         fs::rename(directory.join("other"), &path).expect("replaced");
-        assert_ne!(Touch::read(&path), touched);
+        assert_ne!(touch(&path), touched);
         fs::remove_dir_all(&directory).expect("removed");
     }
 }

@@ -11,7 +11,6 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// The service manager that started the server, such as systemd: it learns what `sd_notify(3)` describes. Without one,
 /// nothing happens.
-#[derive(Debug)]
 pub(crate) struct ServiceManager {
     socket: Option<(UnixDatagram, SocketAddr)>,
     /// How often it wants a sign of life, and when it got the last one.

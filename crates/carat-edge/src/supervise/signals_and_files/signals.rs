@@ -10,7 +10,7 @@ const TTIN: i32 = Raw::TTIN.as_raw();
 const TTOU: i32 = Raw::TTOU.as_raw();
 
 /// What a signal asks the server to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignalRequest {
     /// SIGTERM, SIGINT, SIGQUIT, and SIGHUP when the terminal of the server has gone.
     Stop,
@@ -27,7 +27,6 @@ pub(crate) enum SignalRequest {
 }
 
 /// The signals that the server handles.
-#[derive(Debug)]
 pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,

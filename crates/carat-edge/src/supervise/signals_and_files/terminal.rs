@@ -11,10 +11,9 @@ const SHELL_TIME: Duration = Duration::from_secs(5);
 /// The terminal that the server was started from. A SIGHUP that comes with its end asks the server to end, too; any other
 /// one is about log files. Who sends it does not tell them apart: when a terminal is closed, the kernel tells the shell,
 /// and the shell its jobs.
-#[derive(Debug)]
 pub(crate) struct Terminal(TerminalState);
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 enum TerminalState {
     /// There was none at the start, or `nohup` says that its end does not matter.
     None,

@@ -6,7 +6,6 @@ const TICK_CREDIT: u32 = 2;
 
 /// Counts the streams that a client has made end early: by resets (CVE-2023-44487), and by frames that must be responded to
 /// with a reset (CVE-2025-8671). One that is refused has a complete response: behind a proxy, the connection has other clients.
-#[derive(Debug)]
 pub(crate) struct ResetBudget {
     credit: u32,
     tick: u32,

@@ -18,7 +18,6 @@ const RAW_FIELDS_LIMIT: usize = 100;
 const READ_BYTES: usize = 4 * 1024;
 
 /// The response that an application writes into its socket in the form of HTTP/1.1.
-#[derive(Debug)]
 pub(crate) struct RawHead {
     received: Vec<u8>,
     held: MemoryReservation,

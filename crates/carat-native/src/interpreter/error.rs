@@ -22,28 +22,20 @@ static CLASSES: OnceLock<Classes> = OnceLock::new();
 
 /// Defines the classes under `Carat` and `Carat::Native`, whose constants keep them alive.
 pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
-    let standard = ruby.exception_standard_error();
+    let (standard, exception) = (ruby.exception_standard_error(), ruby.exception_exception());
+    let (carat, eof) = (ruby.define_module("Carat")?, ruby.exception_eof_error());
     let classes = Classes {
         link: native.define_error("LinkError", standard)?.into(),
         invalid_response: native.define_error("InvalidResponse", standard)?.into(),
         // Errno::EPIPE, as for a socket that the other side has closed: writers expect that.
-        client_gone: native
-            .define_error("ClientGone", broken_pipe(ruby)?)?
-            .into(),
+        client_gone: (native.define_error("ClientGone", broken_pipe(ruby)?)?).into(),
         // Applications may rescue it.
-        incomplete_body: ruby
-            .define_module("Carat")?
-            .define_error("IncompleteBody", ruby.exception_eof_error())?
-            .into(),
+        incomplete_body: carat.define_error("IncompleteBody", eof)?.into(),
         scheduler: native.define_error("SchedulerError", standard)?.into(),
         // Not a StandardError: applications must not rescue the end of their fiber.
-        cancelled: native
-            .define_error("Cancelled", ruby.exception_exception())?
-            .into(),
+        cancelled: native.define_error("Cancelled", exception)?.into(),
         // No StandardError either: the process cannot serve.
-        forked: native
-            .define_error("Forked", ruby.exception_exception())?
-            .into(),
+        forked: native.define_error("Forked", exception)?.into(),
     };
     CLASSES.get_or_init(|| classes);
     Ok(())
@@ -56,23 +48,17 @@ fn broken_pipe(ruby: &Ruby) -> Result<ExceptionClass, Error> {
 
 /// The socket failed, or the edge sent something unexpected.
 pub(crate) fn link(ruby: &Ruby, cause: impl std::fmt::Display) -> Error {
-    made(class(ruby, |classes| classes.link), &cause.to_string())
+    own(ruby, |it| it.link, &cause.to_string())
 }
 
 /// The response cannot be sent.
 pub(crate) fn invalid_response(ruby: &Ruby, reason: InvalidHead) -> Error {
-    made(
-        class(ruby, |classes| classes.invalid_response),
-        &reason.to_string(),
-    )
+    own(ruby, |it| it.invalid_response, &reason.to_string())
 }
 
 /// The client no longer reads this response.
 pub(crate) fn client_gone(ruby: &Ruby) -> Error {
-    made(
-        class(ruby, |classes| classes.client_gone),
-        "the client is gone",
-    )
+    own(ruby, |it| it.client_gone, "the client is gone")
 }
 
 /// The `Errno` exception of an error number.
@@ -85,8 +71,9 @@ pub(crate) fn system_call(ruby: &Ruby, errno: Errno) -> Error {
 
 /// The rest of the request's body will not arrive.
 pub(crate) fn incomplete_body(ruby: &Ruby) -> Error {
-    made(
-        class(ruby, |classes| classes.incomplete_body),
+    own(
+        ruby,
+        |it| it.incomplete_body,
         "the request body is incomplete",
     )
 }
@@ -103,23 +90,21 @@ pub(crate) fn socket_closed(ruby: &Ruby) -> Error {
 
 /// The socket belongs to the process that this one was forked from.
 pub(crate) fn forked(ruby: &Ruby) -> Error {
-    made(
-        class(ruby, |classes| classes.forked),
+    own(
+        ruby,
+        |it| it.forked,
         "the socket belongs to the parent process",
     )
 }
 
 /// A scheduler is used in a way that cannot work.
 pub(crate) fn scheduler(ruby: &Ruby, reason: impl Into<Cow<'static, str>>) -> Error {
-    made(class(ruby, |classes| classes.scheduler), &reason.into())
+    own(ruby, |it| it.scheduler, &reason.into())
 }
 
 /// The scheduler ends, and with it every fiber that waits.
 pub(crate) fn cancelled(ruby: &Ruby) -> Error {
-    made(
-        class(ruby, |classes| classes.cancelled),
-        "the scheduler has ended",
-    )
+    own(ruby, |it| it.cancelled, "the scheduler has ended")
 }
 
 /// The IO was closed while a fiber waits for it; the message is Ruby's.
@@ -129,7 +114,7 @@ pub(crate) fn closed(ruby: &Ruby) -> Error {
 
 /// Whether the error is the end of the scheduler.
 pub(crate) fn is_cancelled(ruby: &Ruby, error: &Error) -> bool {
-    error.is_kind_of(class(ruby, |classes| classes.cancelled))
+    error.is_kind_of(class(ruby, |it| it.cancelled))
 }
 
 /// The timeout of an IO has expired: `IO::TimeoutError`, where Ruby has it.
@@ -149,7 +134,13 @@ fn made(class: ExceptionClass, message: &str) -> Error {
         .map_or_else(|error| error, Error::from)
 }
 
-fn class(ruby: &Ruby, pick: impl FnOnce(&Classes) -> Opaque<ExceptionClass>) -> ExceptionClass {
+type Pick = fn(&Classes) -> Opaque<ExceptionClass>;
+
+fn own(ruby: &Ruby, pick: Pick, message: &str) -> Error {
+    made(class(ruby, pick), message)
+}
+
+fn class(ruby: &Ruby, pick: Pick) -> ExceptionClass {
     let classes = CLASSES
         .get()
         .expect("`define` runs before any method exists");

@@ -13,7 +13,7 @@ use rb_sys::{
 use crate::interpreter::{bytes_of, error, is_string};
 
 /// What an application returned as its status and headers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Only objects that the extension reads itself.
     Plain,
@@ -22,7 +22,7 @@ pub(crate) enum Shape {
 }
 
 /// Why reading stopped before the end.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 enum HeadStop {
     Other,
     Invalid(InvalidHead),

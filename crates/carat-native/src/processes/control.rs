@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::os::fd::{IntoRawFd, OwnedFd};
 
-use carat_lane::{AppOrder, ControlMessage, ControlSession};
+use carat_lane::{ControlMessage, ControlSession};
 use carat_wire::control::{
-    Broadcast, ForkWorker, Stack, encode_boot_failed, encode_load, encode_not_fork_safe,
+    Broadcast, Sampling, Stack, encode_boot_failed, encode_load, encode_not_fork_safe,
     encode_profile, encode_signal, encode_sources, encode_stats,
 };
 use carat_wire::{Hello, Kind, SocketKind};
@@ -86,49 +86,45 @@ impl Control {
         let message = control
             .io
             .drive(ruby, &control.session, ControlSession::receive)?;
-        Ok(match message {
-            ControlMessage::End => None,
-            ControlMessage::Drain => Some(ruby.ary_new_from_values(&[ruby.to_symbol("drain")])),
-            ControlMessage::Bye => Some(ruby.ary_new_from_values(&[ruby.to_symbol("bye")])),
-            ControlMessage::AskStats => {
-                Some(ruby.ary_new_from_values(&[ruby.to_symbol("ask_stats")]))
-            }
-            ControlMessage::AskForkSafety => {
-                Some(ruby.ary_new_from_values(&[ruby.to_symbol("ask_fork_safety")]))
-            }
-            ControlMessage::TrimMemory => {
-                Some(ruby.ary_new_from_values(&[ruby.to_symbol("trim_memory")]))
-            }
-            ControlMessage::BeginProfile(sampling) => {
-                let name = ruby.to_symbol("begin_profile");
-                let message = (name, sampling.interval, sampling.clocks);
-                RArray::from_value(message.into_value_with(ruby))
-            }
-            ControlMessage::EndProfile => {
-                Some(ruby.ary_new_from_values(&[ruby.to_symbol("end_profile")]))
+        let name = |name: &str| ruby.to_symbol(name);
+        let signal = |signal| (name(signal),).into_value_with(ruby);
+        Ok(RArray::from_value(match message {
+            ControlMessage::End => return Ok(None),
+            ControlMessage::Drain => signal("drain"),
+            ControlMessage::Bye => signal("bye"),
+            ControlMessage::AskStats => signal("ask_stats"),
+            ControlMessage::AskForkSafety => signal("ask_fork_safety"),
+            ControlMessage::TrimMemory => signal("trim_memory"),
+            ControlMessage::EndProfile => signal("end_profile"),
+            ControlMessage::Begin => signal("begin"),
+            ControlMessage::BeginProfile(Sampling { interval, clocks }) => {
+                (name("begin_profile"), interval, clocks).into_value_with(ruby)
             }
             ControlMessage::AskStack(ask) => {
-                let message = (ruby.to_symbol("ask_stack"), ask.lane, ask.request);
-                RArray::from_value(message.into_value_with(ruby))
+                (name("ask_stack"), ask.lane, ask.request).into_value_with(ruby)
             }
             ControlMessage::Promote(generation) => {
-                let message = (ruby.to_symbol("promote"), generation);
-                RArray::from_value(message.into_value_with(ruby))
+                (name("promote"), generation).into_value_with(ruby)
             }
-            ControlMessage::Begin => Some(ruby.ary_new_from_values(&[ruby.to_symbol("begin")])),
             ControlMessage::Console(order, streams) => {
-                let message = ruby.ary_new_from_values(&[ruby.to_symbol("console")]);
+                let message = ruby.ary_new_from_values(&[name("console")]);
                 message.push(ruby.str_from_slice(&order))?;
                 for stream in streams {
                     message.push(stream.into_raw_fd())?;
                 }
-                Some(message)
+                message.into_value_with(ruby)
             }
-            ControlMessage::ForkApp(order, control) => Some(app_message(ruby, order, control)?),
+            ControlMessage::ForkApp(order, control) => {
+                let control = owned(ruby, control)?;
+                let order = (order.name, order.number, order.generation);
+                (name("fork_app"), order.0, order.1, order.2, control).into_value_with(ruby)
+            }
             ControlMessage::ForkWorker(fork, descriptors) => {
-                Some(fork_message(ruby, fork, descriptors)?)
+                let (control, lanes) = lane_sockets(ruby, descriptors)?;
+                let name = name("fork_worker");
+                (name, fork.worker, fork.generation, control, lanes).into_value_with(ruby)
             }
-        })
+        }))
     }
 
     /// Reports that this process is ready.
@@ -234,33 +230,16 @@ impl Control {
     }
 }
 
-/// The message as Ruby sees it, with an IO for the control socket.
-fn app_message(ruby: &Ruby, order: AppOrder, control: OwnedFd) -> Result<RArray, Error> {
-    let message = ruby.ary_new_capa(5);
-    message.push(ruby.to_symbol("fork_app"))?;
-    message.push(order.name)?;
-    message.push(order.number)?;
-    message.push(order.generation)?;
-    message.push(owned(ruby, control)?)?;
-    Ok(message)
-}
-
-/// The message as Ruby sees it, with an IO for each descriptor.
-fn fork_message(ruby: &Ruby, fork: ForkWorker, descriptors: Vec<OwnedFd>) -> Result<RArray, Error> {
+/// The IO of the control socket, and for each lane those of its socket and its page.
+fn lane_sockets(ruby: &Ruby, descriptors: Vec<OwnedFd>) -> Result<(Value, RArray), Error> {
     let ios = ruby.ary_new_capa(descriptors.len());
     for descriptor in descriptors {
         ios.push(owned(ruby, descriptor)?)?;
     }
     let control: Value = ios.shift()?;
-    let lanes = ruby.ary_new_capa(usize::from(fork.lanes));
+    let lanes = ruby.ary_new();
     while !ios.is_empty() {
         lanes.push((ios.shift::<Value>()?, ios.shift::<Value>()?))?;
     }
-    let message = ruby.ary_new_capa(5);
-    message.push(ruby.to_symbol("fork_worker"))?;
-    message.push(fork.worker)?;
-    message.push(fork.generation)?;
-    message.push(control)?;
-    message.push(lanes)?;
-    Ok(message)
+    Ok((control, lanes))
 }

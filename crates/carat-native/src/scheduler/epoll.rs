@@ -13,7 +13,6 @@ use crate::interpreter::waker;
 pub(crate) const WAKER: u64 = u64::MAX;
 
 /// An epoll instance. Both descriptors are shared, for a wait during which others may use the scheduler.
-#[derive(Debug)]
 pub(crate) struct Epoll {
     epoll: Arc<OwnedFd>,
     waker: Arc<OwnedFd>,

@@ -14,7 +14,7 @@ const ATOMIC_LIMIT: usize = 4096;
 /// The current position, as `preadv2` and `pwritev2` spell it.
 pub(crate) const HERE: u64 = u64::MAX;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Read,
     Write,

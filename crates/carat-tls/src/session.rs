@@ -1,11 +1,8 @@
-use std::fmt;
 use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
 use rustls::server::UnbufferedServerConnection;
-use rustls::unbuffered::{
-    ConnectionState, EncodeError, EncryptError, InsufficientSizeError, UnbufferedStatus,
-};
+use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 use rustls::{Error, ServerConfig};
 use tokio::io::ReadBuf;
 
@@ -57,7 +54,7 @@ enum SessionStep {
 }
 
 /// What the session can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TlsProgress {
     /// The handshake needs more bytes.
     InHandshake,
@@ -155,7 +152,8 @@ impl TlsSession {
                 Ok(SessionStep::Plaintext)
             }
             Ok(ConnectionState::EncodeTlsData(mut data)) => {
-                append(&mut self.outgoing, 0, |room| data.encode(room)).map(|()| SessionStep::Again)
+                let encode = |room: &mut [u8]| data.encode(room).map_err(room_to_encode);
+                append(&mut self.outgoing, 0, encode).map(|()| SessionStep::Again)
             }
             Ok(ConnectionState::TransmitTlsData(data)) => {
                 // They are in `outgoing`, which is sent in order.
@@ -167,11 +165,11 @@ impl TlsSession {
                 TlsOutput::Data(bytes) => {
                     let room = bytes.len() + RECORD_OVERHEAD;
                     append(&mut self.outgoing, room, |room| {
-                        traffic.encrypt(bytes, room)
+                        traffic.encrypt(bytes, room).map_err(room_to_encrypt)
                     })
                 }
                 TlsOutput::CloseNotify => append(&mut self.outgoing, RECORD_OVERHEAD, |room| {
-                    traffic.queue_close_notify(room)
+                    traffic.queue_close_notify(room).map_err(room_to_encrypt)
                 }),
             }
             .map(|()| SessionStep::Established),
@@ -274,17 +272,11 @@ impl TlsSession {
     }
 }
 
-impl fmt::Debug for TlsSession {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TlsSession").finish_non_exhaustive()
-    }
-}
-
 /// Lets `encode` append to `out`, with this much room at first.
-fn append<E: Encoding>(
+fn append(
     out: &mut Vec<u8>,
     room: usize,
-    mut encode: impl FnMut(&mut [u8]) -> Result<usize, E>,
+    mut encode: impl FnMut(&mut [u8]) -> Result<usize, Option<usize>>,
 ) -> Result<(), Error> {
     let start = out.len();
     let mut room = room;
@@ -295,8 +287,7 @@ fn append<E: Encoding>(
                 out.truncate(start + count);
                 return Ok(());
             }
-            Err(error) => {
-                let required = error.required_size();
+            Err(required) => {
                 out.truncate(start);
                 match required {
                     Some(required) if required > room => room = required,
@@ -307,30 +298,20 @@ fn append<E: Encoding>(
     }
 }
 
-/// An error that may ask for more room.
-trait Encoding {
-    fn required_size(&self) -> Option<usize>;
-}
-
-impl Encoding for EncodeError {
-    fn required_size(&self) -> Option<usize> {
-        match self {
-            EncodeError::InsufficientSize(InsufficientSizeError { required_size }) => {
-                Some(*required_size)
-            }
-            EncodeError::AlreadyEncoded => None,
-        }
+/// The room that an error asks for.
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` wants it")]
+fn room_to_encode(error: EncodeError) -> Option<usize> {
+    match error {
+        EncodeError::InsufficientSize(it) => Some(it.required_size),
+        EncodeError::AlreadyEncoded => None,
     }
 }
 
-impl Encoding for EncryptError {
-    fn required_size(&self) -> Option<usize> {
-        match self {
-            EncryptError::InsufficientSize(InsufficientSizeError { required_size }) => {
-                Some(*required_size)
-            }
-            EncryptError::EncryptExhausted => None,
-        }
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` wants it")]
+fn room_to_encrypt(error: EncryptError) -> Option<usize> {
+    match error {
+        EncryptError::InsufficientSize(it) => Some(it.required_size),
+        EncryptError::EncryptExhausted => None,
     }
 }
 

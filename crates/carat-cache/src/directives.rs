@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue};
 const LONGEST: u64 = 1 << 31;
 
 /// What the Cache-Control of a response says to a shared cache.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each directive")]
 pub(crate) struct ResponseDirectives {
     pub(crate) is_public: bool,
@@ -24,7 +24,7 @@ pub(crate) struct ResponseDirectives {
 }
 
 /// What the Cache-Control of a request asks for.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Default, Clone, Copy, PartialEq, Eq)]
 pub struct RequestDirectives {
     /// The application is to confirm the response.
     pub no_cache: bool,

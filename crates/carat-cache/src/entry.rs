@@ -49,7 +49,6 @@ enum EncodedForm {
 }
 
 /// Another response is fetched for an entry. Dropping it ends that.
-#[derive(Debug)]
 pub struct Refreshing(Rc<StoredResponse>);
 
 impl StoredResponse {
@@ -86,7 +85,6 @@ impl StoredResponse {
     }
 
     /// The body in a content coding, if it was kept.
-    #[must_use]
     pub fn form(&self, coding: &'static str) -> Option<Bytes> {
         let forms = self.forms.borrow();
         forms.iter().find_map(|form| match form {

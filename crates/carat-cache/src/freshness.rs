@@ -49,19 +49,16 @@ impl Freshness {
     }
 
     /// The value of the Age header field.
-    #[must_use]
     pub fn age(&self, now: Instant) -> Duration {
         self.initial_age + now.saturating_duration_since(self.received)
     }
 
     /// Whether the application confirms the response each time, so that no request may wait for another one's.
-    #[must_use]
     pub fn is_confirmed_always(&self) -> bool {
         self.is_confirmed_always
     }
 
     /// Judges it for a request that arrived at `arrived`. What was received after that is as new as any wish.
-    #[must_use]
     pub fn verdict(
         &self,
         wishes: &RequestDirectives,
@@ -87,7 +84,6 @@ impl Freshness {
     }
 
     /// Whether it answers when the application fails.
-    #[must_use]
     pub fn covers_failure(&self, now: Instant) -> bool {
         !self.stale_if_error.is_zero() && self.age(now) < self.lifetime + self.stale_if_error
     }

@@ -6,7 +6,7 @@ use http::{HeaderMap, Method};
 use crate::directives::RequestDirectives;
 
 /// How a request may be answered from the cache.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct RequestPolicy {
     /// What its Cache-Control asks for.
     pub wishes: RequestDirectives,
@@ -20,7 +20,6 @@ pub struct RequestPolicy {
 
 impl RequestPolicy {
     /// `None` for a request that the cache has nothing to do with.
-    #[must_use]
     pub fn of(method: &Method, headers: &HeaderMap) -> Option<RequestPolicy> {
         let is_head = *method == Method::HEAD;
         let others = [UPGRADE, IF_MATCH, IF_UNMODIFIED_SINCE];
@@ -43,7 +42,6 @@ fn has_any(headers: &HeaderMap, names: &[http::HeaderName]) -> bool {
 }
 
 /// Whether a request may change what its URL names (RFC 9111, section 4.4).
-#[must_use]
 pub fn is_unsafe(method: &Method) -> bool {
     let safe = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE];
     !safe.contains(method) && *method != Method::CONNECT && method.as_str() != "QUERY"

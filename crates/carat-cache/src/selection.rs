@@ -38,7 +38,6 @@ pub struct RequestKey {
 
 impl RequestKey {
     /// `host` is what the application takes for it, with its port.
-    #[must_use]
     pub fn new(
         (scheme, host): (&str, (&[u8], u16)),
         (path, query): (&str, &str),
@@ -60,14 +59,12 @@ impl RequestKey {
     }
 
     /// What invalidates it.
-    #[must_use]
     pub fn url(&self) -> &[u8] {
         &self.url
     }
 }
 
 /// A URL without its scheme.
-#[must_use]
 pub fn url_key((host, port): (&[u8], u16), path: &str, query: &str) -> Box<[u8]> {
     let length = host.len() + path.len() + query.len() + 4;
     let mut url = Vec::with_capacity(length);

@@ -7,7 +7,7 @@ use crate::directives::{ResponseDirectives, seconds};
 use crate::freshness::Freshness;
 
 /// When a request was sent to the application, and its response came.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct ExchangeTimes {
     /// The request left.
     pub asked: Instant,

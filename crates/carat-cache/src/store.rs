@@ -44,7 +44,7 @@ pub struct Store {
 }
 
 /// What is asked and answered, for a response that may be stored.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Exchanged<'a> {
     /// What was asked for.
     pub key: &'a RequestKey,
@@ -58,7 +58,6 @@ pub struct Exchanged<'a> {
 
 impl Store {
     /// An empty one.
-    #[must_use]
     pub fn new(limit: usize) -> Store {
         Store {
             limit,
@@ -76,37 +75,31 @@ impl Store {
     }
 
     /// Bytes that it may take.
-    #[must_use]
     pub fn limit(&self) -> usize {
         self.limit
     }
 
     /// Bytes that it takes, with bodies that are still being sent after their entry has gone.
-    #[must_use]
     pub fn used(&self) -> usize {
         self.heads + self.live.load(Ordering::Relaxed)
     }
 
     /// Responses.
-    #[must_use]
     pub fn entries(&self) -> usize {
         self.entries
     }
 
     /// Responses that had to go because others came.
-    #[must_use]
     pub fn evictions(&self) -> u64 {
         self.evictions
     }
 
     /// Bytes of the largest response.
-    #[must_use]
     pub fn entry_limit(&self) -> usize {
         self.limit / ENTRY_SHARE
     }
 
     /// The newest response that answers such a request.
-    #[must_use]
     pub fn find(&self, key: &RequestKey, request: &HeaderMap) -> Option<Rc<StoredResponse>> {
         let slots = self.urls.get(&*key.url)?.iter().rev();
         let mut selected = slots.filter(|slot| slot.selection.selects(key, request));
@@ -116,7 +109,6 @@ impl Store {
     }
 
     /// What tells requests apart that may share one response, as far as it is known.
-    #[must_use]
     pub fn shared_key(&self, key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
         let newest = self.urls.get(&*key.url).and_then(|slots| slots.last());
         let mut text = newest.map_or_else(
@@ -129,7 +121,6 @@ impl Store {
     }
 
     /// Whether the response to such a request could not be stored lately.
-    #[must_use]
     pub fn passes(&self, key: &RequestKey, now: Instant) -> bool {
         self.passes.contains(self.hash(&key.url), now)
     }
@@ -141,7 +132,6 @@ impl Store {
     }
 
     /// Whether a response may be stored, without its body.
-    #[must_use]
     pub fn admits(exchanged: &Exchanged<'_>) -> bool {
         let (status, headers) = exchanged.response;
         storable::freshness(status, headers, exchanged.times).is_some()

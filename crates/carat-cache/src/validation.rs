@@ -31,7 +31,6 @@ pub fn ask_to_confirm(request: &mut HeaderMap, entry: &StoredResponse) {
 }
 
 /// Whether the client has the stored response already (RFC 9110, section 13.2.2).
-#[must_use]
 pub fn client_has(request: &HeaderMap, entry: &StoredResponse) -> bool {
     if !entry.status.is_success() {
         return false;
@@ -70,7 +69,6 @@ fn lists_tag(list: &[u8], known: &[u8]) -> bool {
 }
 
 /// The header fields of the stored response after the application has confirmed it.
-#[must_use]
 pub fn confirmed(stored: &HeaderMap, confirmation: &HeaderMap) -> HeaderMap {
     let mut headers = stored.clone();
     let names = confirmation
@@ -86,7 +84,6 @@ pub fn confirmed(stored: &HeaderMap, confirmation: &HeaderMap) -> HeaderMap {
 }
 
 /// Whether the application has failed, so that a stale response may be served instead.
-#[must_use]
 pub fn is_failure(status: StatusCode) -> bool {
     matches!(status.as_u16(), 500 | 502 | 503 | 504)
 }

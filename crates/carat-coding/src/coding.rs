@@ -13,7 +13,6 @@ pub enum Coding {
 
 impl Coding {
     /// The name in headers.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Coding::Gzip => "gzip",
@@ -24,7 +23,6 @@ impl Coding {
     }
 
     /// The coding with this name, ignoring case; `x-gzip` is gzip (RFC 9110 8.4.1.3).
-    #[must_use]
     pub fn named(name: &[u8]) -> Option<Coding> {
         const NAMES: [(&[u8], Coding); 5] = [
             (b"gzip", Coding::Gzip),

@@ -41,7 +41,6 @@ impl Codings {
     }
 
     /// The codings in the order in which they were applied; empty for a plain body.
-    #[must_use]
     pub fn applied(&self) -> &[Coding] {
         &self.0
     }

@@ -32,13 +32,12 @@ type Quality = u16;
 /// assert_eq!(negotiate([&b"gzip;q=1.0, *;q=0.5"[..]]), Some(Coding::Gzip));
 /// assert_eq!(negotiate([&b"identity"[..]]), None);
 /// ```
-#[must_use]
 pub fn negotiate<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Option<Coding> {
     AcceptedCodings::read(lines).iter().next()
 }
 
 /// The codings that a client prefers to an unencoded response, the best one first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct AcceptedCodings([Option<Coding>; 3]);
 
 impl AcceptedCodings {
@@ -50,7 +49,6 @@ impl AcceptedCodings {
     /// let codings = AcceptedCodings::read([&b"gzip, br;q=0.5"[..]]);
     /// assert!(codings.iter().eq([Coding::Gzip, Coding::Brotli]));
     /// ```
-    #[must_use]
     pub fn read<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> AcceptedCodings {
         let Some(preferences) = Preferences::read(lines) else {
             return AcceptedCodings::default();
@@ -81,7 +79,7 @@ impl AcceptedCodings {
 }
 
 /// The quality of each coding. When a client repeats a coding, the lowest value counts.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Preferences {
     gzip: Option<Quality>,
     brotli: Option<Quality>,

@@ -31,7 +31,7 @@ pub(crate) enum Code {
 }
 
 /// The code for a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CodeChoice {
     pub(crate) code: Code,
     /// Whether the client gets the cookie.

@@ -3,7 +3,7 @@ use http::header::HOST;
 use super::call::Call;
 
 /// What a request is for: the path, the query, and the server as the client names it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub struct RequestTarget<'a> {
     /// As the client sent it, still encoded.
     pub path: &'a str,

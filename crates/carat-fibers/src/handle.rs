@@ -1,12 +1,11 @@
 //! What stands for a fiber.
 
-use std::fmt::Debug;
 use std::hash::Hash;
 
 /// Stands for a fiber, or for an exception that is to be raised in one: in Ruby, a `VALUE`.
 ///
 /// Two handles are equal when they stand for the same object. Whoever keeps the objects alive asks
 /// [`SchedulerState::each_handle`](crate::SchedulerState::each_handle) which ones are needed.
-pub trait Handle: Copy + Debug + Eq + Hash {}
+pub trait Handle: Copy + Default + Eq + Hash {}
 
-impl<H: Copy + Debug + Eq + Hash> Handle for H {}
+impl<H: Copy + Default + Eq + Hash> Handle for H {}

@@ -41,7 +41,6 @@ pub trait Poller: Sized {
 }
 
 /// A poller for fibers that wait for no descriptor.
-#[derive(Debug)]
 pub struct NoPoller;
 
 impl Poller for NoPoller {

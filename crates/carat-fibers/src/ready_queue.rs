@@ -11,7 +11,7 @@ use crate::waits::WaitId;
 const JUMP_LIMIT: usize = 64;
 
 /// A fiber that may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadyFiber<H> {
     /// Its wait has ended.
     Wait(WaitId),
@@ -22,7 +22,7 @@ pub(crate) enum ReadyFiber<H> {
 }
 
 /// The queue in which they wait.
-#[derive(Debug)]
+#[derive(Default)]
 pub(crate) struct ReadyQueue<H> {
     ready: VecDeque<ReadyFiber<H>>,
     /// How many of the present round have not run yet; they are in front.
@@ -31,17 +31,6 @@ pub(crate) struct ReadyQueue<H> {
     jumped: usize,
     /// How many may still jump.
     jumps_left: usize,
-}
-
-impl<H> Default for ReadyQueue<H> {
-    fn default() -> Self {
-        ReadyQueue {
-            ready: VecDeque::new(),
-            round: 0,
-            jumped: 0,
-            jumps_left: 0,
-        }
-    }
 }
 
 impl<H: Handle> ReadyQueue<H> {

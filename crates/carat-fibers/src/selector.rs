@@ -13,7 +13,7 @@ use crate::waits::WaitId;
 const BROKEN: u16 = 0x8 | 0x10;
 
 /// What is known of one descriptor number; there is one entry for each number up to the highest that was waited for.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Interest {
     generation: u32,
     is_registered: bool,
@@ -21,7 +21,6 @@ struct Interest {
 }
 
 /// A poller, and who waits for what on it.
-#[derive(Debug)]
 pub struct Selector<P> {
     poller: P,
     interests: Vec<Interest>,

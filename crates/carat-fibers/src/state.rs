@@ -17,7 +17,7 @@ use crate::timers::{Purpose, Timers};
 use crate::waits::{Wait, WaitId, WaitOutcome, Waits};
 
 /// What a fiber waits for.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct WaitRequest<'a> {
     /// How long it waits at most; `None` for ever.
     pub limit: Option<Duration>,
@@ -30,7 +30,6 @@ pub struct WaitRequest<'a> {
 }
 
 /// One thread's waits, timers and queue.
-#[derive(Debug)]
 pub struct SchedulerState<H, P> {
     waits: Waits<H>,
     timers: Timers,
@@ -41,7 +40,7 @@ pub struct SchedulerState<H, P> {
     last: Option<WaitId>,
 }
 
-impl<H, P> Default for SchedulerState<H, P> {
+impl<H: Handle, P> Default for SchedulerState<H, P> {
     fn default() -> Self {
         SchedulerState {
             waits: Waits::default(),

@@ -21,21 +21,11 @@ pub struct Timeout<H> {
 }
 
 /// The blocks of a scheduler, by number.
-#[derive(Debug)]
+#[derive(Default)]
 pub struct Timeouts<H> {
     last: u64,
     running: HashMap<u64, Timeout<H>>,
     due: usize,
-}
-
-impl<H> Default for Timeouts<H> {
-    fn default() -> Self {
-        Timeouts {
-            last: 0,
-            running: HashMap::new(),
-            due: 0,
-        }
-    }
 }
 
 impl<H: Handle> Timeouts<H> {
@@ -46,7 +36,6 @@ impl<H: Handle> Timeouts<H> {
     }
 
     /// The block with this number, while it runs.
-    #[must_use]
     pub fn get(&self, number: u64) -> Option<Timeout<H>> {
         self.running.get(&number).copied()
     }

@@ -16,7 +16,7 @@ pub(crate) enum Purpose {
 }
 
 /// All timers of a scheduler.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Timers(BTreeSet<(Instant, Purpose)>);
 
 impl Timers {

@@ -33,7 +33,6 @@ pub enum WaitOutcome<H> {
 }
 
 /// One fiber's wait.
-#[derive(Debug)]
 pub(crate) struct Wait<H> {
     pub(crate) fiber: H,
     pub(crate) deadline: Option<Instant>,
@@ -59,28 +58,17 @@ impl<H> Wait<H> {
     }
 }
 
-#[derive(Debug)]
 struct Entry<H> {
     generation: u32,
     wait: Option<Wait<H>>,
 }
 
 /// All waits of a scheduler: one for each fiber that is suspended.
-#[derive(Debug)]
+#[derive(Default)]
 pub(crate) struct Waits<H> {
     entries: Vec<Entry<H>>,
     free: Vec<u32>,
     by_fiber: HashMap<H, WaitId>,
-}
-
-impl<H> Default for Waits<H> {
-    fn default() -> Self {
-        Waits {
-            entries: Vec::new(),
-            free: Vec::new(),
-            by_fiber: HashMap::new(),
-        }
-    }
 }
 
 impl<H: Handle> Waits<H> {

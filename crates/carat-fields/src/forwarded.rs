@@ -7,7 +7,7 @@ use crate::TrustedProxies;
 use crate::forwarded_elements::push_elements;
 
 /// A request as the client sent it to the first proxy, as far as trusted proxies say so.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct ForwardedRequest<'a> {
     /// The address of the first peer, from the server's side, that is no trusted proxy.
     pub address: Option<IpAddr>,

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
 /// What one proxy says about a request: an element of `Forwarded`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ForwardedElement<'a> {
     /// The parameter `for`.
     pub(crate) client: Option<&'a [u8]>,

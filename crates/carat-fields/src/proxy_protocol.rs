@@ -48,7 +48,6 @@ pub struct BadProxyHeader(&'static str);
 
 impl BadProxyHeader {
     /// One clause for the log.
-    #[must_use]
     pub fn reason(self) -> &'static str {
         self.0
     }

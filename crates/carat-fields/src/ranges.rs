@@ -17,7 +17,6 @@ pub enum RequestedRanges {
 
 impl RequestedRanges {
     /// Parses the header. An empty content has no ranges: the header is ignored.
-    #[must_use]
     pub fn of(header: &[u8], length: u64) -> RequestedRanges {
         let Some(specs) = specs(header).filter(|_| length > 0) else {
             return RequestedRanges::Whole;

@@ -14,13 +14,11 @@ pub struct TrustedProxies(Vec<Network>);
 
 impl TrustedProxies {
     /// The proxies in any of these networks.
-    #[must_use]
     pub fn new(networks: Vec<Network>) -> TrustedProxies {
         TrustedProxies(networks)
     }
 
     /// Whether `address` is a proxy's. An IPv4 address may be mapped into IPv6.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(address))
@@ -29,7 +27,6 @@ impl TrustedProxies {
 
 impl Network {
     /// Whether `address`, in its canonical form, is in the range.
-    #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.first, address) {
             (IpAddr::V4(first), IpAddr::V4(address)) => {

@@ -30,7 +30,6 @@ pub static CODING_THREADS: LazyLock<BlockingThreads> = LazyLock::new(|| {
 });
 
 /// The threads for one kind of work.
-#[derive(Debug)]
 pub struct BlockingThreads {
     count: usize,
     free: Semaphore,

@@ -13,7 +13,6 @@ const PID_LIMIT: u64 = 1024;
 const PROGRAM: &[u8] = b"carat-edge\0";
 
 /// A file with the process id of the server. Dropping it removes the file, unless the file names another process.
-#[derive(Debug)]
 pub struct PidFile {
     path: PathBuf,
     pid: u32,

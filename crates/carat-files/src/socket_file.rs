@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use socket2::{Domain, SockAddr, Socket, Type};
 
 /// The file of a bound Unix socket. Dropping it removes the file, unless another server put its own there.
-#[derive(Debug)]
 pub struct SocketFile {
     path: PathBuf,
     identity: Option<FileIdentity>,

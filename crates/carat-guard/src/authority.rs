@@ -9,7 +9,6 @@ use crate::byte_class::ByteClass;
 /// An empty host is invalid: RFC 9112, section 3.3 allows a server to refuse it for "http" and
 /// "https". So are user information, a comma (two values joined by a proxy) and an `IPvFuture`,
 /// which has never been in use.
-#[must_use]
 pub fn is_authority(authority: &[u8]) -> bool {
     let port = if let Some(literal) = authority.strip_prefix(b"[") {
         let Some(end) = literal.iter().position(|&byte| byte == b']') else {

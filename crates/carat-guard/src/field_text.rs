@@ -11,7 +11,7 @@ use crate::huffman::{self, may_be_special};
 /// it was. A text in Huffman code is replaced as a whole, by one that is not in that code and no longer than what it stood
 /// for: a table that is less full than the client's has all that the client refers to. Only one of which a part has come is
 /// left as it is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct FieldText {
     kind: TextKind,
     /// Bytes that are still to come.
@@ -20,14 +20,14 @@ pub(crate) struct FieldText {
 }
 
 /// What a text is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextKind {
     Name,
     Value,
     PseudoValue,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum TextState {
     Huffman,
     Begun,

@@ -55,7 +55,6 @@ pub struct HeadEncoder {
 
 impl HeadEncoder {
     /// `splits_lines` says whether a line break in a value separates two headers, as in Rack 2.
-    #[must_use]
     pub fn new(splits_lines: bool) -> HeadEncoder {
         HeadEncoder {
             splits_lines,
@@ -85,7 +84,6 @@ impl HeadEncoder {
     }
 
     /// Whether a header of this name, which is meant for the server, holds what takes over the connection.
-    #[must_use]
     pub fn is_hijack(name: &[u8]) -> bool {
         name == HIJACK
     }
@@ -110,7 +108,6 @@ impl HeadEncoder {
     }
 
     /// Whether a header of this name is meant for the server alone.
-    #[must_use]
     pub fn is_private(name: &[u8]) -> bool {
         name.starts_with(PRIVATE_PREFIX)
     }

@@ -3,7 +3,7 @@
 use carat_wire::stream::STREAM_WINDOW;
 
 /// How much of a body one call reads.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub enum Portion {
     /// This many bytes, fewer only at the end.
     Bytes(usize),
@@ -26,7 +26,6 @@ pub struct Cut<'a> {
 
 impl Portion {
     /// How many bytes to reserve: at most a window, because what the client has announced has not arrived yet.
-    #[must_use]
     pub fn room(self) -> usize {
         match self {
             Portion::Bytes(length) | Portion::Arrived(length) => length.min(STREAM_WINDOW as usize),
@@ -35,7 +34,6 @@ impl Portion {
     }
 
     /// Whether to read on after `count` bytes.
-    #[must_use]
     pub fn is_wanted(self, count: usize) -> bool {
         match self {
             Portion::Bytes(length) | Portion::Arrived(length) => count < length,
@@ -44,7 +42,6 @@ impl Portion {
     }
 
     /// What to take of `arrived` after `count` bytes.
-    #[must_use]
     pub fn cut(self, count: usize, arrived: &[u8]) -> Cut<'_> {
         let (length, is_last) = match self {
             Portion::Bytes(length) => (length - count, false),

@@ -31,7 +31,6 @@ pub trait BodyPieces {
 }
 
 /// The body of a response, in the form in which it travels.
-#[derive(Debug)]
 pub enum OutgoingBody<P> {
     /// No body.
     Empty,
@@ -58,7 +57,7 @@ pub enum OutgoingBody<P> {
 }
 
 /// How a streamed body ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum StreamEnd {
     /// The body is complete.
     Complete,

@@ -85,13 +85,11 @@ impl ArrivedDescriptors {
     }
 
     /// How many descriptors wait for their frames.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.arrived.len()
     }
 
     /// Whether no descriptor waits for its frame.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.arrived.is_empty()
     }

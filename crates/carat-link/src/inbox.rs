@@ -136,7 +136,6 @@ impl Frames {
     }
 
     /// The size of the first frame in bytes, as soon as its first bytes say it; 0 before.
-    #[must_use]
     pub fn announced(&self) -> usize {
         self.incomplete_frame()
     }

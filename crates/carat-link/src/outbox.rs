@@ -75,13 +75,11 @@ impl Outbox {
     }
 
     /// Bytes to be sent.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len() - self.sent
     }
 
     /// Whether there is nothing to send.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -8,7 +8,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// A UTC date and time; displays as RFC 3339 with milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Timestamp {
     year: u64,
     month: u8,

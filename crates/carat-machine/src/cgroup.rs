@@ -10,7 +10,7 @@ pub(crate) enum CgroupVersion {
 }
 
 /// The control group of this process, as far as it is visible from here.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Cgroup {
     pub(crate) version: CgroupVersion,
     /// Where the hierarchy is mounted.
@@ -72,7 +72,7 @@ fn membership<'a>(groups: &'a str, controller: &str) -> Option<(CgroupVersion, &
 }
 
 /// A line of `/proc/self/mountinfo`, see `proc_pid_mountinfo(5)`.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 struct Mount<'a> {
     /// The directory of the hierarchy that is mounted.
     root: &'a str,

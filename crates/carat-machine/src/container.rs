@@ -9,7 +9,7 @@ use crate::machine::Machine;
 const NO_LIMIT: u64 = 1 << 60;
 
 /// The control group of this process.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Container {
     root: PathBuf,
     group: Option<Cgroup>,

@@ -4,7 +4,7 @@ use std::path::Path;
 use crate::cgroup::{Cgroup, CgroupVersion, read_number};
 
 /// The part of the machine that this process may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Machine {
     /// How many processors; at least one.
     pub processors: u32,

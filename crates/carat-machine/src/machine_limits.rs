@@ -6,7 +6,7 @@ use crate::container::Container;
 use crate::machine::Machine;
 
 /// What the kernel allows this process, for `carat doctor`.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(PartialEq, Eq, Serialize)]
 pub struct MachineLimits {
     /// The lowest memory limit of the control groups in bytes; `None` without one.
     container_memory: Option<u64>,

@@ -6,7 +6,6 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// A root directory with some of the files that a machine has there.
-#[derive(Debug)]
 pub(crate) struct Recording(TempDir);
 
 impl Recording {

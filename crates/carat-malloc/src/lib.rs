@@ -25,7 +25,6 @@ pub use zeroed::carat_calloc;
 
 /// Text that C reads.
 #[repr(transparent)]
-#[derive(Debug)]
 pub struct Text(*const c_char);
 
 // SAFETY: it points to a constant.

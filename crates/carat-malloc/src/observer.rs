@@ -13,7 +13,6 @@ pub type Reallocate = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
 
 /// Functions that see each block. They are called in any thread, at any time, and may allocate.
 #[repr(C)]
-#[derive(Debug)]
 pub struct Observer {
     /// Called with what was allocated, which is null on failure, and the bytes that were asked for.
     // SAFETY: it reads nothing of the block.

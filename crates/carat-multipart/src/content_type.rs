@@ -5,7 +5,6 @@ const FORM: &[u8] = b"multipart/form-data";
 
 /// The boundary of a form, if every parser reads the same one from this `Content-Type`: there is no
 /// parameter but `boundary` and `charset`, and neither contains a character that ends it for some parser.
-#[must_use]
 pub fn boundary_of(content_type: &[u8]) -> Option<&[u8]> {
     let (media_type, mut rest) = content_type.split_at_checked(FORM.len())?;
     let (mut boundary, mut charset) = (None, None);

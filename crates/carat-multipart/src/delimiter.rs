@@ -1,7 +1,6 @@
 use memchr::{memchr_iter, memmem};
 
 /// Separates two parts: CRLF, two hyphens and the boundary. It contains CR only as its first byte.
-#[derive(Debug)]
 pub(crate) struct Delimiter {
     bytes: Vec<u8>,
     finder: memmem::Finder<'static>,

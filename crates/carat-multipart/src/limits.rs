@@ -1,5 +1,5 @@
 /// Limits on a form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FormLimits {
     /// Number of parts.
     pub parts: usize,
@@ -37,7 +37,6 @@ pub enum Exceeded {
 
 impl Exceeded {
     /// One sentence for the client.
-    #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
             Exceeded::Parts => "the form has too many parts",

@@ -9,7 +9,7 @@ use crate::part::Part;
 const HEADER_STEP: usize = 256;
 
 /// A piece of the form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum FormEvent<'a> {
     /// Bytes of the skeleton.
     Keep(&'a [u8]),
@@ -20,7 +20,6 @@ pub enum FormEvent<'a> {
 }
 
 /// Takes the files out of one form.
-#[derive(Debug)]
 pub struct Splitter {
     delimiter: Delimiter,
     limits: FormLimits,
@@ -34,7 +33,7 @@ pub struct Splitter {
     field_bytes: usize,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 enum SplitterState {
     /// Before the first delimiter.
     Start,
@@ -67,7 +66,6 @@ enum SplitterStep<'a> {
 
 impl Splitter {
     /// Splits a form with this boundary, as [`boundary_of`](crate::boundary_of) returns it.
-    #[must_use]
     pub fn new(boundary: &[u8], limits: FormLimits) -> Splitter {
         Splitter {
             delimiter: Delimiter::new(boundary),

@@ -1,7 +1,7 @@
 use std::fmt;
 
 /// A number of things in a sentence for people; the noun takes an s in the plural.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Counted(pub u64, pub &'static str);
 
 impl fmt::Display for Counted {

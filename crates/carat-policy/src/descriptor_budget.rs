@@ -35,7 +35,6 @@ pub struct DescriptorBudget {
 impl DescriptorBudget {
     /// Divides `limit` descriptors among at most `max_connections` clients, after what the edge needs for up to `workers`
     /// workers of this many lanes. `None` if hardly anything is left for clients.
-    #[must_use]
     pub fn new(
         limit: usize,
         max_connections: usize,

@@ -8,7 +8,6 @@ use crate::disk::{Directory, TopLevel};
 use crate::url_path::UrlPath;
 
 /// A directory whose files are served below a prefix of the URL.
-#[derive(Debug)]
 pub struct UrlMount {
     prefix: Vec<u8>,
     /// The path of the directory as it was given, and without symbolic links.

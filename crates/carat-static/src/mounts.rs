@@ -11,25 +11,22 @@ use crate::query::FileQuery;
 use crate::url_path::UrlPath;
 
 /// The directories whose files are served.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Mounts(Vec<Arc<UrlMount>>);
 
 impl Mounts {
     /// The mount with the longest prefix serves a request.
-    #[must_use]
     pub fn new(mut mounts: Vec<UrlMount>) -> Mounts {
         mounts.sort_by_key(|mount| Reverse(mount.depth()));
         Mounts(mounts.into_iter().map(Arc::new).collect())
     }
 
     /// Whether there is none.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The file that a request may ask for; `None` when it is certainly one for the application.
-    #[must_use]
     pub fn query(&self, request: &Parts) -> Option<FileQuery> {
         if self.is_empty() || !matches!(request.method, Method::GET | Method::HEAD) {
             return None;
@@ -43,7 +40,6 @@ impl Mounts {
     }
 
     /// The file with this absolute path, which must lie in one of the directories.
-    #[must_use]
     pub fn at_path(&self, path: &[u8]) -> Option<NamedFile> {
         self.0.iter().find_map(|mount| {
             let name = mount.name_of(path)?;
@@ -52,7 +48,6 @@ impl Mounts {
     }
 
     /// The file with the path of this URL, which must begin with one of the prefixes.
-    #[must_use]
     pub fn at_url(&self, path: &str) -> Option<NamedFile> {
         let path = UrlPath::parse(path)?;
         self.0.iter().find_map(|mount| {
@@ -62,7 +57,6 @@ impl Mounts {
     }
 
     /// Whether a directory may have changed. This waits for nothing.
-    #[must_use]
     pub fn is_stale(&self) -> bool {
         self.0
             .iter()

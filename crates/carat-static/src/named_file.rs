@@ -5,7 +5,6 @@ use crate::disk::{Access, LookupError};
 use crate::mount::UrlMount;
 
 /// A file that the application has named instead of sending it.
-#[derive(Debug)]
 pub struct NamedFile {
     mount: Arc<UrlMount>,
     name: Vec<u8>,

@@ -20,7 +20,6 @@ use crate::url_path::UrlPath;
 const FOREVER: &str = "public, max-age=31536000, immutable";
 
 /// A request for a file.
-#[derive(Debug)]
 pub struct FileQuery {
     /// Where the file may be, the best place first.
     places: Vec<(Arc<UrlMount>, UrlPath)>,

@@ -10,7 +10,7 @@ use carat_log::{LaneTag, WorkerId};
 use serde::Serialize;
 
 /// Where a request stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct StackReport {
     /// The lane that runs it.
     pub tag: LaneTag,
@@ -24,7 +24,6 @@ pub struct StackReport {
 
 /// What happened to the server or one of its processes, as plain data.
 #[expect(missing_docs, reason = "fields are named after what they hold")]
-#[derive(Debug)]
 pub enum Event {
     /// The command that loads the application runs.
     MoldStarted {
@@ -194,7 +193,7 @@ pub struct Tick {
 }
 
 /// The work of one worker.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct WorkerTraffic {
     /// Which worker.
     pub worker: WorkerId,
@@ -207,7 +206,7 @@ pub struct WorkerTraffic {
 }
 
 /// A further process of the application, at one time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AppReading {
     /// Which process.
     pub id: AppProcessId,
@@ -220,7 +219,7 @@ pub struct AppReading {
 }
 
 /// The memory of one process, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ProcessMemory {
     /// `edge`, `mold`, `worker`, or `app`: a further process of the application, with its descendants.
     pub kind: &'static str,
@@ -235,7 +234,7 @@ pub struct ProcessMemory {
 }
 
 /// The memory of all processes at one time. Processes that ended, or cannot be read, are missing.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct MemoryReading {
     /// When it was read.
     pub at: Instant,

@@ -1,7 +1,7 @@
 use serde::Serialize;
 
 /// The workers of one code while a restart waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct HeldCode {
     /// The generation of its mold.
     pub generation: u32,

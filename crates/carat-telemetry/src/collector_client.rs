@@ -22,7 +22,6 @@ const COLLECTOR_FIELDS_LIMIT: usize = 64;
 const COLLECTOR_BODY_LIMIT: usize = 16 * 1024;
 
 /// Sends messages to the collector by HTTP/1.1, over one connection after the other.
-#[derive(Debug)]
 pub(crate) struct CollectorClient {
     otlp: Otlp,
     connection: Option<TcpStream>,

@@ -39,7 +39,7 @@ impl SpanIds {
 }
 
 /// Whose request it is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct TracedClient<'a> {
     /// As in the access log.
     pub address: &'a str,

@@ -71,7 +71,6 @@ pub(crate) enum Value<'a> {
 }
 
 /// The fields of a message, up to the first that is malformed.
-#[derive(Debug)]
 pub(crate) struct ProtoFields<'a>(pub(crate) &'a [u8]);
 
 impl<'a> ProtoFields<'a> {

@@ -56,7 +56,7 @@ struct CertificateTable {
 }
 
 /// What became of the certificates.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Default, PartialEq, Eq)]
 pub struct Renewal {
     /// Whether any was replaced.
     pub is_renewed: bool,

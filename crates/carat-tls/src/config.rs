@@ -15,7 +15,7 @@ pub(super) const HTTP2: &[u8] = b"h2";
 const HTTP1: &[u8] = b"http/1.1";
 
 /// What the connections of a listener share: the certificates, the protocols, and the keys of session tickets.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct TlsConfig {
     pub(super) rustls: Arc<ServerConfig>,
     /// The certificates, by the name that a client asks for.

@@ -2,7 +2,6 @@ use std::fmt;
 use std::io;
 
 /// Why a client did not get a TLS connection.
-#[derive(Debug)]
 pub enum HandshakeError {
     /// The client speaks plain HTTP.
     PlainHttp,

@@ -16,7 +16,6 @@ use super::session::{TlsProgress, TlsSession};
 const WRITE_LIMIT: usize = 16 * 1024;
 
 /// A TLS connection.
-#[derive(Debug)]
 pub struct TlsStream {
     tcp: TcpStream,
     session: TlsSession,

@@ -35,7 +35,7 @@ pub struct SourceWatch {
 }
 
 /// Source files that have changed.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub struct SourceChange {
     /// One of them.
     pub path: PathBuf,

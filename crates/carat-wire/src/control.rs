@@ -43,14 +43,13 @@ message! {
 
 impl ForkWorker {
     /// How many descriptors travel with the frame.
-    #[must_use]
     pub fn descriptors(&self) -> usize {
         1 + 2 * usize::from(self.lanes)
     }
 }
 
 /// Edge to mold: fork a further process of the application. Its control socket travels with the frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ForkApp<'a> {
     /// Its number among those of its name; 0 if it measures their load instead.
     pub number: u32,
@@ -82,7 +81,7 @@ impl<'a> ForkApp<'a> {
 }
 
 /// Where a request stands: the reply to [`AskStack`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Stack<'a> {
     /// The index of the lane in its worker.
     pub lane: u16,
@@ -114,7 +113,7 @@ impl<'a> Stack<'a> {
 }
 
 /// A Ruby process to the edge: what the subscribers of a stream of the cable get.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Broadcast<'a> {
     /// The name of the stream, at most [`STREAM_NAME_LIMIT`] bytes.
     pub stream: &'a [u8],

@@ -148,7 +148,6 @@ impl<'a> Frame<'a> {
     }
 
     /// Bytes of the frame in its buffer, length field included.
-    #[must_use]
     pub fn size(&self) -> usize {
         HEADER_BYTES + 1 + self.payload.len()
     }

@@ -34,7 +34,6 @@ pub struct Hello {
 
 impl Hello {
     /// A hello in this version of the protocol.
-    #[must_use]
     pub fn new(socket: SocketKind, pid: u32, capacity: u16) -> Hello {
         Hello {
             version: VERSION,

@@ -5,7 +5,7 @@ use crate::codec::{Cursor, Headers};
 use crate::frame::{self, Kind};
 
 /// Decoded early hints.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Hints<'a> {
     /// The id of the request.
     pub id: u32,

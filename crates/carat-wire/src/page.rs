@@ -141,7 +141,6 @@ impl<W: Word> Page<W> {
 }
 
 /// Whether `id` comes behind `begun` on a lane, whose ids wrap around.
-#[must_use]
 pub fn is_behind(id: u32, begun: u32) -> bool {
     (1..1 << 31).contains(&id.wrapping_sub(begun))
 }

@@ -55,7 +55,7 @@ pub enum RequestBody<'a> {
 }
 
 /// A decoded request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Request<'a> {
     /// The request without its headers and its body.
     pub head: RequestHead<'a>,

@@ -29,14 +29,13 @@ pub enum ResponseBody<'a> {
 
 impl ResponseBody<'_> {
     /// Whether a descriptor travels with the frame.
-    #[must_use]
     pub fn has_descriptor(&self) -> bool {
         matches!(self, ResponseBody::File { .. } | ResponseBody::Tunnel)
     }
 }
 
 /// A decoded response.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Response<'a> {
     /// The id of the request.
     pub id: u32,

@@ -15,7 +15,7 @@ pub const SHORT_STREAM_WINDOW: u32 = 16 * 1024;
 pub const PIECE_LIMIT: usize = 64 * 1024;
 
 /// A piece of a streamed body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Chunk<'a> {
     /// The request that the stream belongs to.
     pub id: u32,

@@ -6,7 +6,6 @@ use carat_log::Log;
 use carat_settings::Settings;
 
 /// What the request bodies of all connections share.
-#[derive(Debug)]
 pub struct RequestBodies {
     /// The options that bound bodies.
     pub settings: Rc<Settings>,

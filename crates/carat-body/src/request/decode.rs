@@ -135,7 +135,6 @@ fn give(to: &Sender<DecodedPiece>, piece: DecodedPiece) {
 }
 
 /// A decoder that moves to a blocking thread and back.
-#[derive(Debug)]
 struct DecodeTask {
     decoder: Box<Decoder>,
     input: Bytes,

@@ -2,7 +2,7 @@ use std::cell::{Cell, RefCell};
 use std::task::{Context, Waker};
 
 /// A client of HTTP/2 that sends its body only once it is asked to (`Expect: 100-continue`).
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Expectation {
     is_asked: Cell<bool>,
     waker: RefCell<Option<Waker>>,

@@ -18,7 +18,6 @@ use carat_settings::Settings;
 const STREAMS_LIMIT: usize = 64;
 
 /// The encoders of all connections.
-#[derive(Debug)]
 pub struct Encoders {
     min_bytes: u64,
     log: Rc<Log>,
@@ -27,7 +26,6 @@ pub struct Encoders {
 }
 
 /// An encoder for one body. It gets a thread whenever it has something to do, in turn with others.
-#[derive(Debug)]
 pub(super) struct StreamEncoder {
     lease: Lease,
     _stream: OwnedSemaphorePermit,

@@ -1,5 +1,3 @@
-use std::fmt;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -76,17 +74,8 @@ impl BrotliDecoder {
     }
 }
 
-impl fmt::Debug for BrotliDecoder {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("BrotliDecoder")
-            .field("complete", &self.complete)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Counts what the decoder allocates.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 struct CountingAlloc(Arc<AtomicUsize>);
 
 impl<T: Clone + Default> Allocator<T> for CountingAlloc {

@@ -5,7 +5,6 @@ use super::{DecodeError, DecodeStep};
 use crate::Coding;
 
 /// The decoder of one coding.
-#[derive(Debug)]
 pub(super) enum CodingDecoder {
     Inflate(Inflate),
     Brotli(BrotliDecoder),

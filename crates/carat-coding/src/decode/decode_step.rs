@@ -1,5 +1,5 @@
 /// What one step of a decoder did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct DecodeStep {
     /// Bytes read from the input.
     pub read: usize,

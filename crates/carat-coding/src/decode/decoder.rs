@@ -27,7 +27,6 @@ use crate::Codings;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct Decoder {
     /// The coding that was applied last, when there are two.
     outer: Option<OuterCoding>,
@@ -39,7 +38,6 @@ pub struct Decoder {
 
 impl Decoder {
     /// A decoder for a body with these codings; `None` when there is nothing to decode.
-    #[must_use]
     pub fn new(codings: &Codings, limits: DecodeLimits) -> Option<Decoder> {
         let (&innermost, others) = codings.applied().split_first()?;
         Some(Decoder {
@@ -72,7 +70,6 @@ impl Decoder {
     }
 
     /// Bytes that the decoder has allocated, above all for the window that the stream asks for.
-    #[must_use]
     pub fn memory(&self) -> usize {
         let outer = self.outer.as_ref().map_or(0, OuterCoding::memory);
         self.stage.memory() + outer

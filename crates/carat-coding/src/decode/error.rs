@@ -16,7 +16,6 @@ pub enum DecodeError {
 
 impl DecodeError {
     /// One sentence for the client.
-    #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
             DecodeError::Corrupt => "the body does not match its content coding",

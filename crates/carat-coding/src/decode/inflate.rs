@@ -13,7 +13,6 @@ pub(super) const INFLATE_MEMORY: usize = 48 * 1024;
 pub const GZIP_MEMBERS_LIMIT: usize = 64 * 1024;
 
 /// gzip and deflate.
-#[derive(Debug)]
 pub(super) struct Inflate {
     format: Format,
     /// The current member; `None` before its first byte.
@@ -24,7 +23,7 @@ pub(super) struct Inflate {
     complete: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     /// Members, one after the other (RFC 1952 2.2).
     Gzip,

@@ -5,7 +5,7 @@ use super::DecodeError;
 pub const RATIO_GRACE: u64 = 1024 * 1024;
 
 /// Limits on the decoded size of a body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct DecodeLimits {
     /// Decoded bytes.
     pub size: u64,

@@ -8,7 +8,6 @@ use crate::Coding;
 const BETWEEN_LIMIT: usize = 64 * 1024;
 
 /// The second of two codings, and the bytes that it decoded for the first.
-#[derive(Debug)]
 pub(super) struct OuterCoding {
     stage: CodingDecoder,
     between: Box<[u8]>,

@@ -1,5 +1,3 @@
-use std::fmt;
-
 use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use zstd::zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 
@@ -75,14 +73,5 @@ fn error(code: usize) -> DecodeError {
         DecodeError::WindowTooLarge
     } else {
         DecodeError::Corrupt
-    }
-}
-
-impl fmt::Debug for ZstdDecoder {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ZstdDecoder")
-            .field("complete", &self.complete)
-            .finish_non_exhaustive()
     }
 }

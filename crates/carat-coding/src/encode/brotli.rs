@@ -1,5 +1,3 @@
-use std::fmt;
-
 use brotli::enc::StandardAlloc;
 use brotli::enc::encode::{
     BrotliEncoderOperation, BrotliEncoderParameter, BrotliEncoderStateStruct,
@@ -73,13 +71,4 @@ fn begin(level: u32) -> Box<BrotliEncoderStateStruct<StandardAlloc>> {
     state.set_parameter(BrotliEncoderParameter::BROTLI_PARAM_QUALITY, level);
     state.set_parameter(BrotliEncoderParameter::BROTLI_PARAM_LGWIN, WINDOW_BITS);
     state
-}
-
-impl fmt::Debug for BrotliEncoder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BrotliEncoder")
-            .field("level", &self.level)
-            .field("begun", &self.state.is_some())
-            .finish()
-    }
 }

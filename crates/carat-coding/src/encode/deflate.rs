@@ -1,5 +1,3 @@
-use std::fmt;
-
 use flate2::{Compress, Compression, FlushCompress, Status};
 use libdeflater::{CompressionLvl, Compressor};
 
@@ -12,7 +10,7 @@ const WINDOW_BITS: u8 = 15;
 const ROOM: usize = 16 * 1024;
 
 /// The format around the compressed bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrap {
     Gzip,
     Zlib,
@@ -110,14 +108,5 @@ impl DeflateEncoder {
         if let Some(stream) = &mut self.stream {
             stream.reset();
         }
-    }
-}
-
-impl fmt::Debug for DeflateEncoder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DeflateEncoder")
-            .field("wrap", &self.wrap)
-            .field("level", &self.level)
-            .finish_non_exhaustive()
     }
 }

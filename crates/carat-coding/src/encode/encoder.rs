@@ -37,14 +37,12 @@ impl Error for EncodeError {}
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct Encoder {
     coding: Coding,
     inner: CodingEncoder,
     output: Vec<u8>,
 }
 
-#[derive(Debug)]
 enum CodingEncoder {
     Deflate(DeflateEncoder),
     Brotli(BrotliEncoder),
@@ -53,7 +51,6 @@ enum CodingEncoder {
 
 impl Encoder {
     /// Creates an encoder for one body; [`Encoder::reset`] prepares it for the next.
-    #[must_use]
     pub fn new(coding: Coding, levels: Levels) -> Encoder {
         let inner = match coding {
             Coding::Gzip => CodingEncoder::Deflate(DeflateEncoder::new(Wrap::Gzip, levels.gzip)),
@@ -69,7 +66,6 @@ impl Encoder {
     }
 
     /// The coding of the output.
-    #[must_use]
     pub fn coding(&self) -> Coding {
         self.coding
     }

@@ -9,7 +9,6 @@ use crate::Coding;
 pub const IDLE_LIMIT: usize = 4;
 
 /// A pool of encoders.
-#[derive(Debug)]
 pub struct EncoderPool {
     levels: Levels,
     /// Ordered by last use, the most recent last.
@@ -17,7 +16,6 @@ pub struct EncoderPool {
 }
 
 /// An encoder for one body. Dropping it returns the encoder, whether the body is complete or not.
-#[derive(Debug)]
 pub struct Lease {
     /// `None` only during `drop`.
     encoder: Option<Encoder>,
@@ -26,7 +24,6 @@ pub struct Lease {
 
 impl EncoderPool {
     /// Creates an empty pool of encoders with these levels.
-    #[must_use]
     pub fn new(levels: Levels) -> Arc<EncoderPool> {
         Arc::new(EncoderPool {
             levels,

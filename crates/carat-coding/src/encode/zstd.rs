@@ -1,5 +1,3 @@
-use std::fmt;
-
 use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective;
 use zstd::zstd_safe::{
     CCtx, CParameter, InBuffer, OutBuffer, ResetDirective, compress_bound, get_error_name,
@@ -56,11 +54,5 @@ impl ZstdEncoder {
     pub(super) fn reset(&mut self) {
         let reset = self.0.reset(ResetDirective::SessionOnly);
         reset.expect("a session can always be ended");
-    }
-}
-
-impl fmt::Debug for ZstdEncoder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ZstdEncoder").finish_non_exhaustive()
     }
 }

@@ -16,7 +16,6 @@ pub trait FrameTransport {
 }
 
 /// A socket that tokio waits for.
-#[derive(Debug)]
 pub struct FrameSocket(UnixStream);
 
 impl FrameSocket {

@@ -108,7 +108,6 @@ impl Exchange {
 }
 
 /// A reply that the application has yet to make. Dropping it cancels the request.
-#[derive(Debug)]
 pub struct PendingReply(Rc<Exchange>);
 
 impl PendingReply {

@@ -38,7 +38,7 @@ pub(crate) struct InFlightRequest {
 }
 
 /// A request that a worker has begun.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RunningRequest {
     /// The lane that runs it.
     pub tag: LaneTag,
@@ -54,14 +54,13 @@ pub struct RunningRequest {
 
 impl RunningRequest {
     /// What names it while it runs: its lane and its number there.
-    #[must_use]
     pub fn key(&self) -> (LaneTag, u32) {
         (self.tag, self.id)
     }
 }
 
 /// Identifies the next request on a lane.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct NextRequest {
     /// The number of the request on this lane. Unlike the id, its lower half, it never wraps around.
     number: u64,

@@ -35,7 +35,7 @@ pub(crate) struct Pool {
 }
 
 /// What a pool is doing.
-#[derive(Debug, serde::Serialize)]
+#[derive(serde::Serialize)]
 pub struct PoolReport {
     name: String,
     running: usize,

@@ -35,7 +35,6 @@ pub enum ProxyFields {
 }
 
 /// Whose fields about their clients count, and which.
-#[derive(Debug)]
 pub struct ProxyPolicy {
     /// `None` when the option is not set.
     trusted: Option<TrustedProxies>,

@@ -38,7 +38,7 @@ pub struct ConnectionState {
 }
 
 /// What a connection waits for. Each phase has its own timeout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionPhase {
     /// The next request.
     Idle,
@@ -54,7 +54,7 @@ pub enum ConnectionPhase {
 
 /// How many bytes a client has been sent, in one stream and in all streams of its connection. With HTTP/1.1 they are the
 /// same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ReadProgress {
     /// The window of one stream, in bytes.
     pub stream: u64,

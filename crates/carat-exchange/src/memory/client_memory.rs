@@ -54,7 +54,6 @@ pub struct MemoryAccount {
 }
 
 /// A connection that waits for memory before it reads on. Dropping it ends the wait.
-#[derive(Debug)]
 pub struct MemoryWait {
     account: Rc<MemoryAccount>,
     read: Rc<PausedRead>,

@@ -30,7 +30,6 @@ pub struct OutgoingFile {
 }
 
 /// Stands for this many bytes of a file.
-#[derive(Debug)]
 pub struct FilePlaceholder(usize);
 
 impl OutgoingFile {

@@ -13,7 +13,7 @@ use crate::response::reply_body::ReplyBody;
 const DECODED_CODINGS: &str = "gzip, deflate, br, zstd";
 
 /// Whose fault it is that the edge refuses a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     Client,
     App,

@@ -4,7 +4,7 @@ use crate::byte_class::ByteClass;
 
 /// What the next byte of `;name`, `;name=token` or `;name="quoted"` may be. White space may stand
 /// around a name and a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChunkExtension {
     NameStart,
     Name,

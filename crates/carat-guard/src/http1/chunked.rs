@@ -51,7 +51,6 @@ pub struct Chunked {
 
 impl Chunked {
     /// Starts at the first byte of a body. Its trailers have the limits of headers.
-    #[must_use]
     pub fn new(limits: &HeaderLimits) -> Self {
         Self {
             state: ChunkedState::Size,

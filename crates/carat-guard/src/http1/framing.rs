@@ -10,7 +10,7 @@ use crate::http1::request_line::HttpVersion;
 pub(crate) const LENGTH_LIMIT: u64 = i64::MAX as u64;
 
 /// The body that follows the headers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyFraming {
     /// This many bytes, possibly none.
     Length(u64),

@@ -22,7 +22,6 @@ pub struct Guard {
 
 impl Guard {
     /// Creates a guard for a new connection.
-    #[must_use]
     pub fn new(limits: HeaderLimits) -> Self {
         Self {
             limits,
@@ -61,7 +60,6 @@ impl Guard {
     }
 
     /// Where the connection is after every byte offered so far, passed or not.
-    #[must_use]
     pub fn position(&self) -> MessagePosition {
         match &self.state {
             GuardState::Head(head) if head.is_blank() && self.refusal.is_none() => {

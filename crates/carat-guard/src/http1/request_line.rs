@@ -12,7 +12,7 @@ pub(crate) const BLANK_LINES_LIMIT: usize = 2;
 pub(crate) const METHOD_LIMIT: usize = 32;
 
 /// The versions that messages are framed by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HttpVersion {
     Http10,
     /// A higher minor version, too (RFC 9110, section 2.5).

@@ -10,7 +10,6 @@ const PRIORITY: u8 = 0x20;
 const PRIORITY_BYTES: usize = 5;
 
 /// Where the block is in a HEADERS or CONTINUATION frame.
-#[derive(Debug)]
 pub(crate) struct BlockFrame {
     /// Whether the length of the padding comes next.
     is_padded: bool,

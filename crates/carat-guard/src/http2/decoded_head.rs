@@ -7,7 +7,7 @@ use crate::header_limits::HeaderLimits;
 use crate::http1::{METHOD_LIMIT, parse_length};
 
 /// The head of a request (RFC 9113, section 8.3.1), without its header fields.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct DecodedHead<'a> {
     /// `:method`.
     pub method: &'a [u8],

@@ -3,7 +3,7 @@
 const HEADER_BYTES: usize = 9;
 
 /// The header of a frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FrameHeader {
     /// Bytes of the payload.
     pub(crate) length: usize,
@@ -26,7 +26,7 @@ impl FrameHeader {
 }
 
 /// What comes next in a direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FramePart<'a> {
     /// A frame begins.
     Header(FrameHeader),
@@ -35,7 +35,6 @@ pub(crate) enum FramePart<'a> {
 }
 
 /// Finds the frames, however their bytes are cut. It copies 9 bytes a frame and allocates nothing.
-#[derive(Debug)]
 pub(crate) struct FrameParts {
     /// Bytes of the preface or of a payload that are still to come.
     left: usize,

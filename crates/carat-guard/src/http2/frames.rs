@@ -48,7 +48,6 @@ macro_rules! faults {
 
         impl FrameFault {
             /// What is wrong, in a few words.
-            #[must_use]
             pub fn reason(self) -> &'static str {
                 match self {
                     $(Self::$name => $reason,)+
@@ -56,7 +55,6 @@ macro_rules! faults {
             }
 
             /// The code of the error.
-            #[must_use]
             pub fn code(self) -> u32 {
                 match self {
                     $(Self::$name => $code,)+
@@ -108,7 +106,6 @@ impl From<BlockError> for FrameFault {
 /// let flood = frames.pass(&mut ping.repeat(1001), 0);
 /// assert!(matches!(flood, Err((FrameFault::Ping, _))));
 /// ```
-#[derive(Debug)]
 pub struct FrameGuard {
     parts: FrameParts,
     has_settings: bool,
@@ -134,7 +131,6 @@ pub struct FrameGuard {
 
 impl FrameGuard {
     /// A guard for a new connection, which begins with the preface. `tick` is the time.
-    #[must_use]
     pub fn new(tick: u32) -> Self {
         Self {
             parts: FrameParts::after(PREFACE.len()),
@@ -238,7 +234,6 @@ impl FrameGuard {
     }
 
     /// Whether a frame, or the headers of a request, have arrived in part.
-    #[must_use]
     pub fn is_in_frame(&self) -> bool {
         self.parts.is_in_frame() || self.is_block_open
     }

@@ -20,7 +20,7 @@ pub(crate) enum BlockError {
 }
 
 /// Follows the header blocks of a connection, in pieces of any size, without a table.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct HpackBlocks {
     stage: Stage,
     are_trailers: bool,
@@ -31,7 +31,7 @@ pub(crate) struct HpackBlocks {
     added: usize,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 enum Stage {
     /// A field, or the end of the block.
     #[default]
@@ -48,7 +48,7 @@ enum Stage {
     Text(FieldText),
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 enum IntegerOf {
     Field,
     Name,

@@ -16,7 +16,6 @@ const CODE_BYTES: u32 = 4;
 /// sent.pass(&[0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 7], |code| codes.push(code));
 /// assert_eq!(codes, [7]);
 /// ```
-#[derive(Debug)]
 pub struct SentResets {
     parts: FrameParts,
     /// Bytes of the error code of a reset that are still to come.

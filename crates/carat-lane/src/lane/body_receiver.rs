@@ -77,7 +77,6 @@ impl BodyReceiver {
     }
 
     /// The first unread bytes; [`consume`](BodyReceiver::consume) removes them.
-    #[must_use]
     pub fn peek(&self) -> &[u8] {
         self.bytes.as_slices().0
     }

@@ -50,7 +50,7 @@ struct HeldRequest {
 }
 
 /// What became of the request at the front.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TakenRequest<T> {
     /// It was handed over.
     Request(T),
@@ -59,7 +59,6 @@ pub enum TakenRequest<T> {
 }
 
 /// The descriptors that travelled beside a request.
-#[derive(Debug)]
 pub struct Descriptors {
     /// The body, when it is in a file.
     pub body: Option<OwnedFd>,
@@ -237,7 +236,6 @@ impl LaneSession {
     }
 
     /// Whether the outbox is too large to go on.
-    #[must_use]
     pub fn is_full(&self) -> bool {
         self.outbox.len() > OUTBOX_LIMIT
     }
@@ -266,7 +264,6 @@ impl LaneSession {
     }
 
     /// Whether a request waits that was read by somebody who waited for something else.
-    #[must_use]
     pub fn has_held(&self) -> bool {
         !self.held.is_empty()
     }
@@ -277,13 +274,11 @@ impl LaneSession {
     }
 
     /// Whether no further request is taken.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.is_gone || self.in_flight.is_draining()
     }
 
     /// Whether the lane drains, nothing is in flight, and so the edge has nothing more to send.
-    #[must_use]
     pub fn is_drained(&self) -> bool {
         !self.is_gone && self.in_flight.is_drained()
     }

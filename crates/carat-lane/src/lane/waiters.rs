@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 /// What somebody waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum WaitFor {
     /// The next request.
     Request,
@@ -14,7 +14,6 @@ pub enum WaitFor {
 }
 
 /// Those who wait without reading the socket; `W` is how one of them is woken.
-#[derive(Debug)]
 pub struct Waiters<W> {
     /// The last to come is woken first: its stack is warm.
     takers: Vec<W>,
@@ -52,7 +51,6 @@ impl<W> Waiters<W> {
     }
 
     /// How many wait for a request.
-    #[must_use]
     pub fn idle(&self) -> usize {
         self.takers.len()
     }

@@ -27,20 +27,17 @@ impl CanaryRule {
     };
 
     /// Whether the restart waits.
-    #[must_use]
     pub fn holds(self) -> bool {
         self.percent > 0
     }
 
     /// How many workers of the new code the share needs beside this many of the old.
-    #[must_use]
     pub fn workers(self, wanted: u32) -> u32 {
         let needed = (u64::from(wanted) * u64::from(self.percent)).div_ceil(100);
         u32::try_from(needed).unwrap_or(u32::MAX).max(1)
     }
 
     /// The part of the queue that requests for the new code may fill: those who choose it must not crowd out others.
-    #[must_use]
     pub fn queue_part(self, queue_limit: usize) -> usize {
         (queue_limit.saturating_mul(usize::from(self.percent)) / 100).max(1)
     }

@@ -110,13 +110,11 @@ pub struct CanaryFinding {
 
 impl CanaryVerdict {
     /// Whether the new code takes over.
-    #[must_use]
     pub fn goes_on(self) -> bool {
         self == CanaryVerdict::NotWorse
     }
 
     /// As users read it.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             CanaryVerdict::NotWorse => "not worse",

@@ -39,7 +39,6 @@ impl LatencyHistogram {
     }
 
     /// How many durations were counted.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -50,7 +49,6 @@ impl LatencyHistogram {
     }
 
     /// The duration that this share (0 to 1) of all does not exceed; `None` without any.
-    #[must_use]
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         self.number(share).map(Duration::from_micros)
     }

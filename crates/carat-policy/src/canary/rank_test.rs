@@ -1,7 +1,6 @@
 /// How much larger the values of the second sample are than those of the first: Mann and Whitney's statistic in standard
 /// deviations, with the correction for ties. Each sample is a count of values for each of the same buckets, in order.
 /// About 0 when both come from the same distribution, whatever it is, and above 3.09 in one of 1000 cases.
-#[must_use]
 pub(super) fn rank_deviation(first: &[u32], second: &[u32]) -> f64 {
     let (mut below, mut above, mut sum, mut ties) = (0.0, 0.0, 0.0, 0.0);
     for (one, other) in first.iter().zip(second) {

@@ -2,7 +2,7 @@
 const SUMMED_FACTORIAL: u64 = 64;
 
 /// How many of how many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
     pub(super) hits: u64,
     pub(super) of: u64,
@@ -10,7 +10,6 @@ pub(super) struct Share {
 
 /// The probability of at least as many hits in the second share as it has, if both have the same cause: Fisher's exact
 /// test. 1 when its part of the hits is not above its part of the whole.
-#[must_use]
 pub(super) fn chance_of_more(first: Share, second: Share) -> f64 {
     let (size, other) = (real(second.of), real(first.of));
     let hits = real(first.hits + second.hits);

@@ -35,7 +35,7 @@ pub struct WorkerCost {
 pub(super) struct CostSample([LatencyHistogram; 3]);
 
 /// The figures of a [`CostSample`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
     Cpu,
     Objects,

@@ -1,7 +1,7 @@
 //! What the edge counts for in the memory budget.
 
 /// The memory of the edge in bytes, at one reading.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct EdgeMemory {
     /// All of it, with what is swapped out.
     pub total: u64,
@@ -27,7 +27,6 @@ impl EdgeReserve {
     }
 
     /// In bytes.
-    #[must_use]
     pub fn bytes(&self, client_memory: u64) -> u64 {
         self.own.unwrap_or(0).saturating_add(client_memory)
     }

@@ -16,7 +16,6 @@ pub enum MemoryLimit {
 
 impl MemoryLimit {
     /// The limit in bytes, for a share of `whole` bytes.
-    #[must_use]
     pub fn of(self, whole: u64) -> u64 {
         match self {
             MemoryLimit::Bytes(bytes) => bytes,
@@ -38,7 +37,7 @@ pub struct ContainerMemory {
 }
 
 /// The memory of a worker, as the budget counts it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct WorkerLoad {
     /// Private memory in bytes; `None` until it was read.
     pub private: Option<u64>,
@@ -60,7 +59,6 @@ pub struct MemoryBudget {
 impl MemoryBudget {
     /// The budget that the option `memory` sets in this container, on a machine with this many bytes. It never exceeds
     /// either.
-    #[must_use]
     pub fn new(
         memory: MemoryLimit,
         container: &ContainerMemory,
@@ -85,7 +83,6 @@ impl MemoryBudget {
 
     /// How much of it is used when the Ruby processes use `ruby` bytes and the edge counts for `reserve` bytes, whatever
     /// it uses.
-    #[must_use]
     pub fn used(
         &self,
         ruby: u64,
@@ -100,7 +97,6 @@ impl MemoryBudget {
 
     /// How many workers fit if each needs `cost` bytes, and the `staying` ones may still grow to that size, or to their
     /// highest.
-    #[must_use]
     pub fn room(&self, used: u64, cost: u64, staying: &[WorkerLoad]) -> u32 {
         let cost = cost.max(LEAST_COST);
         let most = |load: &WorkerLoad| if load.is_grown { load.highest } else { cost };
@@ -113,7 +109,6 @@ impl MemoryBudget {
     }
 
     /// Whether this many bytes exceed the budget.
-    #[must_use]
     pub fn is_over(&self, used: u64) -> bool {
         used > self.limit
     }
@@ -121,7 +116,6 @@ impl MemoryBudget {
 
 /// The expected private memory of one more worker: as much as the largest has needed; at least `ungrown` while no worker
 /// has grown.
-#[must_use]
 pub fn worker_cost(staying: &[WorkerLoad], ungrown: Option<u64>) -> Option<u64> {
     let read = staying.iter().filter(|load| load.private.is_some());
     let heaviest = read.map(|load| load.highest).max();

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 const SLOW_BYTES: u64 = 256;
 
 /// What a connection that holds memory waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HolderStage {
     /// The next request. It can be parked.
     Idle,
@@ -17,7 +17,7 @@ pub enum HolderStage {
 }
 
 /// A connection that holds memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MemoryHolder {
     /// What it waits for.
     pub stage: HolderStage,
@@ -28,7 +28,7 @@ pub struct MemoryHolder {
 }
 
 /// How much memory clients hold, and how much more they need.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MemoryDemand {
     /// Bytes that they may hold.
     pub limit: u64,
@@ -42,13 +42,11 @@ pub struct MemoryDemand {
 
 impl MemoryDemand {
     /// Bytes that bodies, buffers, and decoders may take. The rest is for requests that cannot do without.
-    #[must_use]
     pub fn comfortable(limit: u64) -> u64 {
         limit / 4 * 3
     }
 
     /// Bytes that may be used when the headers of a request are to take more.
-    #[must_use]
     pub fn for_headers(limit: u64) -> u64 {
         limit / 8 * 7
     }
@@ -69,7 +67,7 @@ impl MemoryDemand {
 }
 
 /// In the order in which connections are relieved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum HolderGroup {
     Idle,
     Slow,
@@ -90,7 +88,6 @@ impl HolderGroup {
 
 /// The indices of the connections that have to go, those with the least progress first: idle ones, then those that wait
 /// for a client that does nothing, then paused ones, and only above the limit those that are making progress.
-#[must_use]
 pub fn relief(holders: &[MemoryHolder], demand: &MemoryDemand) -> Vec<usize> {
     let mut order: Vec<usize> = (0..holders.len()).collect();
     order.sort_by_key(|index| {

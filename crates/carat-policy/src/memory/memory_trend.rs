@@ -25,7 +25,6 @@ pub struct MemoryTrend {
 
 impl MemoryTrend {
     /// The trend after one more reading.
-    #[must_use]
     pub fn after(before: Option<MemoryTrend>, bytes: u64, limit: u64, at: Instant) -> MemoryTrend {
         let is_above = bytes > limit;
         let above = before.map_or(0, |before| before.above);
@@ -40,13 +39,11 @@ impl MemoryTrend {
     }
 
     /// Whether the amount has exceeded its limit long enough to act.
-    #[must_use]
     pub fn is_too_much(&self) -> bool {
         self.above >= READINGS
     }
 
     /// Whether the first reading exceeded the limit, as that of a replacement would.
-    #[must_use]
     pub fn began_too_much(&self) -> bool {
         self.began_above
     }
@@ -58,7 +55,6 @@ impl MemoryTrend {
     }
 
     /// How the amount approaches this limit.
-    #[must_use]
     pub fn approach(&self, limit: u64) -> MemoryApproach {
         MemoryApproach {
             bytes: self.bytes,

@@ -19,7 +19,6 @@ pub struct OomKills {
 
 impl OomKills {
     /// Starts from the kernel's current count.
-    #[must_use]
     pub fn since(count: u64) -> OomKills {
         OomKills {
             known: count,

@@ -14,7 +14,7 @@ const READINGS: u32 = 4;
 const SHARE: u32 = 10;
 
 /// An amount of memory and its limit.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 pub struct MemoryApproach {
     /// The last reading.
     pub bytes: u64,

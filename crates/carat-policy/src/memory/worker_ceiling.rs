@@ -54,7 +54,6 @@ impl WorkerCeiling {
     }
 
     /// How many may join these workers.
-    #[must_use]
     pub fn room(&self, workers: u32) -> u32 {
         self.most.saturating_sub(workers)
     }

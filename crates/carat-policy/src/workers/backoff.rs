@@ -22,7 +22,6 @@ impl Default for Backoff {
 
 impl Backoff {
     /// Creates a backoff with these delays.
-    #[must_use]
     pub fn between(first: Duration, limit: Duration) -> Backoff {
         Backoff {
             first,
@@ -58,7 +57,6 @@ impl Backoff {
     }
 
     /// Whether the delay has passed.
-    #[must_use]
     pub fn allows(&self, now: Instant) -> bool {
         self.not_before.is_none_or(|not_before| now >= not_before)
     }

@@ -30,7 +30,7 @@ pub struct Elastic {
 }
 
 /// The load since the last tick.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
     /// How long requests waited for a lane.
     pub queue_time: Duration,
@@ -44,7 +44,6 @@ pub struct Demand {
 
 impl Elastic {
     /// The bounds that `workers` sets on a machine with this many processors.
-    #[must_use]
     pub fn new(workers: WorkerCount, queue_time_target: Duration, processors: u32) -> Elastic {
         let (min, max) = match workers {
             WorkerCount::Between { min, max } => (min, max),
@@ -92,7 +91,6 @@ impl Elastic {
 
     /// How many workers to run instead of `wanted`: enough for the waiting requests, at most twice as many as before,
     /// and no more while others are still booting.
-    #[must_use]
     pub fn grown(&self, wanted: u32, demand: &Demand) -> u32 {
         let is_short = demand.queue_time > self.queue_time_target && demand.waiting > 0;
         if !is_short || demand.booting > 0 {
@@ -104,7 +102,6 @@ impl Elastic {
     }
 
     /// Whether one of `wanted` workers may stop when it is idle.
-    #[must_use]
     pub fn may_shrink(&self, wanted: u32) -> bool {
         wanted > self.min
     }

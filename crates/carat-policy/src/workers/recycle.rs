@@ -38,7 +38,6 @@ pub enum ReplacementReason {
 
 impl ReplacementReason {
     /// The sizes to log with it, by name.
-    #[must_use]
     pub fn sizes(&self) -> Vec<(&'static str, ByteSize)> {
         match *self {
             Self::Memory { private, limit } => vec![("private", private), ("limit", limit)],
@@ -59,20 +58,17 @@ pub struct Retirements {
 
 impl Retirements {
     /// Whether no worker is being replaced.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         self.serving + self.draining == 0
     }
 
     /// Whether another worker may be replaced because of its memory or its code when `wanted` workers should run. One at a time
     /// waits for its successor; no more than `wanted` drain, because draining can take long.
-    #[must_use]
     pub fn allow_heavy(self, wanted: u32) -> bool {
         self.serving == 0 && self.draining <= wanted
     }
 
     /// Whether another worker may be replaced for this reason. One that is due waits until no other is being replaced.
-    #[must_use]
     pub fn allow(self, reason: &ReplacementReason, wanted: u32) -> bool {
         match reason {
             ReplacementReason::Memory { .. }
@@ -85,7 +81,6 @@ impl Retirements {
 
 impl ReplacementReason {
     /// Its kind in a word, for counters.
-    #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             ReplacementReason::Requests(_) => "worker_requests",
@@ -129,7 +124,6 @@ pub struct RecycleLimits {
 impl RecycleLimits {
     /// Why to replace the worker with this serial number, if it is due. Limits differ by up to 10 % from worker to
     /// worker, so that workers that started together do not end together.
-    #[must_use]
     pub fn reason(&self, serial: u64, served: u64, age: Duration) -> Option<ReplacementReason> {
         let share = jitter(serial);
         #[expect(clippy::cast_precision_loss, reason = "the limit is approximate")]

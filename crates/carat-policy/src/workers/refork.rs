@@ -40,7 +40,7 @@ pub enum ReforkRule {
 }
 
 /// A worker that could become the mold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct WorkerUsage {
     /// Identifies the worker.
     pub serial: u64,
@@ -77,7 +77,6 @@ enum LastRefork {
 
 impl Reforks {
     /// Starts without a refork. `Auto` waits until the server is warm.
-    #[must_use]
     pub fn new(rule: ReforkRule, now: Instant) -> Reforks {
         let first = (rule == ReforkRule::Auto).then_some(now + WARM_AFTER);
         Reforks {

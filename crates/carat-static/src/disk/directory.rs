@@ -19,7 +19,7 @@ const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY);
 
 /// What a lookup may wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Nothing: only what the kernel has cached is found.
     Cached,
@@ -37,7 +37,6 @@ pub enum LookupError {
 }
 
 /// A directory from which files are opened, and none from outside it.
-#[derive(Debug)]
 pub(crate) struct Directory {
     descriptor: OwnedFd,
     resolution: Resolution,
@@ -45,7 +44,6 @@ pub(crate) struct Directory {
 }
 
 /// A file that may be sent.
-#[derive(Debug)]
 pub(crate) enum FoundFile {
     Opened(File),
     /// Nothing was opened: what it contains is known.
@@ -53,7 +51,7 @@ pub(crate) enum FoundFile {
 }
 
 /// How the kernel resolves names, the best way first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Resolution {
     /// Linux 5.12: symbolic links within the directory are followed, and what is cached is known.
     Cached,

@@ -18,10 +18,8 @@ const SETTLING: Duration = Duration::from_secs(2);
 
 /// Small files that were sent within the last second. Each request asks the kernel whether the name still leads to the same
 /// file, and whether that has changed: what is replaced is never sent again.
-#[derive(Debug)]
 pub(crate) struct RecentFiles(Mutex<KeptFiles>);
 
-#[derive(Debug)]
 struct KeptFiles {
     files: HashMap<Box<[u8]>, RecentFile>,
     /// Of all of them.
@@ -29,7 +27,6 @@ struct KeptFiles {
     looked: Instant,
 }
 
-#[derive(Debug)]
 struct RecentFile {
     version: FileVersion,
     stat: Stat,
@@ -39,7 +36,7 @@ struct RecentFile {
 }
 
 /// Tells a file, and what it contains, from any other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct FileVersion {
     device: (u32, u32),
     inode: u64,

@@ -13,10 +13,10 @@ const NAMES_LIMIT: usize = 10_000;
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// The names in a directory: most requests are for the application, and need no system call to find out.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct TopLevel(Mutex<Listing>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Listing {
     /// `None` when there are too many.
     names: Option<HashSet<Box<[u8]>>>,

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use crate::headers::validators::Validators;
 
 /// The conditions of a request (RFC 9110, 13).
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Conditions {
     matches: Vec<HeaderValue>,
     unmodified_since: Option<SystemTime>,

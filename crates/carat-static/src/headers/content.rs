@@ -9,7 +9,6 @@ use rustix::io::{ReadWriteFlags, preadv2};
 const READ_LIMIT: u64 = 64 * 1024;
 
 /// The content of a response.
-#[derive(Debug)]
 pub enum FileContent {
     /// No content: a response to HEAD, or one without a body.
     Empty,

@@ -5,7 +5,7 @@ use http::HeaderValue;
 use rustix::fs::Stat;
 
 /// What tells one version of a file from another (RFC 9110, 8.8).
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Validators {
     /// A strong entity tag: the time of the last change in nanoseconds, the size, and the coding.
     pub(crate) etag: HeaderValue,

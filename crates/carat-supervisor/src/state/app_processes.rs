@@ -40,7 +40,7 @@ pub struct AppProcesses {
 }
 
 /// What `carat status` shows of one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 pub struct AppProcessStatus {
     pub name: String,
@@ -57,7 +57,7 @@ pub struct AppProcessStatus {
 }
 
 /// How many processes of a name should run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 pub struct WantedProcesses {
     pub name: String,

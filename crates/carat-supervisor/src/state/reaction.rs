@@ -8,7 +8,6 @@ use crate::log_line::LogLine;
 pub(super) const KILL_AFTER: Duration = Duration::from_secs(2);
 
 /// The reaction to one event: when, within which limits, and the commands so far.
-#[derive(Debug)]
 pub struct Reaction {
     pub now: Instant,
     pub limits: Limits,

@@ -20,7 +20,6 @@ const MESSAGES_VARIABLE: &str = "CARAT_ACME_FD";
 const MESSAGES_LIMIT: u64 = 1024 * 1024;
 
 /// The program that asks the authority, and that runs only while it does.
-#[derive(Debug)]
 pub struct AcmeClient {
     /// Changes with the settings: the Ruby of an old release may be gone.
     command: RefCell<Vec<String>>,

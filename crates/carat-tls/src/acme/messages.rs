@@ -3,7 +3,7 @@ use serde::Deserialize;
 use carat_log::Log;
 
 /// What the client of the authority says, one object a line.
-#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[derive(PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub(crate) enum ClientMessage {
     /// It has written what answers the authority, and waits until the server has read it.

@@ -1,7 +1,7 @@
 use crate::Malformed;
 
 /// Reads the fields of a payload in order.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
 }

@@ -11,13 +11,11 @@ const APART: u8 = 1;
 
 impl<'a> FormFiles<'a> {
     /// Whether each file has a descriptor.
-    #[must_use]
     pub fn iter(self) -> impl ExactSizeIterator<Item = bool> + use<'a> {
         self.0.iter().map(|file| *file == APART)
     }
 
     /// Whether there are no files.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         self.0.is_empty()
     }

@@ -95,7 +95,6 @@ static CODES: LazyLock<[Vec<(&'static str, u8)>; LONGEST_NAME + 1]> = LazyLock::
 });
 
 /// The code of a lower-case header name, if it has one.
-#[must_use]
 pub fn code_of(name: &str) -> Option<u8> {
     let candidates = CODES.get(name.len())?;
     candidates
@@ -155,7 +154,7 @@ pub fn extend_header(out: &mut Vec<u8>, offset: usize, pieces: &[&[u8]]) {
 }
 
 /// A header name as it was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Name<'a> {
     /// The code of a name in [`NAMES`].
     Known(u8),
@@ -164,7 +163,7 @@ pub enum Name<'a> {
 }
 
 /// The headers of a request or a response: an iterator of names and values.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Headers<'a> {
     left: u16,
     cursor: Cursor<'a>,
@@ -184,13 +183,11 @@ impl<'a> Headers<'a> {
     }
 
     /// How many headers are left.
-    #[must_use]
     pub fn len(&self) -> usize {
         usize::from(self.left)
     }
 
     /// Whether no header is left.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.left == 0
     }

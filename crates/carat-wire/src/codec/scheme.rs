@@ -9,7 +9,6 @@ pub enum Scheme {
 
 impl Scheme {
     /// Its name in a URL.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Scheme::Http => "http",
@@ -18,7 +17,6 @@ impl Scheme {
     }
 
     /// The port of a URL that names none.
-    #[must_use]
     pub fn default_port(self) -> u16 {
         match self {
             Scheme::Http => 80,

@@ -2,7 +2,7 @@
 pub(crate) const PIECE_LIMIT: usize = 64 * 1024;
 
 /// A part of a decoded body in a reused buffer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct DecodedPiece {
     buffer: Vec<u8>,
     length: usize,

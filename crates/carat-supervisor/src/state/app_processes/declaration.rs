@@ -29,7 +29,7 @@ const CONSOLE: &str = "console";
 pub(super) const NO_GENERATION: u32 = 0;
 
 /// What forks processes now.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub(super) struct ForkOrigin {
     /// The generation of the mold.
     pub(super) generation: u32,

@@ -4,7 +4,7 @@ use crate::role::Role;
 use crate::ruby_process::RubyProcess;
 
 /// A Ruby process with a known process id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RunningProcess {
     /// Which of the server's processes.
     pub process: RubyProcess,

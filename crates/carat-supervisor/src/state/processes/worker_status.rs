@@ -5,7 +5,7 @@ use super::worker_stage::WorkerStage;
 use carat_log::WorkerId;
 
 /// A worker as the status lists it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct WorkerStatus {
     /// Which worker.
     pub id: WorkerId,

@@ -128,7 +128,7 @@ impl Dispatcher {
     fn begin_at_once(self: &Rc<Self>, exchange: &Rc<Exchange>) -> bool {
         let (now, code) = (exchange.arrived, self.lanes.code_for(exchange));
         let pool = self.queue.pool(exchange);
-        if !pool.has_share() || self.is_anyone_before(pool.priority(), code) {
+        if !pool.has_share() || self.is_anyone_before(pool.priority, code) {
             return false;
         }
         let Some(lane) = self.choose(code, now) else {

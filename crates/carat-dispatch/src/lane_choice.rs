@@ -77,13 +77,13 @@ impl LaneChoice {
     pub fn tunnels_on(&self, worker: WorkerId) -> usize {
         let lanes = self.lanes.borrow();
         let lane = lanes.iter().find(|lane| lane.tag.worker == worker);
-        lane.map_or(0, |lane| lane.tunnels().count())
+        lane.map_or(0, |lane| lane.tunnels.count())
     }
 
     /// Whether a worker holds no request and no tunnel.
     pub fn is_drained(&self, worker: WorkerId) -> bool {
         let lanes = self.of_worker(worker);
-        let is_free = |lane: &Rc<Lane>| lane.is_empty() && lane.tunnels().count() == 0;
+        let is_free = |lane: &Rc<Lane>| lane.is_empty() && lane.tunnels.count() == 0;
         lanes.iter().all(is_free)
     }
 

@@ -45,7 +45,7 @@ impl TunnelDrain {
         if known.all(|known| known.lane.worker != lane.tag.worker) {
             draining.push(DrainingTunnels {
                 lane: lane.tag,
-                tunnels: lane.tunnels().clone(),
+                tunnels: lane.tunnels.clone(),
                 since: clock::now(),
             });
         }

@@ -47,7 +47,8 @@ impl Level {
 #[derive(Debug)]
 pub struct Log {
     path: Option<PathBuf>,
-    format: LogFormat,
+    /// The format of the lines.
+    pub format: LogFormat,
     writer: LogWriter,
     buffer: RefCell<Vec<u8>>,
     dropped: Cell<u64>,
@@ -98,11 +99,6 @@ impl Log {
                 }
             }
         });
-    }
-
-    /// The format of the lines.
-    pub fn format(&self) -> LogFormat {
-        self.format
     }
 
     /// Writes the line of an event at once.

@@ -196,7 +196,7 @@ impl Scheduler {
 
     /// The longest run of a fiber without a wait, in seconds. Any thread may call it.
     fn longest_run(&self) -> f64 {
-        self.core.runs().longest().as_secs_f64()
+        self.core.runs.longest().as_secs_f64()
     }
 
     /// How many fibers that others have unblocked run next.
@@ -207,7 +207,7 @@ impl Scheduler {
     /// Ends the run of the calling fiber and begins another. Reports it if it was too long.
     fn end_run(scheduler: Obj<Scheduler>) -> Result<(), Error> {
         let fiber = core::current();
-        let Some(run) = scheduler.core.runs().split(fiber) else {
+        let Some(run) = scheduler.core.runs.split(fiber) else {
             return Ok(());
         };
         // SAFETY: this is the fiber that runs.
@@ -221,13 +221,13 @@ impl Scheduler {
     fn limit_runs(scheduler: Obj<Scheduler>, seconds: Value) -> Result<(), Error> {
         let limit = limit(seconds)?.unwrap_or(Duration::MAX);
         let watcher = scheduler.as_value().as_raw();
-        scheduler.core.runs().watch(limit, watcher);
+        scheduler.core.runs.watch(limit, watcher);
         Ok(())
     }
 
     /// The fiber and the seconds of the next run that was too long, for the fiber that reports them.
     fn next_long_run(&self) -> Option<(Value, f64)> {
-        let (fiber, run) = self.core.runs().next_unreported(core::current())?;
+        let (fiber, run) = self.core.runs.next_unreported(core::current())?;
         // SAFETY: it was marked until now, and this call's stack keeps it.
         Some((unsafe { Value::from_raw(fiber) }, run.as_secs_f64()))
     }

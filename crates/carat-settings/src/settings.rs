@@ -81,14 +81,11 @@ pub struct Settings {
     pub worker_requests: Option<u64>,
     #[serde(deserialize_with = "optional_seconds")]
     pub worker_age: Option<Duration>,
-    #[serde(deserialize_with = "memory")]
     pub memory: MemoryLimit,
-    #[serde(deserialize_with = "optional_memory")]
     pub client_memory: Option<MemoryLimit>,
     /// Bytes of public responses to keep.
     pub cache: Option<u64>,
     pub worker_memory: Option<u64>,
-    #[serde(deserialize_with = "refork")]
     pub refork: ReforkRule,
     pub control_socket: Option<PathBuf>,
     /// Whether clients of the control socket get processes of their own.
@@ -186,7 +183,6 @@ pub struct Settings {
     #[serde(deserialize_with = "seconds")]
     pub upgrade_timeout: Duration,
     pub canary: Option<CanaryShare>,
-    #[serde(deserialize_with = "canary_unit")]
     pub canary_by: CanaryUnit,
     /// Prints what these settings are with the configuration as it is when the command runs.
     pub reader_command: Vec<String>,
@@ -334,66 +330,6 @@ fn proxies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TrustedP
     Ok(Some(TrustedProxies::new(networks)))
 }
 
-/// A number of bytes, or a share such as `80%`.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum WrittenMemory {
-    Bytes(u64),
-    Share(String),
-}
-
-impl WrittenMemory {
-    fn parse<E: serde::de::Error>(self) -> Result<MemoryLimit, E> {
-        match self {
-            WrittenMemory::Bytes(bytes) => Ok(MemoryLimit::Bytes(bytes)),
-            WrittenMemory::Share(text) => {
-                let percent = text.strip_suffix('%');
-                let percent: Option<f64> = percent.and_then(|number| number.parse().ok());
-                let percent = percent.ok_or_else(|| E::custom("memory is not a share"))?;
-                Ok(MemoryLimit::Share(percent / 100.0))
-            }
-        }
-    }
-}
-
-fn memory<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MemoryLimit, D::Error> {
-    WrittenMemory::deserialize(deserializer)?.parse()
-}
-
-fn optional_memory<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<MemoryLimit>, D::Error> {
-    let written = Option::<WrittenMemory>::deserialize(deserializer)?;
-    written.map(WrittenMemory::parse).transpose()
-}
-
-/// Parses `auto`, `off` or a list of request counts.
-fn refork<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReforkRule, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    enum Written {
-        Auto,
-        Off,
-        #[serde(untagged)]
-        After(Vec<u64>),
-    }
-    Ok(match Written::deserialize(deserializer)? {
-        Written::Auto => ReforkRule::Auto,
-        Written::Off => ReforkRule::Off,
-        Written::After(counts) => ReforkRule::After(counts),
-    })
-}
-
-/// Parses `request` or `cookie`.
-fn canary_unit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CanaryUnit, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    match text.as_str() {
-        "request" => Ok(CanaryUnit::Request),
-        "cookie" => Ok(CanaryUnit::Client),
-        _ => Err(serde::de::Error::custom("canary_by is unknown")),
-    }
-}
-
 #[cfg(any(test, feature = "fixture"))]
 const PLAIN: &str = r#"{
     "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "acme_folder": "/", "acme_command": [], "mold_environment": {}, "identity": null, "bind": [], "metrics": [], "otlp": null, "backlog": 1, "static": [], "sendfile": [], "prefix": null, "error_pages": null, "maintenance": null, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
@@ -416,5 +352,32 @@ impl Settings {
     /// Settings without a limit that a test would have to wait for.
     pub fn plain() -> Settings {
         serde_json::from_str(PLAIN).expect("every setting")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_the_policies_have_several_forms() {
+        let with = |option: &str, value: serde_json::Value| {
+            let mut written: serde_json::Value = serde_json::from_str(PLAIN).expect("an object");
+            written[option] = value;
+            serde_json::from_value::<Settings>(written)
+        };
+        let memory = |value: &str| with("memory", value.into()).map(|it| it.memory);
+        assert_eq!(memory("80%").expect("a share"), MemoryLimit::Share(0.8));
+        assert!(memory("80").is_err());
+        let clients = with("client_memory", 5.into()).expect("bytes");
+        assert_eq!(clients.client_memory, Some(MemoryLimit::Bytes(5)));
+        let refork = |value| with("refork", value).map(|it| it.refork);
+        assert_eq!(refork("auto".into()).expect("a rule"), ReforkRule::Auto);
+        let counts = refork([1000, 2000].as_slice().into()).expect("counts");
+        assert_eq!(counts, ReforkRule::After(vec![1000, 2000]));
+        assert!(refork("never".into()).is_err());
+        let unit = |value: &str| with("canary_by", value.into()).map(|it| it.canary_by);
+        assert_eq!(unit("cookie").expect("a unit"), CanaryUnit::Client);
+        assert!(unit("client").is_err());
     }
 }

@@ -55,7 +55,7 @@ impl Client {
 }
 
 fn encode(encoder: &mut Encoder, input: &Input<'_>, plain: &[u8]) {
-    let mut client = Client::new(encoder.coding());
+    let mut client = Client::new(encoder.coding);
     let mut given = 0;
     for piece in input.pieces_of(plain) {
         given += piece.len();

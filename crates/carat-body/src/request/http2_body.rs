@@ -17,7 +17,7 @@ pub struct Http2Body {
     stream: RecvStream,
     state: Rc<ConnectionState>,
     /// In bytes, if the client has declared it.
-    length: Option<u64>,
+    pub(super) length: Option<u64>,
     /// Bytes of the last piece.
     unreleased: usize,
     expectation: Option<Rc<Expectation>>,
@@ -48,10 +48,6 @@ impl Http2Body {
 
     pub(super) fn is_end_stream(&self) -> bool {
         self.stream.is_end_stream()
-    }
-
-    pub(super) fn length(&self) -> Option<u64> {
-        self.length
     }
 
     /// Whether the complete body is at hand.

@@ -36,7 +36,7 @@ impl ReceivedBody {
     pub(super) fn announced(&self) -> Option<u64> {
         match self {
             ReceivedBody::Http1(body) => body.size_hint().exact(),
-            ReceivedBody::Http2(body) => body.length(),
+            ReceivedBody::Http2(body) => body.length,
             ReceivedBody::None => Some(0),
         }
     }

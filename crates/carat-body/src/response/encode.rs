@@ -36,7 +36,7 @@ impl ResponseEncoding {
     /// Declares that a response depends on Accept-Encoding, if it does. A part of it declares the same as
     /// the complete response (RFC 9110, section 15.3.7).
     pub fn declare(&self, response: &mut Response<ClientBody>) {
-        let min_bytes = self.encoders.min_bytes();
+        let min_bytes = self.encoders.min_bytes;
         if Compressible::of(response, self.is_head, min_bytes) != Compressible::No {
             vary(response.headers_mut());
         }
@@ -48,7 +48,7 @@ impl ResponseEncoding {
         mut response: Response<ClientBody>,
         memory: &Rc<MemoryAccount>,
     ) -> Result<Response<ClientBody>, Refusal> {
-        let min_bytes = self.encoders.min_bytes();
+        let min_bytes = self.encoders.min_bytes;
         let compressible = Compressible::of(&response, self.is_head, min_bytes);
         if compressible == Compressible::No {
             return Ok(response);

@@ -19,7 +19,8 @@ const STREAMS_LIMIT: usize = 64;
 
 /// The encoders of all connections.
 pub struct Encoders {
-    min_bytes: u64,
+    /// Shorter bodies are not encoded.
+    pub(super) min_bytes: u64,
     log: Rc<Log>,
     pool: Arc<EncoderPool>,
     streams: Arc<Semaphore>,
@@ -47,11 +48,6 @@ impl Encoders {
                 streams: Arc::new(Semaphore::new(STREAMS_LIMIT)),
             })
         })
-    }
-
-    /// Shorter bodies are not encoded.
-    pub(super) fn min_bytes(&self) -> u64 {
-        self.min_bytes
     }
 
     /// Encodes a complete body.

@@ -38,7 +38,8 @@ impl Error for EncodeError {}
 /// # }
 /// ```
 pub struct Encoder {
-    coding: Coding,
+    /// The coding of the output.
+    pub coding: Coding,
     inner: CodingEncoder,
     output: Vec<u8>,
 }
@@ -63,11 +64,6 @@ impl Encoder {
             inner,
             output: Vec::new(),
         }
-    }
-
-    /// The coding of the output.
-    pub fn coding(&self) -> Coding {
-        self.coding
     }
 
     /// Encodes pieces of the body and returns the output.

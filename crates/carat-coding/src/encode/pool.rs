@@ -35,7 +35,7 @@ impl EncoderPool {
     #[must_use]
     pub fn lease(self: &Arc<Self>, coding: Coding) -> Lease {
         let mut idle = self.idle();
-        let found = idle.iter().rposition(|encoder| encoder.coding() == coding);
+        let found = idle.iter().rposition(|encoder| encoder.coding == coding);
         let found = found.map(|index| idle.remove(index));
         drop(idle);
         Lease {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     fn idle(pool: &EncoderPool) -> Vec<Coding> {
-        pool.idle().iter().map(Encoder::coding).collect()
+        pool.idle().iter().map(|it| it.coding).collect()
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(idle(&pool), [Coding::Gzip, Coding::Zstd]);
         let lease = pool.lease(Coding::Gzip);
         assert_eq!(
-            (lease.coding(), idle(&pool)),
+            (lease.coding, idle(&pool)),
             (Coding::Gzip, vec![Coding::Zstd])
         );
         drop(lease);

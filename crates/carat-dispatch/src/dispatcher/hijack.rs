@@ -47,7 +47,7 @@ impl FrameBatch<'_> {
         let tunnel = Tunnel {
             application: TunnelApplication::Worker(OwnedFd::from(socket.into_file()).into()),
             is_raw,
-            place: self.lane.tunnels().open(),
+            place: self.lane.tunnels.open(),
         };
         ReplyContent::Tunnel(Box::new(tunnel)).into()
     }
@@ -109,12 +109,12 @@ mod tests {
             let tunnel = tunnel(outcome(pending).expect("a reply"));
             assert!(tunnel.is_raw);
             let lane = &fixture.lanes[0];
-            assert_eq!((lane.in_flight().len(), lane.tunnels().count()), (1, 1));
+            assert_eq!((lane.in_flight().len(), lane.tunnels.count()), (1, 1));
             let later = Instant::now() + Duration::from_secs(3600);
             assert!(lane.overdue(later, Duration::from_secs(1)).is_empty());
             lane.release(1, later);
             drop(tunnel);
-            assert_eq!(lane.tunnels().count(), 0);
+            assert_eq!(lane.tunnels.count(), 0);
         });
     }
 
@@ -128,7 +128,7 @@ mod tests {
             let lane = &fixture.lanes[0];
             lane.release(1, Instant::now());
             assert_eq!(socket.read(&mut [0; 1]).expect("the end"), 0);
-            assert_eq!(lane.tunnels().count(), 0);
+            assert_eq!(lane.tunnels.count(), 0);
         });
     }
 

@@ -54,7 +54,7 @@ pub struct Lane {
     /// Whether the thread went on with a request that has its response, as far as is known without reading the page.
     lingers: Cell<bool>,
     /// Those of the worker.
-    tunnels: WorkerTunnels,
+    pub tunnels: WorkerTunnels,
 }
 
 impl Lane {
@@ -300,11 +300,6 @@ impl Lane {
             }
         }
         Some(released)
-    }
-
-    /// The tunnels of the worker.
-    pub fn tunnels(&self) -> &WorkerTunnels {
-        &self.tunnels
     }
 
     /// Removes every request, oldest first.

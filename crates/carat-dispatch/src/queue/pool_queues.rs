@@ -30,7 +30,7 @@ pub(crate) struct Pool {
     threads: Option<usize>,
     /// `None` for that of the server.
     queue_limit: Option<usize>,
-    priority: PoolPriority,
+    pub(crate) priority: PoolPriority,
     pub(crate) queue: WaitingQueue,
 }
 
@@ -222,10 +222,6 @@ impl Pool {
 
     fn is_for(&self, path: &str) -> bool {
         self.paths.iter().any(|pattern| pattern.matches(path))
-    }
-
-    pub(crate) fn priority(&self) -> PoolPriority {
-        self.priority
     }
 
     /// How many requests may wait; `queue_limit` is that of the server.

@@ -308,7 +308,7 @@ impl Server {
         if refused > 0 {
             self.log.warn(
                 "too many request bodies in files: the limit of open files allows no more",
-                &[("refused", &refused), ("files", &quota.file_limit())],
+                &[("refused", &refused), ("files", &quota.file_limit)],
             );
         }
     }

@@ -186,7 +186,7 @@ impl Steps {
             if let (Some(cache), Some(changed)) = (&self.cache, changed) {
                 cache.note_change(*changed, &reply);
             }
-            poll_fn(|cx| context.state.interim().poll_written(cx)).await;
+            poll_fn(|cx| context.state.interim.poll_written(cx)).await;
             if let Some(replaced) = self.files.named.replace(&mut reply) {
                 reply = replaced.await;
             }

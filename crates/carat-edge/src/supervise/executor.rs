@@ -209,7 +209,7 @@ impl<H: Host> Executor<H> {
                 .map(|lane| lane.idle(now))
                 .min()
                 .unwrap_or(Duration::ZERO),
-            tunnels: lanes.first().map_or(0, |lane| lane.tunnels().count()),
+            tunnels: lanes.first().map_or(0, |lane| lane.tunnels.count()),
         };
         self.lanes.iter().map(of_worker).collect()
     }

@@ -8,7 +8,8 @@ pub struct SpoolQuota {
     limit: u64,
     used: AtomicU64,
     refused: AtomicU64,
-    file_limit: usize,
+    /// Most files of request bodies.
+    pub file_limit: usize,
     files: AtomicUsize,
     refused_files: AtomicU64,
 }
@@ -39,11 +40,6 @@ impl SpoolQuota {
     /// The bytes of all spools.
     pub fn used(&self) -> u64 {
         self.used.load(Relaxed)
-    }
-
-    /// Most files of request bodies.
-    pub fn file_limit(&self) -> usize {
-        self.file_limit
     }
 
     /// Whether at least half of the files are free, so that the files of a form may have their own: others need only one

@@ -33,8 +33,10 @@ pub struct ConnectionState {
     pub end: CloseState,
     allows_takeover: Cell<bool>,
     takeover: RefCell<Option<Box<Takeover>>>,
-    interim: InterimResponses,
-    outgoing: OutgoingFile,
+    /// What is written before the next response.
+    pub interim: InterimResponses,
+    /// The part of a file that is sent in place of bytes.
+    pub outgoing: OutgoingFile,
 }
 
 /// What a connection waits for. Each phase has its own timeout.
@@ -99,16 +101,6 @@ impl ConnectionState {
     /// The connection of a stream of HTTP/2.
     pub fn connection(&self) -> Option<&Rc<ConnectionState>> {
         self.connection.as_ref()
-    }
-
-    /// What is written before the next response.
-    pub fn interim(&self) -> &InterimResponses {
-        &self.interim
-    }
-
-    /// The part of a file that is sent in place of bytes.
-    pub fn outgoing(&self) -> &OutgoingFile {
-        &self.outgoing
     }
 
     /// hyper has the headers of a request. No other message begins before the response is out.

@@ -44,7 +44,7 @@ pub(crate) struct Core {
     /// Whether this process was forked by one of the fibers, which may end it, and then waits for all others.
     is_forked: Cell<bool>,
     batch: Cell<EventBatch>,
-    runs: RunClock<VALUE>,
+    pub(crate) runs: RunClock<VALUE>,
     is_cancelled: Cell<bool>,
     refusals: RefCell<Refusals>,
 }
@@ -76,10 +76,6 @@ impl Core {
         self.generation.set(fork::generation());
         self.is_asleep.set(false);
         self.is_forked.set(true);
-    }
-
-    pub(crate) fn runs(&self) -> &RunClock<VALUE> {
-        &self.runs
     }
 
     /// Whether the loop runs the calling fiber, which then cannot end the loop.

@@ -1,3 +1,5 @@
+use serde::Deserialize;
+
 /// How a restart divides requests between the new code and the old.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CanaryRule {
@@ -10,11 +12,13 @@ pub struct CanaryRule {
 }
 
 /// What the share is a share of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CanaryUnit {
     /// Each request is counted.
     Request,
-    /// A client stays with the code that its first request got.
+    /// A client stays with the code that its first request got, by a cookie.
+    #[serde(rename = "cookie")]
     Client,
 }
 

@@ -1,17 +1,44 @@
 //! How much memory the server may use, and how many workers fit.
 
+use serde::Deserialize;
+
 use crate::memory::edge_memory::EdgeMemory;
 
 /// A worker is expected to need at least this many bytes.
 const LEAST_COST: u64 = 1 << 20;
 
 /// The option `memory`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "WrittenMemory")]
 pub enum MemoryLimit {
     /// A number of bytes.
     Bytes(u64),
     /// A share, up to 1, of what the container or the machine has.
     Share(f64),
+}
+
+/// A number of bytes, or a share such as `80%`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WrittenMemory {
+    Bytes(u64),
+    Share(String),
+}
+
+impl TryFrom<WrittenMemory> for MemoryLimit {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenMemory) -> Result<MemoryLimit, &'static str> {
+        match written {
+            WrittenMemory::Bytes(bytes) => Ok(MemoryLimit::Bytes(bytes)),
+            WrittenMemory::Share(text) => {
+                let percent = text.strip_suffix('%');
+                let percent: Option<f64> = percent.and_then(|number| number.parse().ok());
+                let percent = percent.ok_or("memory is not a share")?;
+                Ok(MemoryLimit::Share(percent / 100.0))
+            }
+        }
+    }
 }
 
 impl MemoryLimit {

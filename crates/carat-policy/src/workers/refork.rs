@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
+
 /// With fewer requests a worker's caches are not full, and its memory says little.
 const REQUESTS_LEAST: u64 = 500;
 
@@ -29,13 +31,15 @@ const FIRST_PAUSE: Duration = Duration::from_secs(60);
 const PAUSE_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// The option `refork`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ReforkRule {
     /// When measurements say that it pays.
     Auto,
     /// Never.
     Off,
     /// After this many requests of one worker: one number for each refork, the last for all further ones.
+    #[serde(untagged)]
     After(Vec<u64>),
 }
 

@@ -466,7 +466,7 @@ impl Lifecycle {
         let generation = mold.generation;
         let kept = GenerationSettings {
             limits: reaction.limits,
-            refork: self.refork.rule().clone(),
+            refork: self.refork.rule.clone(),
             canary: CanaryRule::NONE,
             apps: self.apps.settings(),
         };

@@ -19,7 +19,8 @@ use carat_log::WorkerId;
 /// When a worker becomes the mold.
 #[derive(Debug)]
 pub(super) struct Refork {
-    rule: ReforkRule,
+    /// The rule that holds.
+    pub(super) rule: ReforkRule,
     reforks: Reforks,
     /// The worker that is to say whether it could be the mold, and until when it may reply.
     asked: Option<(WorkerId, Instant)>,
@@ -35,11 +36,6 @@ impl Refork {
             asked: None,
             promoted_private: None,
         }
-    }
-
-    /// The rule that holds.
-    pub(super) fn rule(&self) -> &ReforkRule {
-        &self.rule
     }
 
     /// Continues a refork, or decides whether to begin one. Called once a tick while no worker is promoted.

@@ -58,7 +58,7 @@ impl GuardedStream {
         let mut buffers = MemoryReservation::of(state.memory());
         buffers.grow(ACTIVE_COST);
         if !stream.is_tls() {
-            state.outgoing().allow();
+            state.outgoing.allow();
         }
         GuardedStream {
             buffers,
@@ -342,14 +342,14 @@ impl GuardedStream {
     /// Writes the 103 responses that wait.
     fn write_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let (stream, state) = (self.stream.get_mut(), &self.state);
-        state.interim().poll_write(cx, |cx, bytes| {
+        state.interim.poll_write(cx, |cx, bytes| {
             note_written(state, Pin::new(&mut *stream).poll_write(cx, bytes))
         })
     }
 
     /// Completes 103 responses of which a part may be written.
     fn complete_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.state.interim().is_begun() {
+        if self.state.interim.is_begun() {
             return self.write_interim(cx);
         }
         Poll::Ready(Ok(()))
@@ -376,7 +376,7 @@ impl AsyncWrite for GuardedStream {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         ready!(this.complete_interim(cx))?;
-        if this.state.outgoing().is_set() {
+        if this.state.outgoing.is_set() {
             // hyper has copied the placeholder of the file: the client would get zeros.
             return Poll::Ready(Err(io::ErrorKind::Unsupported.into()));
         }
@@ -392,7 +392,7 @@ impl AsyncWrite for GuardedStream {
         let this = self.get_mut();
         ready!(this.complete_interim(cx))?;
         let stream = this.stream.get_mut();
-        let outgoing = this.state.outgoing();
+        let outgoing = &this.state.outgoing;
         if outgoing.is_set() {
             if outgoing.gives_way(cx) {
                 return Poll::Pending;

@@ -144,7 +144,7 @@ async fn call(
         let hints = if client.unsent.is_blocked(cx) {
             Vec::new()
         } else {
-            state.interim().take_hints()
+            state.interim.take_hints()
         };
         for hints in hints {
             inform(sender, StatusCode::EARLY_HINTS, hints);

@@ -205,7 +205,7 @@ impl AccessLine {
     fn write(&self) {
         if let Some(log) = &self.log {
             let now = Timestamp::from(SystemTime::now());
-            let text = match log.format() {
+            let text = match log.format {
                 LogFormat::Text => self.combined(now),
                 LogFormat::Json => self.json(now),
             };

@@ -95,7 +95,7 @@ impl TrackedBody {
             return Poll::Ready(None);
         };
         let part = part.inspect_err(|_| self.state.end.break_off())?;
-        let placeholder = self.state.outgoing().set(part);
+        let placeholder = self.state.outgoing.set(part);
         self.entry.count(placeholder.remaining());
         // It takes no memory.
         self.state.writing.note_piece(0);
@@ -111,7 +111,7 @@ impl Body for TrackedBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<BodyPiece>>>> {
-        if self.state.outgoing().is_allowed() {
+        if self.state.outgoing.is_allowed() {
             if let Some(file) = ready!(self.poll_file(cx)) {
                 return Poll::Ready(Some(file.map(|file| Frame::data(BodyPiece::File(file)))));
             }

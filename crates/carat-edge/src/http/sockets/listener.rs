@@ -24,7 +24,7 @@ const UNSENT_LIMIT: u32 = 64 * 1024;
 /// A socket that clients connect to. A Unix socket's file is removed with its listener.
 pub(crate) struct Listener {
     /// The value of the `bind` option that it belongs to.
-    bind: String,
+    pub(crate) bind: String,
     socket: ListeningSocket,
     /// `None` for TCP, for a socket that was passed in, and for one that another server has taken over.
     file: RefCell<Option<SocketFile>>,
@@ -132,11 +132,6 @@ impl Listener {
             ListeningSocket::Tcp(_) => tcp_client(TcpStream::from_std(client.into())?),
             ListeningSocket::Unix(_) => ClientStream::Unix(UnixStream::from_std(client.into())?),
         })
-    }
-
-    /// The value of the `bind` option that it belongs to.
-    pub(crate) fn bind(&self) -> &str {
-        &self.bind
     }
 
     /// Whether another server listens here, too.

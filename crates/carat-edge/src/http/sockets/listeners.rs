@@ -29,7 +29,7 @@ impl Listeners {
         let listeners = self.0.iter().filter_map(Weak::upgrade);
         let copy = |listener: Rc<Listener>| {
             Ok(HandedListener {
-                bind: listener.bind().to_owned(),
+                bind: listener.bind.clone(),
                 socket: rustix::io::fcntl_dupfd_cloexec(&*listener, 0)?,
                 tickets: listener.ticket_keys(),
             })
@@ -41,7 +41,7 @@ impl Listeners {
     /// option.
     pub(crate) fn hand_over(&self, addresses: &[String]) {
         for listener in self.0.iter().filter_map(Weak::upgrade) {
-            let bind = listener.bind();
+            let bind = &listener.bind;
             if addresses.iter().any(|taken| is_same_place(taken, bind)) {
                 listener.disown_file();
             }

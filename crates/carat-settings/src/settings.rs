@@ -296,7 +296,8 @@ impl Settings {
         let json = std::env::var(SETTINGS_VARIABLE).map_err(|_| {
             format!("{SETTINGS_VARIABLE} is not set: start the server with the `carat` command")
         })?;
-        serde_json::from_str(&json).map_err(|error| {
+        // Like those that the command writes later: the parser is not compiled twice.
+        serde_json::from_slice(json.as_bytes()).map_err(|error| {
             format!(
                 "the `carat` command is of another version than the edge, so build again: {error}"
             )

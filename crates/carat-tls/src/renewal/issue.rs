@@ -79,12 +79,13 @@ async fn run(
 ) -> io::Result<bool> {
     let mut running = client.start(names)?;
     while let Some(message) = running.message().await? {
+        // What the log says to be issued is served.
+        if let ClientMessage::Look | ClientMessage::Issued { .. } = message {
+            look(stores, log).await?;
+        }
         message.log(log);
         match message {
-            ClientMessage::Look => {
-                look(stores, log).await?;
-                running.confirm().await?;
-            }
+            ClientMessage::Look => running.confirm().await?,
             ClientMessage::Done => return Ok(true),
             ClientMessage::Unable { .. } => return Ok(false),
             ClientMessage::Issued { .. } | ClientMessage::Failed { .. } => {}

@@ -78,7 +78,7 @@ class AppProcessLoadTest < Support::IntegrationTest
                  carat(server, "kill-process", "jobs", "2")
 
     assert_equal ["end", second], await_told(server, 4)[2]
-    assert_equal "carat: no process jobs with the number 9 runs\n", carat(server, "kill-process", "jobs", "9")[1]
+    assert_equal "carat: process jobs with the number 9 does not run now\n", carat(server, "kill-process", "jobs", "9")[1]
     assert_match(/declares no process mail, only: jobs/, carat(server, "kill-process", "mail")[1])
     assert_match(/needs NAME/, carat(server, "kill-process")[1])
   end

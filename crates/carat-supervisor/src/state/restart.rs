@@ -180,7 +180,7 @@ impl Restarts {
             restart.settings = Some(settings);
         }
         if !unchanged.is_empty() {
-            let message = "changed options that take effect at the next start of the server";
+            let message = "changed options that take effect at an upgrade or the next start";
             reaction.log(LogLine::warn(message).text("options", unchanged.join(", ")));
         }
     }

@@ -227,7 +227,7 @@ impl<H: Host> Supervisor<H> {
         let pids: Vec<u32> = meant.filter_map(|it| it.pid).collect();
         if pids.is_empty() {
             let number = number.map_or(String::new(), |it| format!(" with the number {it}"));
-            return Err(format!("no process {name}{number} runs"));
+            return Err(format!("process {name}{number} does not run now"));
         }
         let reply = json!({ "process": name, "pids": pids });
         let outcome = self.handle([Event::AppReplaced { name, number }]);

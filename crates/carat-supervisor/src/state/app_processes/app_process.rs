@@ -232,8 +232,9 @@ impl AppProcess {
         };
         if reaction.now >= deadline {
             let line = self.identify(&settings.name, LogLine::warn("killing process"));
-            let private = self.private.unwrap_or_default();
-            reaction.log(line.number("private", private));
+            let line = line.number("private", self.private.unwrap_or_default());
+            let who = if is_orphaned { "a descendant" } else { "it" };
+            reaction.log(line.text("cause", format!("{who} did not end within stop_timeout")));
             self.kill(reaction);
         } else if is_orphaned {
             let (id, signal) = (self.id, 0);

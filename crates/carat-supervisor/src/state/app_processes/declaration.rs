@@ -453,6 +453,12 @@ impl Declaration {
             return;
         }
         process.is_heavy = true;
+        // One that is always too large is not replaced without a pause.
+        if process.age(reaction.now) < STEADY {
+            self.backoff.fail(reaction.now);
+        } else {
+            self.backoff.succeed();
+        }
     }
 
     /// Whether none runs, or measures the load.

@@ -220,6 +220,26 @@ fn a_heavy_one_is_replaced() {
 }
 
 #[test]
+fn one_that_is_always_heavy_is_replaced_ever_more_seldom() {
+    let settings = ProcessSettings {
+        memory: Some(100),
+        ..jobs(1)
+    };
+    let mut world = running(vec![settings]);
+    world.app_bytes = 101;
+    for _ in 0..60 {
+        world.settle_for(2);
+        world.finish_reading();
+        for pid in world.app_pids() {
+            if world.process(pid).is_told_to_end {
+                world.end(pid);
+            }
+        }
+    }
+    assert_eq!(world.count("process exceeds its memory"), 4);
+}
+
+#[test]
 fn one_with_too_many_descendants_is_replaced() {
     let mut world = running(vec![jobs(1)]);
     let pid = only(&world);

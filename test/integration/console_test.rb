@@ -143,13 +143,15 @@ class ConsoleTest < Support::IntegrationTest
   end
 
   def test_changed_code_is_named_in_one_line
-    server = start(files: { "task.rb" => "puts 1" })
+    server = start(files: { "task.rb" => "puts 1", "Gemfile.lock" => "GEM\n" })
+    server.directory.write("Gemfile.lock", "GEM\n")
     assert_equal ["1\n", "", 0], plain(carat_run(server, *%w[-- ruby task.rb]))
     server.directory.write("config.ru", "#{APP}# changed")
+    server.directory.write("Gemfile.lock", "GEM\nDEPENDENCIES\n")
     out, err, = carat_run(server, *%w[-- ruby task.rb])
 
     assert_equal "1\n", out
-    assert_match(/\Acarat: the code is \d+ \w+ old, and config\.ru changed since; carat restart loads it\n\z/, err)
+    assert_match(/\Acarat: the code is \d+ \w+ old, and config\.ru and 1 more changed since; carat restart/, err)
   end
 
   def test_their_number_is_bounded_and_other_subcommands_work_meanwhile

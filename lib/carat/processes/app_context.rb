@@ -3,7 +3,7 @@
 module Carat
   module Processes
     # What the first mold has loaded and every process forked from it shares: the Rack application, the Configuration,
-    # the EnvTemplate, the mold's ProcessLog, and the Time at which it began to load.
-    AppContext = Struct.new(:app, :configuration, :template, :log, :loaded_at)
+    # the EnvTemplate, the mold's ProcessLog, and the ChangedCode.
+    AppContext = Struct.new(:app, :configuration, :template, :log, :code)
   end
 end

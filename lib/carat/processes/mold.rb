@@ -20,6 +20,7 @@ require_relative "../warmup/source_files"
 require_relative "app_context"
 require_relative "measures/arenas"
 require_relative "boot_failure"
+require_relative "console/changed_code"
 require_relative "forker"
 require_relative "measures/jit"
 require_relative "measures/oom_score"
@@ -56,7 +57,6 @@ module Carat
         @shared = shared
         @memory = memory
         @log = Log::ProcessLog.new(mold: true)
-        @loaded_at = Time.now
         @started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
@@ -86,6 +86,7 @@ module Carat
       end
 
       def load
+        code = ChangedCode.new
         @configuration = Config::Configuration.from_words(@words).with(Launch::SharedOptions.values(@shared))
         @log = Log::ProcessLog.new(format: @configuration[:log_format], mold: true)
         name_sources(&:before_load)
@@ -98,7 +99,7 @@ module Carat
         Warmup::FiberIsolation.establish if @configuration[:fibers]
         option = @configuration[:fibers] ? :fibers : :threads
         Warmup::PoolSize.check(option, @configuration.capacity, log: @log)
-        @context = AppContext.new(app, @configuration, template, @log, @loaded_at)
+        @context = AppContext.new(app, @configuration, template, @log, code)
         @configuration.hooks.run(:on_mold_boot)
         announce
         name_sources(&:loaded)

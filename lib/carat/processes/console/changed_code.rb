@@ -5,14 +5,16 @@ module Carat
     # Says which files of the application have changed since the mold loaded them: a console has what was there then.
     class ChangedCode
       # What Rails and Bundler read without `require`.
-      READ = ["config.ru", "Gemfile.lock", "config/**/*.{rb,yml}"].freeze
+      READ = ["config.ru", "config/**/*.{rb,yml}"].freeze
+      LOCKFILE = "Gemfile.lock"
       UNITS = { "day" => 86_400, "hour" => 3600, "minute" => 60, "second" => 1 }.freeze
-      private_constant :READ, :UNITS
+      private_constant :LOCKFILE, :READ, :UNITS
 
-      # `loaded_at` is the Time at which the mold began to load the application.
-      def initialize(loaded_at, directory: Dir.pwd)
-        @loaded_at = loaded_at
+      # Made when the mold begins to load the application.
+      def initialize(directory: Dir.pwd)
+        @loaded_at = Time.now
         @directory = directory
+        @lockfile = lockfile
       end
 
       # Prints one line if a file has changed.
@@ -30,7 +32,15 @@ module Carat
       def changed
         read = READ.flat_map { |pattern| Dir.glob(pattern, base: @directory) }
         read = read.map { |name| File.join(@directory, name) }
-        (required + read).uniq.select { |path| changed?(path) }
+        lock = File.join(@directory, LOCKFILE) unless lockfile == @lockfile
+        [*(required + read).uniq.select { |path| changed?(path) }, *lock]
+      end
+
+      # A hash of its content, which is the same in forked processes: Bundler writes an equal file again as it loads.
+      def lockfile
+        File.binread(File.join(@directory, LOCKFILE)).hash
+      rescue SystemCallError
+        nil
       end
 
       def required

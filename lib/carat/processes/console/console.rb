@@ -6,7 +6,6 @@ require_relative "../../native"
 require_relative "../boot_failure"
 require_relative "../signals"
 require_relative "../worker_exit"
-require_relative "changed_code"
 require_relative "command"
 
 module Carat
@@ -96,7 +95,7 @@ module Carat
 
       def with_hooks(work)
         hooks = @context.configuration.hooks
-        ChangedCode.new(@context.loaded_at).report
+        @context.code.report
         hooks.run(:on_process_boot, NAME)
         work.call
       ensure

@@ -22,7 +22,7 @@ module Carat
         @env = env
         @out = out
         @flags = flags
-        @arguments = @flags.parse(words)
+        @arguments = read_words(words)
       end
 
       # Runs the subcommand, or prints what `--help` and `--version` ask for. Returns the exit status.
@@ -51,6 +51,11 @@ module Carat
       end
 
       private
+
+      # Returns the arguments among `words`, whose flags it reads.
+      def read_words(words)
+        @flags.parse(words)
+      end
 
       # Returns the Flags that this subcommand takes: the options, unless it says otherwise.
       def flags

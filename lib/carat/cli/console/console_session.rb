@@ -37,11 +37,6 @@ module Carat
         @begun = false
       end
 
-      # Whether the process has begun its work.
-      def begun?
-        @begun
-      end
-
       # Runs on the socket of a server that expects an order. Raises ControlError.
       def run(socket)
         fail_with("the command and its variables are longer than #{ORDER_LIMIT} bytes") if @order.bytesize > ORDER_LIMIT

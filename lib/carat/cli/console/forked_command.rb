@@ -34,10 +34,11 @@ module Carat
       def fork_command(kind, words, instead:)
         order = [kind, @variables.size, *@variables, *words].join("\0")
         session = ConsoleSession.new(order)
-        ControlClient.new(@server.path).upgrade("/console") { |socket| session.run(socket) }
+        client = ControlClient.new(@server.path)
+        client.upgrade("/console") { |socket| session.run(socket) }
         session.finish
       rescue ControlError => e
-        raise if session&.begun?
+        raise if client&.answered?
 
         raise ControlError, "#{e.message}\ncarat: without a server: #{instead}"
       end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "shellwords"
 require_relative "../../config/config_error"
 require_relative "../control/control_command"
 require_relative "forked_command"
@@ -21,7 +22,14 @@ module Carat
       def run
         raise Config::ConfigError, "run: needs a command, such as carat run -- bin/rails about" if @arguments.empty?
 
-        fork_command("run", @arguments, instead: @arguments.join(" "))
+        fork_command("run", @arguments, instead: Shellwords.join(@arguments))
+      end
+
+      private
+
+      # What follows the first argument belongs to the command.
+      def read_words(words)
+        @flags.parse_leading(words)
       end
     end
   end

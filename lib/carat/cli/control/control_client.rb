@@ -23,6 +23,7 @@ module Carat
       def initialize(path, deadline: DEADLINE_SECONDS)
         @path = path
         @deadline = deadline
+        @answered = false
       end
 
       # Returns the body of the response to a GET. Raises ControlError when there is none.
@@ -43,10 +44,16 @@ module Carat
           socket.write("POST #{target} HTTP/1.1\r\nHost: carat\r\nConnection: upgrade\r\nUpgrade: carat-console\r\n" \
                        "Content-Length: 0\r\n\r\n")
           head, body = read(socket, now + @deadline, until_head: true).split("\r\n\r\n", 2)
+          @answered = !head.nil?
           return yield(socket) if head&.start_with?(SWITCHING)
 
           check(head, body)
         end
+      end
+
+      # Whether the server has answered `upgrade`, if only to refuse.
+      def answered?
+        @answered
       end
 
       private

@@ -95,6 +95,7 @@ module Carat
 
       def run_file
         file, *arguments = @words.drop(1)
+        abort("carat: No such file or directory - #{file}") unless File.exist?(file)
         ARGV.replace(arguments)
         $PROGRAM_NAME = file
         load(File.expand_path(file))

@@ -34,10 +34,12 @@ class AppProcessTest < Support::IntegrationTest
   end
 
   def test_an_exception_is_the_cause_in_the_one_line_of_its_end
-    server = serve(OK, config: 'process("jobs", restart: :never) { raise ArgumentError, "no queue" }')
+    server = serve(OK, args: CONTROL_SOCKET,
+                       config: 'process("jobs", restart: :never) { raise ArgumentError, "no queue" }')
     await_log(server, /error process died process=jobs .* cause=".*no queue \(ArgumentError\)/)
 
     assert_equal 1, server.log.scan("no queue").size
+    assert_match(/^process jobs: 0 of 1 run$/, carat(server, "status").first)
   end
 
   def test_one_that_ignores_its_signal_is_killed_at_stop_timeout
@@ -100,6 +102,7 @@ class AppProcessTest < Support::IntegrationTest
     assert_equal 3, await_told(server, 6).map(&:first).count("end")
     assert_equal ["", "carat: the config file declares no process mail, only: jobs\n", 1],
                  carat(server, "scale", "mail", "1")
+    assert_equal "scale: needs WORKERS, or PROCESS COUNT\n", carat(server, "scale", "jobs")[1]
     assert_match(/is not a number of processes/, carat(server, "scale", "jobs", "many")[1])
     assert_equal ["", "carat: process jobs has no load to follow\n", 1], carat(server, "scale", "jobs", "1..2")
   end

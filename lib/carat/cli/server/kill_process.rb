@@ -41,7 +41,8 @@ module Carat
 
       def sentence(reply)
         pids = reply.fetch("pids")
-        "carat: told #{reply.fetch("process")} to end, process id #{pids.join(", ")}; another follows each"
+        "carat: told #{reply.fetch("process")} to end, process id#{"s" if pids.size > 1} #{pids.join(", ")}; " \
+          "another follows each"
       end
     end
   end

@@ -17,10 +17,15 @@ module Carat
 
       # The sentence in the list of subcommands.
       SUMMARY = "Sets how many workers (4, 1..6, auto) or processes run."
+      # How a number of workers begins, unlike the name of a process.
+      NUMBER = /\A(?:auto\z|[^a-z])/i
+      private_constant :NUMBER
 
       # Prints the new number. Raises ConfigError and ControlError.
       def run
         return scale_process(*@arguments) if @arguments.size == 2
+
+        raise Config::ConfigError, "scale: needs WORKERS, or PROCESS COUNT" unless NUMBER.match?(@arguments.first)
 
         workers = argument("WORKERS", Config::Type.build(:workers))
         reply = ask(:post, "/scale?workers=#{workers}")

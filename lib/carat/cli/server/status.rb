@@ -127,15 +127,17 @@ module Carat
 
       def app_processes(status)
         rows = status.fetch("app_processes")
-        counts = status.fetch("app_counts").select { |count| count["min"] < count["max"] }
-        [*("" if rows.any? || counts.any?), *counts.map { |count| Printable.text(app_count(count)) },
-         *(table(rows, PROCESS) if rows.any?)]
+        counts = status.fetch("app_counts").flat_map { |it| app_count(it, rows) }.map { |line| Printable.text(line) }
+        lines = [*counts, *(table(rows, PROCESS) if rows.any?)]
+        lines.any? ? ["", *lines] : []
       end
 
-      def app_count(count)
-        load = count["load"] ? "load #{count["load"].round(2)}" : "load not known"
-        "process #{count.fetch("name")}: #{count.fetch("wanted")} wanted of #{count.fetch("min")} to " \
-          "#{count.fetch("max")}; #{load}"
+      # The number if it follows a load, and those that are down.
+      def app_count(count, rows)
+        name, wanted, min, max, load = count.fetch_values("name", "wanted", "min", "max", "load")
+        down = wanted - rows.count { |row| row.fetch("name") == name }
+        [("process #{name}: #{wanted} wanted of #{min} to #{max}; load #{load&.round(2) || "not known"}" if min < max),
+         ("process #{name}: #{wanted - down} of #{wanted} run" if down.positive?)].compact
       end
 
       def table(processes, columns)

@@ -28,18 +28,19 @@ module Carat
       LIMIT = 64
       # How many of one may run.
       COUNT = Type.build(:count, 0..1000)
+      MEMORY = Type.build(:bytes, (1024 * 1024)..)
       NAME = /\A[a-z][a-z0-9_-]{0,31}\z/i
       # The name of those that nobody declares.
       CONSOLE = "console"
       RESTART = %w[always on_failure never].freeze
-      private_constant :DEFAULTS, :LIMIT, :NAME, :RESTART
+      private_constant :DEFAULTS, :LIMIT, :MEMORY, :NAME, :RESTART
 
       include Enumerable
 
       # Raises InvalidValue unless a process can be called `name`.
       def self.check_name(name)
         raise InvalidValue, "#{name.inspect} is not a name of letters, digits, - and _" unless NAME.match?(name)
-        raise InvalidValue, "#{name} is what carat console opens" if name == CONSOLE
+        raise InvalidValue, "the name #{name} is taken by `carat console`" if name == CONSOLE
       end
 
       def initialize
@@ -52,7 +53,9 @@ module Carat
         self.class.check_name(name.to_s)
         check_room(name.to_s, label)
         settings = DEFAULTS.merge(known(settings, label))
-        raise ConfigError, "#{label}: takes a block or a command" if block.nil? == settings[:command].nil?
+        if block.nil? == settings[:command].nil?
+          raise InvalidValue, "needs a block or a `command`, and not both"
+        end
 
         values = settings.to_h { |key, value| [key, parse(key, value)] }
         check_load(values)
@@ -103,32 +106,40 @@ module Carat
         case key
         when :count then COUNT.parse(value)
         when :load then lambda_or_nil(value)
-        when :memory then value && Type.build(:bytes).parse(value)
+        when :memory then value && MEMORY.parse(value)
         when :stop_signal then signal(value)
         when :stop_timeout then value && Type.build(:seconds).parse(value)
         when :restart then Type.build(:choice, RESTART).parse(value.to_s)
         when :overlap then Type.build(:boolean).parse(value)
         when :environment then environment(value)
         when :only then value && Array(value).map(&:to_s)
-        when :command then value && Type.build(:string).parse(value)
+        when :command then value && command(value)
         end
+      rescue InvalidValue => e
+        raise InvalidValue, "#{key}: #{e.message}"
       end
 
       def signal(value)
         number = Signal.list[value.to_s.delete_prefix("SIG")]
         return number if number&.positive?
 
-        raise InvalidValue, "stop_signal: #{value.inspect} is not a signal, such as :TERM"
+        raise InvalidValue, "#{value.inspect} is not a signal, such as :TERM"
       end
 
       def lambda_or_nil(value)
         return value if value.nil? || value.respond_to?(:call)
 
-        raise InvalidValue, "load: #{value.inspect} is not a lambda"
+        raise InvalidValue, "#{value.inspect} is not a lambda"
+      end
+
+      def command(value)
+        return value if value.is_a?(String) && value.match?(/\S/)
+
+        raise InvalidValue, "#{value.inspect} is not a command line"
       end
 
       def environment(value)
-        raise InvalidValue, "environment: #{value.inspect} is not a Hash" unless value.is_a?(Hash)
+        raise InvalidValue, "#{value.inspect} is not a Hash" unless value.is_a?(Hash)
 
         value.to_h { |name, text| [name.to_s, text&.to_s] }
       end

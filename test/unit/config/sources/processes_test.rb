@@ -46,14 +46,19 @@ module Carat
 
     def test_what_is_wrong_is_refused_with_its_place
       declare("jobs") { nil }
-      refused("takes a block or a command") { declare("none") }
-      refused("takes a block or a command") { declare("both", command: "true") { nil } }
+      refused("needs a block or a `command`, and not both") { declare("none") }
+      refused("needs a block or a `command`, and not both") { declare("both", command: "true") { nil } }
       refused("is declared twice") { declare("jobs") { nil } }
       refused('"a b" is not a name of letters, digits, - and _') { declare("a b") { nil } }
+      refused("the name console is taken by `carat console`") { declare("console") { nil } }
       refused("stop_signal: :NONE is not a signal") { declare("a", stop_signal: :NONE) { nil } }
       refused("memroy: no such setting; did you mean memory?") { declare("a", memroy: 1) { nil } }
-      refused("is not a number of bytes") { declare("a", memory: "much") { nil } }
-      refused("is not a number of processes up to 1000") { declare("a", count: 2..1) { nil } }
+      refused('memory: "much" is not a number of bytes') { declare("a", memory: "much") { nil } }
+      refused("memory: 400 is not a number of bytes from 1048576 to") { declare("a", memory: 400) { nil } }
+      refused('stop_timeout: "x" is not a time') { declare("a", stop_timeout: "x") { nil } }
+      refused('command: "" is not a command line') { declare("a", command: "") }
+      refused('command: ["bin/rails"] is not a command line') { declare("a", command: %w[bin/rails]) }
+      refused("count: 2..1 is not a number of processes up to 1000") { declare("a", count: 2..1) { nil } }
       refused("count: a range needs a load to follow") { declare("a", count: 1..2) { nil } }
       refused("load: needs a range of count") { declare("a", load: -> { 1 }) { nil } }
       refused("load: 1 is not a lambda") { declare("a", count: 1..2, load: 1) { nil } }

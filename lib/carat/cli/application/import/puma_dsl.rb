@@ -80,6 +80,7 @@ module Carat
           set_remote_address: PROXY,
           shutdown_debug: "the log names requests that do not finish",
           silence_fork_callback_warning: NEVER, silence_single_worker_warning: NEVER,
+          solid_queue_mode: "for :async, write SolidQueue::Supervisor.start(mode: :async)",
           state_path: SOCKET, state_permission: SOCKET,
           supported_http_methods: "Carat passes every method on; refuse them in the application",
           tag: "processes are named by worker and generation",

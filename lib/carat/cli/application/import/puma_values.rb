@@ -10,6 +10,7 @@ module Carat
       module PumaValues
         ALL_PERMISSIONS = 0o777
         PLUGINS = {
+          "tailwindcss" => 'write process "css", command: "bin/rails tailwindcss:watch", only: :development',
           "yabeda" => "start the exporter in on_mold_boot", "systemd" => "start carat with ExecStart",
           "statsd" => "`carat status --json` and `carat memory --json` have the numbers"
         }.freeze

@@ -48,6 +48,11 @@ module Carat
       "threads(5)" => "threads 5",
       "threads(*sizes)" => "# Translate it by hand:\n# threads(*sizes)",
       "plugin :tmp_restart" => "restart_file \"tmp/restart.txt\"",
+      "plugin :tailwindcss if x" =>
+        "# Write process \"css\", command: \"bin/rails tailwindcss:watch\", only: :development:\n" \
+        "# plugin :tailwindcss if x",
+      "solid_queue_mode :async" =>
+        "# For :async, write SolidQueue::Supervisor.start(mode: :async):\n# solid_queue_mode :async",
       "workers 0" => "# Puma's single mode is one worker.\nworkers 1",
       "workers 4" => "workers 4",
       "workers :auto" => "# As many as processors, while the load needs them.\nworkers \"auto\"",

@@ -19,6 +19,13 @@ class AppProcessSidekiqTest < Support::IntegrationTest
     options = { url: "unix://#{ENV.fetch("REDIS_SOCKET")}" }
     Sidekiq.configure_client { |config| config.redis = options }
     Sidekiq.configure_server { |config| config.redis = options }
+    class CountsJobs
+      def call(*)
+        File.write("count", ".", mode: "a")
+        yield
+      end
+    end
+    Sidekiq.configure_server { |config| config.server_middleware { |chain| chain.add(CountsJobs) } }
     class EntryJob
       include Sidekiq::Job
       def perform(number)
@@ -48,8 +55,11 @@ class AppProcessSidekiqTest < Support::IntegrationTest
   COMMAND_LINE = <<~'RUBY'
     process "sidekiq", stop_timeout: "30s" do
       require "sidekiq/cli"
+      trap("TERM", "SYSTEM_DEFAULT")
       sidekiq = Sidekiq::CLI.instance
       sidekiq.parse(%w[-r ./job.rb -c 5])
+      blocks = Sidekiq.instance_variable_get(:@config_blocks)
+      blocks&.each { |block| block.call(Sidekiq.default_configuration) }
       sidekiq.run(warmup: false)
     end
   RUBY
@@ -68,6 +78,17 @@ class AppProcessSidekiqTest < Support::IntegrationTest
       assert_equal all, ledger(server).sort
       carat(server, "stop")
     end
+  end
+
+  def test_the_command_line_takes_the_server_middleware_of_initializers
+    Redis.new(path: Support::RedisServer.shared.path).flushall
+    server = start(COMMAND_LINE)
+    enqueue(server, 1)
+    eventually(within: 60, message: "all jobs") { ledger(server).size >= BATCH }
+
+    assert_equal BATCH, server.directory.read("count").size
+    carat(server, "stop")
+    refute_includes server.log, "Error in TERM handler"
   end
 
   def test_the_number_of_processes_follows_the_latency_of_the_queue

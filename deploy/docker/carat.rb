@@ -4,6 +4,6 @@
 
 # In place of bin/jobs: Solid Queue's processes share the memory of the web. stop_timeout is longer than Solid Queue's
 # own shutdown_timeout, and shorter than the time that Docker allows.
-process "jobs", stop_timeout: "25s" do
+process "jobs", stop_timeout: "25s", only: :production do
   SolidQueue::Supervisor.start
 end

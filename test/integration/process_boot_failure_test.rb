@@ -60,7 +60,7 @@ class ProcessBootFailureTest < Support::IntegrationTest
     server = boot("on_worker_boot { sleep unless File.exist?(\"repaired\") }")
     pid = eventually { server.workers[1] }
     Process.kill(:KILL, pid)
-    await_log(server, / error worker died while booting worker=1 gen=1 pid=#{pid} retry_in=0\.25s cause="signal 9"$/)
+    await_log(server, / error worker died while booting worker=1 gen=1 pid=#{pid} retry_in=0\.2\ds cause="signal 9"$/)
     server.directory.write("repaired", "")
 
     await_workers(server, 1)

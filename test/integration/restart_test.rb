@@ -86,7 +86,7 @@ class RestartTest < Support::IntegrationTest
     server.get
     await_log(server, /^from the application$/)
 
-    assert_match(/next start of the server options="umask, log_format"/, server.log)
+    assert_match(/an upgrade or the next start options="umask, log_format"/, server.log)
     refute_match(/^\{/, server.log)
   end
 

@@ -5,7 +5,6 @@ require "test_helper"
 require "yaml"
 require "support/cable_app"
 require "support/cable_server"
-require "support/nats_server"
 require "support/needs"
 require "support/postgres"
 require "support/redis_server"
@@ -101,16 +100,6 @@ class CableServersTest < Support::IntegrationTest
                 .sub("Shop.initialize!", "\\0\n#{TABLE}")
       prove
     end
-  end
-
-  def test_nats_connects_servers
-    Support::NatsServer.obstacle&.then { |obstacle| skip obstacle }
-    @broker = Support::NatsServer.new.start
-    @cable = { "through" => "nats", "url" => @broker.url, "channel_prefix" => "shop" }
-    prove
-    assert_a_program_is_heard
-    assert_the_broker_comes_back(:KILL)
-    assert_a_broker_that_stood_still_comes_back
   end
 
   private

@@ -204,15 +204,18 @@ fn fewer_that_may_overlap_end_at_once() {
     assert_eq!(world.app_pids().len(), 1);
 }
 
+/// One that takes more than its memory.
+fn too_large() -> World {
+    let memory = Some(100);
+    let mut world = running(vec![ProcessSettings { memory, ..jobs(1) }]);
+    world.app_bytes = 101;
+    world
+}
+
 #[test]
 fn a_heavy_one_is_replaced() {
-    let settings = ProcessSettings {
-        memory: Some(100),
-        ..jobs(1)
-    };
-    let mut world = running(vec![settings]);
+    let mut world = too_large();
     let pid = only(&world);
-    world.app_bytes = 101;
     world.wait(Duration::from_secs(60));
     world.finish_reading();
     assert_eq!(world.count("process exceeds its memory"), 1);
@@ -221,12 +224,7 @@ fn a_heavy_one_is_replaced() {
 
 #[test]
 fn one_that_is_always_heavy_is_replaced_ever_more_seldom() {
-    let settings = ProcessSettings {
-        memory: Some(100),
-        ..jobs(1)
-    };
-    let mut world = running(vec![settings]);
-    world.app_bytes = 101;
+    let mut world = too_large();
     for _ in 0..60 {
         world.settle_for(2);
         world.finish_reading();

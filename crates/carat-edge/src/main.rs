@@ -6,14 +6,11 @@
 
 #![forbid(unsafe_code)]
 
-mod accept_failures;
 mod admin;
-mod http;
 #[cfg(test)]
 mod simulation;
 mod supervise;
 mod tasks;
-mod tunnel;
 
 use std::future::pending;
 use std::io::{self, Write};
@@ -26,7 +23,6 @@ use std::sync::Arc;
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::admin::{administer, serve_metrics};
-use crate::http::{Listener, Listeners, Server, SiteFiles, accept, bind_all};
 use crate::supervise::{
     LocalHost, Mailbox, Predecessor, Ready, Signals, Supervisor, client_memory_limit,
     descriptor_budget, reap, restart_path, take_descriptor, watch_restart_file,
@@ -36,6 +32,7 @@ use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;
 use carat_files::PidFile;
 use carat_files::{CONFIGURATION_THREADS, blocking_threads, in_time};
+use carat_http::{Listener, Listeners, Server, SiteFiles, accept, bind_all};
 use carat_log::{Log, LogWriter, complaint};
 use carat_machine::MachineLimits;
 use carat_settings::{Identity, LogFormat, Settings};

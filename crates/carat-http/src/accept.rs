@@ -7,15 +7,15 @@ use tokio::time::sleep;
 
 use super::connection_permits::ConnectionPermit;
 use super::server::Server;
-use crate::accept_failures::AcceptFailures;
-use crate::http::connections::serve_connection;
-use crate::http::sockets::{ClientStream, Listener};
+use crate::connections::serve_connection;
+use crate::sockets::AcceptFailures;
+use crate::sockets::{ClientStream, Listener};
 use carat_exchange::clock;
 
 /// Accepts clients once the server is open, until it closes, including those that connected before. While all permits are
 /// taken, further clients wait in the backlog. A listener that another server has, too, is kept until this one stops: if
 /// that one dies, this one accepts again. An error means that the listener has failed for good.
-pub(crate) async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Result<()> {
+pub async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Result<()> {
     server.opened.wait().await;
     loop {
         accept_until_closed(&listener, &server).await?;

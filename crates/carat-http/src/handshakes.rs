@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::failures::Failures;
 use super::handshake_thread::HandshakeThread;
-use crate::http::time_limits::Deadline;
+use crate::time_limits::Deadline;
 use carat_exchange::{Peer, Refusal};
 use carat_log::Log;
 use carat_tls::{HandshakeError, TlsStream};
@@ -182,7 +182,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::http::time_limits::Deadlines;
+    use crate::time_limits::Deadlines;
 
     struct Client<'a> {
         handshake: RunningHandshake<'a>,

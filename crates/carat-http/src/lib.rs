@@ -1,5 +1,7 @@
 //! Client connections: listeners, TLS handshakes, the guard in front of hyper, HTTP/2, timeouts, access log.
 
+#![forbid(unsafe_code)]
+
 mod accept;
 mod cable;
 mod cache;
@@ -21,14 +23,12 @@ mod steps;
 mod time_limits;
 mod tunnels;
 
-pub(crate) use accept::accept;
-#[cfg(test)]
-pub(crate) use cable::CableSocket;
-pub(crate) use cable::{Cable, CableStats};
-pub(crate) use cache::{CacheReport, ResponseCache};
-pub(crate) use connections::follow_cable;
-pub(crate) use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};
-pub(crate) use server::Server;
-pub(crate) use site::SiteFiles;
-pub(crate) use sockets::{HandedListener, Listener, Listeners, bind_all};
-pub(crate) use time_limits::TICK;
+pub use accept::accept;
+pub use cable::{Cable, CableSocket, CableStats};
+pub use cache::{CacheReport, ResponseCache};
+pub use connections::follow_cable;
+pub use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};
+pub use server::Server;
+pub use site::SiteFiles;
+pub use sockets::{AcceptFailures, HandedListener, Listener, Listeners, bind_all};
+pub use time_limits::TICK;

@@ -23,7 +23,7 @@ const MICROS: f64 = 1_000_000.0;
 /// What is counted of requests, connections, and of what the supervisor logs: the option `metrics`. One thread counts,
 /// so this costs a few instructions; what a scrape needs is made when one comes.
 #[derive(Debug)]
-pub(crate) struct RequestMetrics {
+pub struct RequestMetrics {
     /// The first is for the requests that no other is for.
     pools: Vec<PoolTimes>,
     refused: LabelCounts,
@@ -49,7 +49,7 @@ struct Histograms([TimeHistogram; CLASSES.len()]);
 
 /// How long something took, each time.
 #[derive(Debug, Default)]
-pub(crate) struct TimeHistogram {
+pub struct TimeHistogram {
     /// The last one counts what is above all bounds.
     buckets: [Cell<u64>; BUCKETS.len() + 1],
     micros: Cell<u64>,
@@ -57,16 +57,18 @@ pub(crate) struct TimeHistogram {
 
 /// What was counted until a moment: of a dashboard's plots.
 #[derive(Clone, Default)]
-pub(crate) struct RequestTotals {
-    pub(crate) durations: TimeCounts,
-    pub(crate) queue_times: TimeCounts,
+pub struct RequestTotals {
+    /// How long requests took.
+    pub durations: TimeCounts,
+    /// How long they waited for a worker.
+    pub queue_times: TimeCounts,
     /// Requests with a status of 500 or more.
-    pub(crate) errors: u64,
+    pub errors: u64,
 }
 
 /// How many times were in each bucket.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct TimeCounts([u64; BUCKETS.len() + 1]);
+pub struct TimeCounts([u64; BUCKETS.len() + 1]);
 
 /// Counts by the value of one label. All values are known beforehand, so that the number of series has a bound.
 #[derive(Debug)]
@@ -76,7 +78,8 @@ struct LabelCounts {
 }
 
 impl RequestMetrics {
-    pub(crate) fn new(pools: &[PoolSettings]) -> RequestMetrics {
+    /// Nothing is counted yet. Each pool of the application has times of its own.
+    pub fn new(pools: &[PoolSettings]) -> RequestMetrics {
         let main = std::iter::once(PoolTimes::new(MAIN_POOL, &[]));
         let declared = pools.iter().map(|it| PoolTimes::new(&it.name, &it.paths));
         RequestMetrics {
@@ -96,7 +99,7 @@ impl RequestMetrics {
     }
 
     /// A request of this pool is over. Without a status its client left before.
-    pub(crate) fn ended(&self, pool: usize, status: Option<u16>, took: Duration) {
+    pub fn ended(&self, pool: usize, status: Option<u16>, took: Duration) {
         self.pools[pool].durations.observe(status, took);
     }
 
@@ -128,17 +131,17 @@ impl RequestMetrics {
     }
 
     /// The supervisor logs this message.
-    pub(crate) fn event(&self, message: &'static str) {
+    pub fn event(&self, message: &'static str) {
         self.events.add(message);
     }
 
     /// The supervisor will replace a worker.
-    pub(crate) fn replaced(&self, reason: &'static str) {
+    pub fn replaced(&self, reason: &'static str) {
         self.replacements.add(reason);
     }
 
     /// What has been counted so far.
-    pub(crate) fn totals(&self) -> RequestTotals {
+    pub fn totals(&self) -> RequestTotals {
         let mut totals = RequestTotals::default();
         for pool in &self.pools {
             totals.durations.add(&TimeCounts::of(&pool.durations));
@@ -150,7 +153,7 @@ impl RequestMetrics {
     }
 
     /// Registers what has been counted so far.
-    pub(crate) fn register(&self, registry: &mut Registry) {
+    pub fn register(&self, registry: &mut Registry) {
         let mut times = |name: &str, help: &str, of: fn(&PoolTimes) -> &Histograms| {
             registry.register_with_unit(name, help, Unit::Seconds, self.count(of));
         };
@@ -217,7 +220,7 @@ impl TimeHistogram {
     }
 
     /// Registers what has been counted so far.
-    pub(crate) fn register(&self, registry: &mut Registry, name: &str, help: &str) {
+    pub fn register(&self, registry: &mut Registry, name: &str, help: &str) {
         let times = ScrapedTimes(vec![self.count([])]);
         registry.register_with_unit(name, help, Unit::Seconds, times);
     }
@@ -250,27 +253,30 @@ impl TimeCounts {
         sum
     }
 
-    pub(crate) fn add(&mut self, other: &TimeCounts) {
+    /// Adds the times of another.
+    pub fn add(&mut self, other: &TimeCounts) {
         let both = self.0.iter_mut().zip(other.0);
         both.for_each(|(count, other)| *count += other);
     }
 
     /// What has come since then.
-    pub(crate) fn since(&self, before: &TimeCounts) -> TimeCounts {
+    #[must_use]
+    pub fn since(&self, before: &TimeCounts) -> TimeCounts {
         let mut counts = *self;
         let both = counts.0.iter_mut().zip(before.0);
         both.for_each(|(count, before)| *count = count.saturating_sub(before));
         counts
     }
 
-    pub(crate) fn count(&self) -> u64 {
+    /// How many times there are.
+    pub fn count(&self) -> u64 {
         self.0.iter().sum()
     }
 
     /// The time in seconds that this share of all has not exceeded, as `histogram_quantile` of Prometheus has it: times
     /// are taken to lie evenly in a bucket. `None` without a time.
     #[expect(clippy::cast_precision_loss, reason = "a bucket's width is far more")]
-    pub(crate) fn quantile(&self, share: f64) -> Option<f64> {
+    pub fn quantile(&self, share: f64) -> Option<f64> {
         let rank = share * self.count() as f64;
         let (mut below, mut floor) = (0.0, 0.0);
         for (count, bound) in self.0.iter().zip(BUCKETS) {

@@ -17,8 +17,8 @@ use super::http2::Http2;
 use super::request::AccessLog;
 use super::request_metrics::RequestMetrics;
 use super::steps::Steps;
-use crate::http::site::SiteFiles;
-use crate::http::time_limits::{ActiveConnections, Deadlines};
+use crate::site::SiteFiles;
+use crate::time_limits::{ActiveConnections, Deadlines};
 use carat_dispatch::Dispatcher;
 use carat_exchange::{ClientMemory, clock};
 use carat_log::Log;
@@ -34,26 +34,30 @@ const FIRST_REQUEST: Duration = Duration::from_secs(1);
 const CABLE_WINDOW: Duration = Duration::from_secs(1);
 
 /// What all connections share.
-pub(crate) struct Server {
-    pub(crate) settings: Rc<Settings>,
-    pub(crate) log: Rc<Log>,
+pub struct Server {
+    /// What the configuration says.
+    pub settings: Rc<Settings>,
+    /// The log of the server.
+    pub log: Rc<Log>,
     pub(super) steps: Rc<Steps>,
     /// `None` without the option `metrics`.
-    pub(crate) metrics: Option<Rc<RequestMetrics>>,
+    pub metrics: Option<Rc<RequestMetrics>>,
     /// `None` without the option `otlp`.
-    pub(crate) tracer: Option<Rc<Tracer>>,
+    pub tracer: Option<Rc<Tracer>>,
     pub(crate) deadlines: Rc<Deadlines>,
-    pub(crate) dispatcher: Rc<Dispatcher>,
+    /// Hands requests to workers.
+    pub dispatcher: Rc<Dispatcher>,
     pub(super) active: ActiveConnections,
-    pub(crate) files: Rc<SiteFiles>,
+    /// What the edge answers from files.
+    pub files: Rc<SiteFiles>,
     pub(super) http1: http1::Builder,
     pub(super) http2: Http2,
     pub(super) handshakes: Handshakes,
     /// Has the files of certificates looked at.
-    pub(crate) renew_certificates: Rc<Notify>,
+    pub renew_certificates: Rc<Notify>,
     pub(super) permits: ConnectionPermits,
     /// Clients are accepted from now on.
-    pub(crate) opened: Flag,
+    pub opened: Flag,
     /// Clients are not accepted any more.
     pub(super) closed: Flag,
     pub(super) draining: Flag,
@@ -62,16 +66,18 @@ pub(crate) struct Server {
     /// The server drains, and clients that have not begun a request yet get no more time for it.
     pub(super) first_requests_over: Flag,
     /// Nobody needs the control socket of this server any more.
-    pub(crate) left: Flag,
+    pub left: Flag,
     /// The pid file, the control socket, and the files of Unix sockets are those of this server.
-    pub(crate) owns_files: Flag,
+    pub owns_files: Flag,
     /// The server that accepted the clients has died.
-    pub(crate) taken_back: Notify,
-    pub(crate) started: Instant,
+    pub taken_back: Notify,
+    /// When the server started.
+    pub started: Instant,
 }
 
 impl Server {
-    pub(crate) fn new(
+    /// A server without clients. It accepts them once `opened` is set.
+    pub fn new(
         settings: &Rc<Settings>,
         log: &Rc<Log>,
         dispatcher: Rc<Dispatcher>,
@@ -122,19 +128,19 @@ impl Server {
     }
 
     /// Offers as many permits as another budget has.
-    pub(crate) fn divide_files(&self, budget: &DescriptorBudget) {
+    pub fn divide_files(&self, budget: &DescriptorBudget) {
         self.permits.resize(budget);
     }
 
     /// Keeps what clients make the edge hold within `client_memory`. Never returns.
-    pub(crate) async fn watch_memory(self: Rc<Self>) -> io::Result<()> {
+    pub async fn watch_memory(self: Rc<Self>) -> io::Result<()> {
         self.active.watch().await;
         Ok(())
     }
 
     /// Serves on, closes each connection after a response that says so, and refuses the requests by which load balancers
     /// find out whether the server is ready.
-    pub(crate) fn turn_away(&self) {
+    pub fn turn_away(&self) {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.stop_reloading();
         self.steps.end.turns_away.set(true);
@@ -144,7 +150,7 @@ impl Server {
 
     /// Another server accepts the clients from now on. Serves those that are connected until each one has got a response
     /// that says so.
-    pub(crate) fn hand_over(&self) {
+    pub fn hand_over(&self) {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
         self.steps.end.turns_away.set(true);
@@ -155,7 +161,7 @@ impl Server {
     }
 
     /// The server that accepted the clients has died: accepts them again.
-    pub(crate) fn take_back(&self) {
+    pub fn take_back(&self) {
         self.dispatcher.tunnels.keep(&self.dispatcher.lanes);
         self.steps.end.turns_away.set(false);
         if let Some(cable) = self.cable() {
@@ -176,17 +182,17 @@ impl Server {
     }
 
     /// Waits until the files of the server are its own.
-    pub(crate) async fn owns_files(&self) {
+    pub async fn owns_files(&self) {
         self.owns_files.wait().await;
     }
 
     /// Another server answers on the control socket from now on.
-    pub(crate) fn leave(&self) {
+    pub fn leave(&self) {
         self.left.set();
     }
 
     /// Whether another server answers on the control socket.
-    pub(crate) fn has_left(&self) -> bool {
+    pub fn has_left(&self) -> bool {
         self.left.is_set()
     }
 
@@ -196,7 +202,7 @@ impl Server {
     }
 
     /// Accepts no more connections, and closes each one after its current response, all within this time.
-    pub(crate) fn drain(&self, within: Duration) {
+    pub fn drain(&self, within: Duration) {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
         self.disconnect_cable(CABLE_WINDOW.min(within / 2));
@@ -222,7 +228,7 @@ impl Server {
     }
 
     /// Returns how long the server stood still, once after it did. Called before anything is judged by the time.
-    pub(crate) fn take_pause(&self) -> Option<Duration> {
+    pub fn take_pause(&self) -> Option<Duration> {
         let now = clock::now();
         let pause = self.deadlines.take_pause(now)?;
         let until = self.first_requests_until.get();
@@ -237,7 +243,7 @@ impl Server {
 
     /// Ends what is overdue and writes what was gathered. Called once a tick. False when the server stood still before:
     /// nothing is overdue then, because what arrived meanwhile is read first.
-    pub(crate) fn tick(&self) -> bool {
+    pub fn tick(&self) -> bool {
         let now = clock::now();
         let has_paused = self.deadlines.tick(now);
         if !has_paused {
@@ -257,23 +263,23 @@ impl Server {
     }
 
     /// The responses that are kept; `None` without the option `cache`.
-    pub(crate) fn cache(&self) -> Option<&Rc<ResponseCache>> {
+    pub fn cache(&self) -> Option<&Rc<ResponseCache>> {
         self.steps.cache.as_ref()
     }
 
     /// The sockets of the cable; `None` without the option `cable`.
-    pub(crate) fn cable(&self) -> Option<&Rc<Cable>> {
+    pub fn cable(&self) -> Option<&Rc<Cable>> {
         self.steps.cable.as_ref()
     }
 
     /// Bytes that clients may make the edge hold, and the cache with them.
-    pub(crate) fn held_limit(&self) -> u64 {
+    pub fn held_limit(&self) -> u64 {
         let cache = self.cache().map_or(0, |cache| cache.report().limit);
         self.client_memory().own_limit().saturating_add(cache)
     }
 
     /// What clients make the edge hold.
-    pub(crate) fn client_memory(&self) -> &Rc<ClientMemory> {
+    pub fn client_memory(&self) -> &Rc<ClientMemory> {
         &self.dispatcher.client_memory
     }
 
@@ -314,12 +320,12 @@ impl Server {
     }
 
     /// How many clients are connected.
-    pub(crate) fn connections(&self) -> usize {
+    pub fn connections(&self) -> usize {
         self.permits.clients()
     }
 
     /// Whether no client is connected, or about to be, or to pass to another server.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         self.permits.taken() == 0 && !self.cable().is_some_and(|cable| cable.is_leaving())
     }
 }
@@ -352,16 +358,16 @@ impl Server {
     }
 }
 
-#[cfg(test)]
+#[cfg(feature = "fixture")]
 impl Server {
     /// A simulated client connects. It leaves when the result is dropped.
-    pub(crate) async fn connect(&self) -> impl Sized + use<> {
+    pub async fn connect(&self) -> impl Sized + use<> {
         self.permits.take().await
     }
 }
 
 /// Something that happens, and that many tasks wait for.
-pub(crate) struct Flag(watch::Sender<bool>);
+pub struct Flag(watch::Sender<bool>);
 
 impl Default for Flag {
     fn default() -> Self {
@@ -370,7 +376,7 @@ impl Default for Flag {
 }
 
 impl Flag {
-    pub(crate) fn set(&self) {
+    pub fn set(&self) {
         self.0.send_replace(true);
     }
 
@@ -378,11 +384,11 @@ impl Flag {
         self.0.send_replace(false);
     }
 
-    pub(crate) fn is_set(&self) -> bool {
+    pub fn is_set(&self) -> bool {
         *self.0.borrow()
     }
 
-    pub(crate) async fn wait(&self) {
+    pub async fn wait(&self) {
         // The sender lives as long as the flag, so this ends only when the flag is set.
         let _ = self.0.subscribe().wait_for(|set| *set).await;
     }

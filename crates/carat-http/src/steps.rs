@@ -6,13 +6,13 @@ use std::rc::Rc;
 use http::header::CONTENT_TYPE;
 use http::{Request, Response, StatusCode, Version};
 
-use crate::http::cable::Cable;
-use crate::http::cache::{ChangedUrl, ResponseCache};
-use crate::http::request::{
+use crate::cable::Cable;
+use crate::cache::{ChangedUrl, ResponseCache};
+use crate::request::{
     AccessLog, ArrivedRequest, ConnectionEnd, RequestAnswer, RequestContext, RequestDispatch,
     Takeovers, TrackedBody, asks_to_close, check_prefix, cut, delimit, encode, take_body,
 };
-use crate::http::site::{ForceTls, ReadinessChecks, SiteFiles};
+use crate::site::{ForceTls, ReadinessChecks, SiteFiles};
 use carat_body::request::{ReceivedBody, RequestBodies};
 use carat_body::response::{Encoders, RangeRequest, ResponseEncoding};
 use carat_dispatch::Dispatcher;

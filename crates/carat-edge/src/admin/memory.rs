@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::edge_stats::edge_stats;
 use super::report::{MeasuredProcess, budget, memory_report};
-use crate::http::{ResponseCache, Server};
 use crate::supervise::{Mailbox, Message, ProcessStats, StatsMessage, StatsReport};
 use carat_exchange::ClientMemory;
 use carat_files::REPORT_THREAD;
+use carat_http::{ResponseCache, Server};
 use carat_machine::{Rollup, group_members};
 use carat_settings::Settings;
 use carat_supervisor::Role;

@@ -27,11 +27,11 @@ use super::reply::{outcome, refusal, response};
 use super::route::{NoRoute, Route};
 use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
-use crate::accept_failures::AcceptFailures;
-use crate::http::{Cable, Server};
 use crate::supervise::{Mailbox, Message, ProfileMessage};
 use carat_exchange::clock;
 use carat_files::CONFIGURATION_THREADS;
+use carat_http::AcceptFailures;
+use carat_http::{Cable, Server};
 use carat_log::Log;
 use carat_settings::Settings;
 

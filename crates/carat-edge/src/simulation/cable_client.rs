@@ -6,11 +6,11 @@ use std::task::Poll;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::http::{CableSocket, Server};
 use crate::simulation::plan::CableMessage;
 use crate::simulation::processes::ProcessTable;
 use carat_cable::CommandResult;
 use carat_exchange::Peer;
+use carat_http::{CableSocket, Server};
 
 /// How long a client waits for its own messages, in microseconds: each may have to wait in the queue, and in a worker.
 const PATIENCE: u64 = 60_000_000;

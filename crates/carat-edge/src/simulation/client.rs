@@ -5,12 +5,12 @@ use std::rc::Rc;
 use bytes::Bytes;
 use tokio::task::spawn_local;
 
-use crate::http::Server;
 use crate::simulation::plan::{Answer, RequestScript, ScriptedBody, ScriptedResponse};
 use crate::simulation::processes::{ProcessTable, SimulatedProcess, pattern, upload};
 use carat_exchange::{
     Call, CallBody, InlineBytes, Refusal, Reply, ReplyContent, ReplyStream, body_stream,
 };
+use carat_http::Server;
 
 /// A client with one connection, which sends requests one after the other.
 pub(super) struct SimulatedClient {

@@ -13,13 +13,13 @@ use super::cable_client::CableClient;
 use super::client::SimulatedClient;
 use super::console_client::ConsoleClient;
 use super::tasks_waker::TasksWaker;
-use crate::http::{Server, SiteFiles};
 use crate::simulation::plan::{Answer, Moment};
 use crate::simulation::processes::{ProcessTable, SimulatedHost, reading};
 use crate::simulation::world::{World, micros};
 use crate::supervise::{Mailbox, Message, Ready, Supervisor};
 use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;
+use carat_http::{Server, SiteFiles};
 use carat_log::Log;
 use carat_supervisor::{Event, Outcome};
 

@@ -14,13 +14,13 @@ use tokio::task::spawn_local;
 
 use super::open_files::descriptors_for;
 use super::upgrade::Successor;
-use crate::http::Server;
 use crate::supervise::messages::Mailbox;
 use crate::supervise::processes::{
     Channel, ConsoleClients, Generations, Host, Ready, WorkerSockets, check_worker,
 };
 use carat_dispatch::{FrameTransport, Lane, carry};
 use carat_exchange::clock;
+use carat_http::Server;
 use carat_log::{LaneTag, WorkerId};
 use carat_machine::Container;
 use carat_settings::Settings;

@@ -24,9 +24,9 @@ use carat_supervisor::{
     Tick,
 };
 
-use crate::http::{Server, TICK};
 use carat_dispatch::LaneEvent;
 use carat_exchange::clock;
+use carat_http::{Server, TICK};
 use carat_log::Field;
 
 /// Connects the world with the state: whatever happens becomes an event, and each command is carried out.

@@ -6,13 +6,13 @@ use carat_cable::{AwayRecord, EdgeMessage, Payload, SocketRecord};
 use carat_exchange::{ConnectionState, Takeover, Tunnel, TunnelApplication};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::http::cable::cable_history::{restart, set_time};
-use crate::http::cable::cable_sessions::PartedClient;
-use crate::http::cable::client_record::peer_of;
-use crate::http::cable::handover::EdgeLink;
-use crate::http::cable::server::Cable;
-use crate::http::cable::socket::CableSocket;
-use crate::http::sockets::ClientStream;
+use crate::cable::cable_history::{restart, set_time};
+use crate::cable::cable_sessions::PartedClient;
+use crate::cable::client_record::peer_of;
+use crate::cable::handover::EdgeLink;
+use crate::cable::server::Cable;
+use crate::cable::socket::CableSocket;
+use crate::sockets::ClientStream;
 
 /// A socket that has come from the old edge.
 pub(crate) struct ArrivedSocket {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::http::cable::cable_history::{random_name, unix_seconds};
-use crate::http::cable::client_record::record_of;
+use crate::cable::cable_history::{random_name, unix_seconds};
+use crate::cable::client_record::record_of;
 use carat_cable::{
     AwayRecord, CableSession, ClientIdentity, ClientOutbox, CommandResult, Hub, KeptSession,
     KeptSessions, SessionClaim, SocketEnd, SocketNumber,

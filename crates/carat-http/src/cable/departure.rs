@@ -7,18 +7,18 @@ use carat_cable::{EdgeMessage, HANDOVER_VERSION};
 use carat_dispatch::FrameSocket;
 use tokio::task::spawn_local;
 
-use crate::http::cable::cable_history::restart;
-use crate::http::cable::handover::EdgeLink;
-use crate::http::cable::server::Cable;
+use crate::cable::cable_history::restart;
+use crate::cable::handover::EdgeLink;
+use crate::cable::server::Cable;
 
 impl Cable {
     /// What a new edge must have to take the sockets over: the version of what the two say, and the path.
-    pub(crate) fn terms(&self) -> (u32, String) {
+    pub fn terms(&self) -> (u32, String) {
         (HANDOVER_VERSION, self.path.clone())
     }
 
     /// A new edge takes such sockets over, on this one. Without a version and a path in common, it gets none.
-    pub(crate) fn precede(self: &Rc<Self>, link: UnixStream, (version, path): (u32, &str)) {
+    pub fn precede(self: &Rc<Self>, link: UnixStream, (version, path): (u32, &str)) {
         let is_possible = version == HANDOVER_VERSION && path == self.path;
         let Ok(socket) = FrameSocket::new(link) else {
             return;

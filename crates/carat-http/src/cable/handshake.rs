@@ -9,11 +9,9 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
 use tokio::sync::Semaphore;
 
-use crate::http::cable::server::{Cable, is_result};
-use crate::http::cable::socket::CableSocket;
-use crate::http::request::{
-    ArrivedRequest, CableHandshake, RequestAnswer, RequestContext, RequestStep,
-};
+use crate::cable::server::{Cable, is_result};
+use crate::cable::socket::CableSocket;
+use crate::request::{ArrivedRequest, CableHandshake, RequestAnswer, RequestContext, RequestStep};
 use carat_cable::{CommandResult, DeflateWindow, KeptSession, accept_key};
 use carat_exchange::{Refusal, Reply, ReplyBody, Takeover, Tunnel, TunnelApplication};
 

@@ -14,6 +14,5 @@ mod server;
 mod socket;
 
 pub(crate) use arrival::ArrivedSocket;
-pub(crate) use server::{Cable, CableStats};
-#[cfg(test)]
-pub(crate) use socket::CableSocket;
+pub use server::{Cable, CableStats};
+pub use socket::CableSocket;

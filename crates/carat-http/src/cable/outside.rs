@@ -5,7 +5,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use serde_json::json;
 
-use crate::http::cable::server::Cable;
+use crate::cable::server::Cable;
 use carat_cable::{BroadcastOrder, CommandBody};
 use carat_exchange::Peer;
 use carat_wire::control::BROADCAST_LIMIT;
@@ -16,7 +16,7 @@ const BROADCAST_BODY_LIMIT: usize = BROADCAST_LIMIT + 8 * 1024;
 impl Cable {
     /// Broadcasts what a program that is no process of the server asks for. Returns the answer as JSON, or whose mistake it
     /// was and which.
-    pub(crate) async fn order(
+    pub async fn order(
         self: &Rc<Self>,
         body: &mut Incoming,
     ) -> Result<String, (StatusCode, String)> {

@@ -2,8 +2,8 @@ use std::rc::Rc;
 
 use tokio::task::spawn_local;
 
-use crate::http::cable::cable_sessions::PartedClient;
-use crate::http::cable::server::Cable;
+use crate::cable::cable_sessions::PartedClient;
+use crate::cable::server::Cable;
 use carat_cable::{CableSession, KeptSession};
 use carat_exchange::{MemoryAccount, Peer};
 

@@ -11,12 +11,12 @@ use tokio::sync::Semaphore;
 use tokio::task::{spawn_local, yield_now};
 use tokio::time::sleep;
 
-use crate::http::cable::cable_history::{self, CableHistory, unix_seconds};
-use crate::http::cable::cable_sessions::CableSessions;
-use crate::http::cable::handover::Neighbors;
-use crate::http::cable::pulse::Pulse;
-use crate::http::request::{AccessEntry, AccessLog, Later, RequestDispatch, Takeovers};
-use crate::http::request_metrics::TimeHistogram;
+use crate::cable::cable_history::{self, CableHistory, unix_seconds};
+use crate::cable::cable_sessions::CableSessions;
+use crate::cable::handover::Neighbors;
+use crate::cable::pulse::Pulse;
+use crate::request::{AccessEntry, AccessLog, Later, RequestDispatch, Takeovers};
+use crate::request_metrics::TimeHistogram;
 use carat_body::response::read_file;
 use carat_cable::{ClientOutbox, CommandResult, Hub, Reached, SocketNumber};
 use carat_exchange::{
@@ -41,7 +41,7 @@ const RESULT_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// All sockets of the cable.
 #[derive(Debug)]
-pub(crate) struct Cable {
+pub struct Cable {
     /// Where clients reach it.
     pub(super) path: String,
     pub(super) hub: Rc<Hub>,
@@ -63,7 +63,7 @@ pub(crate) struct Cable {
     pub(super) log: Rc<Log>,
     counts: CableCounts,
     /// From a broadcast until its last subscriber has had its turn.
-    pub(crate) fan_outs: TimeHistogram,
+    pub fan_outs: TimeHistogram,
     last: Cell<SocketNumber>,
     /// Changes when the sockets are to go, and when they are to stay after all.
     closing: Cell<u64>,
@@ -81,18 +81,21 @@ struct CableCounts {
 
 /// What the cable does, and did since the server started.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct CableStats {
-    pub(crate) sockets: usize,
-    pub(crate) streams: usize,
+pub struct CableStats {
+    /// Clients.
+    pub sockets: usize,
+    /// Streams that a client listens to.
+    pub streams: usize,
     /// Commands of clients.
-    pub(crate) received: u64,
+    pub received: u64,
     /// Messages to subscribers.
-    pub(crate) sent: u64,
-    pub(crate) broadcasts: u64,
+    pub sent: u64,
+    /// Messages of the application and other programs.
+    pub broadcasts: u64,
     /// Clients that were disconnected because they did not read.
-    pub(crate) slow: u64,
+    pub slow: u64,
     /// Commands that the application did not carry out.
-    pub(crate) lost: u64,
+    pub lost: u64,
 }
 
 fn add(count: &Cell<u64>, more: usize) {
@@ -135,7 +138,7 @@ impl Cable {
     }
 
     /// Sends a message to the subscribers of a stream, and returns how many these are. `None` if it is no JSON.
-    pub(crate) fn broadcast(self: &Rc<Self>, stream: &[u8], message: &[u8]) -> Option<usize> {
+    pub fn broadcast(self: &Rc<Self>, stream: &[u8], message: &[u8]) -> Option<usize> {
         let text = std::str::from_utf8(stream).ok();
         cable_history::set_time(&self.hub);
         let Some(reached) = text.and_then(|stream| self.hub.broadcast(stream, message)) else {
@@ -194,7 +197,7 @@ impl Cable {
     }
 
     /// What the cable does.
-    pub(crate) fn stats(&self) -> CableStats {
+    pub fn stats(&self) -> CableStats {
         let counts = &self.counts;
         CableStats {
             sockets: self.places.count(),

@@ -10,11 +10,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::{consume_budget, spawn_local};
 use tokio::time::{Sleep, sleep, sleep_until};
 
-use crate::http::cable::cable_history::set_time;
-use crate::http::cable::client_record::record_of;
-use crate::http::cable::handover::Movable;
-use crate::http::cable::server::Cable;
-use crate::http::request::Later;
+use crate::cable::cable_history::set_time;
+use crate::cable::client_record::record_of;
+use crate::cable::handover::Movable;
+use crate::cable::server::Cable;
+use crate::request::Later;
 use carat_cable::{
     CableSession, ClientIdentity, ClientOutbox, CloseCode, CommandResult, DeflateWindow,
     FrameReader, KeptSession, NextCommand, OUTBOX_LIMIT, Reached, SessionRecord, SocketEnd,
@@ -29,7 +29,7 @@ const MESSAGE_LIMIT: u32 = 64 * 1024;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The WebSocket of one client, at the far end of its tunnel.
-pub(crate) struct CableSocket {
+pub struct CableSocket {
     cable: Rc<Cable>,
     number: SocketNumber,
     outbox: Rc<ClientOutbox>,
@@ -50,7 +50,7 @@ pub(crate) struct CableSocket {
 
 impl CableSocket {
     /// The socket of a client that the application has let in.
-    pub(crate) fn open(
+    pub fn open(
         cable: &Rc<Cable>,
         result: CommandResult,
         deflate: Option<DeflateWindow>,

@@ -18,23 +18,25 @@ pub(super) struct Count(Cell<u64>);
 
 /// What the cache holds and did. All sizes are bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct CacheReport {
-    pub(crate) limit: u64,
-    pub(crate) used: u64,
+pub struct CacheReport {
+    /// What the cache may hold.
+    pub limit: u64,
+    /// What it holds.
+    pub used: u64,
     /// Responses.
-    pub(crate) entries: u64,
+    pub entries: u64,
     /// Requests that the cache answered, those of the next two among them.
-    pub(crate) hits: u64,
+    pub hits: u64,
     /// Of these, with a response that was not fresh any more.
-    pub(crate) stale: u64,
+    pub stale: u64,
     /// Of these, with the response to a request that was under way.
-    pub(crate) collapsed: u64,
+    pub collapsed: u64,
     /// Requests that went to the application.
-    pub(crate) misses: u64,
+    pub misses: u64,
     /// Of these, those after which the stored response still held.
-    pub(crate) revalidated: u64,
+    pub revalidated: u64,
     /// Responses that had to go because others came.
-    pub(crate) evictions: u64,
+    pub evictions: u64,
 }
 
 impl Count {

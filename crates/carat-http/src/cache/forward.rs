@@ -14,7 +14,7 @@ use super::cached_reply::{CONFIRMED, PASSED, STALE, STORED, say};
 use super::flights::{Joined, Lead};
 use super::lookup::Asked;
 use super::response_cache::ResponseCache;
-use crate::http::request::Later;
+use crate::request::Later;
 use carat_body::response::read_file;
 use carat_exchange::{Call, Refusal, Reply, ReplyContent, clock};
 

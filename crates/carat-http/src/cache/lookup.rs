@@ -9,7 +9,7 @@ use tokio::time::timeout_at;
 use super::cached_reply::{self, COLLAPSED, HIT, NOT_CACHED, STALE};
 use super::flights::{Flight, Joined};
 use super::response_cache::{ResponseCache, key_of};
-use crate::http::request::{ArrivedRequest, Later, RequestAnswer, RequestStep};
+use crate::request::{ArrivedRequest, Later, RequestAnswer, RequestStep};
 use carat_exchange::{Call, Refusal, Reply, ReplyBody, clock};
 
 /// How long a request waits for the response to another one. Then it goes to the application itself.

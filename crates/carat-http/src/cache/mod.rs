@@ -9,5 +9,5 @@ mod lookup;
 mod response_cache;
 
 pub(crate) use changes::ChangedUrl;
-pub(crate) use counts::CacheReport;
-pub(crate) use response_cache::ResponseCache;
+pub use counts::CacheReport;
+pub use response_cache::ResponseCache;

@@ -9,13 +9,13 @@ use carat_cache::{RequestKey, Store, StoredResponse};
 use super::changes::ChangedUrl;
 use super::counts::{CacheCounts, CacheReport};
 use super::flights::Flights;
-use crate::http::request::RequestDispatch;
+use crate::request::RequestDispatch;
 use carat_exchange::{Call, ClientMemory, Refusal, Reply, RequestTarget, clock};
 use carat_settings::Settings;
 
 /// Public responses of the application, kept in memory for further requests.
 #[derive(Debug)]
-pub(crate) struct ResponseCache {
+pub struct ResponseCache {
     pub(super) store: RefCell<Store>,
     pub(super) flights: Flights,
     pub(super) counts: CacheCounts,
@@ -47,7 +47,7 @@ impl ResponseCache {
     }
 
     /// From now on this generation serves: what older code has made goes.
-    pub(crate) fn adopt(&self, generation: u32) {
+    pub fn adopt(&self, generation: u32) {
         self.generation.set(generation);
         self.store.borrow_mut().clear();
     }
@@ -67,11 +67,12 @@ impl ResponseCache {
     }
 
     /// Bytes that it takes.
-    pub(crate) fn used(&self) -> u64 {
+    pub fn used(&self) -> u64 {
         self.store.borrow().used() as u64
     }
 
-    pub(crate) fn report(&self) -> CacheReport {
+    /// What the cache holds and did.
+    pub fn report(&self) -> CacheReport {
         let (store, counts) = (self.store.borrow(), &self.counts);
         CacheReport {
             limit: store.limit() as u64,

@@ -12,15 +12,15 @@ use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
-use crate::http::connection_permits::ConnectionPermit;
-use crate::http::connections::guarded::GuardedStream;
-use crate::http::connections::handshake::{HandshakeEnd, begin_tls};
-use crate::http::connections::proxy_header::receive_proxy_header;
-use crate::http::h2::{Http2End, serve_http2};
-use crate::http::server::{Flag, Server};
-use crate::http::sockets::{ClientStream, Preamble};
-use crate::http::time_limits::{ActiveEnd, Deadline, PARK_AFTER, PhaseTimeouts};
-use crate::http::tunnels::{TunnelEnd, TunnelEnds, serve_tunnel};
+use crate::connection_permits::ConnectionPermit;
+use crate::connections::guarded::GuardedStream;
+use crate::connections::handshake::{HandshakeEnd, begin_tls};
+use crate::connections::proxy_header::receive_proxy_header;
+use crate::h2::{Http2End, serve_http2};
+use crate::server::{Flag, Server};
+use crate::sockets::{ClientStream, Preamble};
+use crate::time_limits::{ActiveEnd, Deadline, PARK_AFTER, PhaseTimeouts};
+use crate::tunnels::{TunnelEnd, TunnelEnds, serve_tunnel};
 use carat_body::request::ReceivedBody;
 use carat_exchange::{ConnectionPhase, ConnectionState, Peer, Refusal};
 

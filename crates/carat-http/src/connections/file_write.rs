@@ -1,7 +1,7 @@
 use std::io::{self, IoSlice};
 use std::task::{Context, Poll};
 
-use crate::http::sockets::ClientStream;
+use crate::sockets::ClientStream;
 use carat_exchange::{FilePlaceholder, OutgoingFile};
 
 /// Writes the bytes before the placeholder of a file, or sends the file in place of that.

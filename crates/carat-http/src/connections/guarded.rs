@@ -7,9 +7,9 @@ use bytes::{Buf, BytesMut};
 use carat_guard::{Guard, MessagePosition, PREFACE};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 
-use crate::http::connections::file_write::write_with_file;
-use crate::http::server::Server;
-use crate::http::sockets::ClientStream;
+use crate::connections::file_write::write_with_file;
+use crate::server::Server;
+use crate::sockets::ClientStream;
 use carat_exchange::{ConnectionState, MemoryReservation, MemoryWait, Refusal, clock};
 use carat_tls::HELLO;
 

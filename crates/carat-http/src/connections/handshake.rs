@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use carat_wire::Scheme;
 
-use crate::http::server::Server;
-use crate::http::sockets::ClientStream;
-use crate::http::time_limits::Deadline;
+use crate::server::Server;
+use crate::sockets::ClientStream;
+use crate::time_limits::Deadline;
 use carat_exchange::{MemoryReservation, Peer};
 use carat_tls::{HandshakeError, TlsConfig, TlsStream};
 

@@ -8,4 +8,4 @@ mod moved_sockets;
 mod proxy_header;
 
 pub(crate) use connection::serve_connection;
-pub(crate) use moved_sockets::follow_cable;
+pub use moved_sockets::follow_cable;

@@ -10,11 +10,11 @@ use carat_exchange::ConnectionState;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_local;
 
-use crate::http::cable::{ArrivedSocket, Cable};
-use crate::http::connection_permits::ConnectionPermit;
-use crate::http::connections::connection::tunnel;
-use crate::http::server::Server;
-use crate::http::tunnels::TunnelEnds;
+use crate::cable::{ArrivedSocket, Cable};
+use crate::connection_permits::ConnectionPermit;
+use crate::connections::connection::tunnel;
+use crate::server::Server;
+use crate::tunnels::TunnelEnds;
 
 /// A place for a socket of the cable that comes from the old edge.
 struct ArrivalPlace {
@@ -24,7 +24,7 @@ struct ArrivalPlace {
 }
 
 /// Takes the sockets of the cable over that the old edge hands over. It says so on `link`.
-pub(crate) fn follow_cable(server: &Rc<Server>, link: UnixStream) -> io::Result<()> {
+pub fn follow_cable(server: &Rc<Server>, link: UnixStream) -> io::Result<()> {
     let Some(cable) = server.cable().map(Rc::clone) else {
         return Ok(());
     };

@@ -4,9 +4,9 @@ use std::task::{Context, Poll, ready};
 use carat_fields::proxy_protocol::{self, BadProxyHeader, Client};
 use carat_wire::Scheme;
 
-use crate::http::server::Server;
-use crate::http::sockets::ClientStream;
-use crate::http::time_limits::Deadline;
+use crate::server::Server;
+use crate::sockets::ClientStream;
+use crate::time_limits::Deadline;
 use carat_exchange::{MemoryReservation, Peer};
 
 /// Bytes that are looked at in one step: most headers have fewer.

@@ -7,7 +7,7 @@ use super::super::server::Server;
 use super::end::Http2End;
 use super::response_files::ResponseFiles;
 use super::unsent_bytes::UnsentBytes;
-use crate::http::sockets::ClientStream;
+use crate::sockets::ClientStream;
 use carat_exchange::{ConnectionState, MemoryReservation, Peer};
 
 /// What a connection takes: h2's buffers, of which the one for reading has `FIRST_ROOM`, and the task.

@@ -21,9 +21,9 @@ use super::end::{Http2End, Http2StreamEnd};
 use super::stream::serve_stream;
 use super::timer::PhaseTimer;
 use super::unsent_bytes::SentPiece;
-use crate::http::h2::frames::{FramedStream, ResetBudget};
-use crate::http::sockets::ClientStream;
-use crate::http::time_limits::{ActiveEnd, Deadline};
+use crate::h2::frames::{FramedStream, ResetBudget};
+use crate::sockets::ClientStream;
+use crate::time_limits::{ActiveEnd, Deadline};
 use carat_exchange::{MemoryReservation, Peer, Refusal};
 
 /// What h2 keeps for each stream of the time when most were open, as long as the connection lasts.
@@ -45,7 +45,7 @@ const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
 const TOO_MANY_BROKEN: &str = "too many requests were reset or refused";
 
 /// Serves the requests of a client until it or the server ends the connection. `leading` was read from `stream` before.
-pub(in crate::http) async fn serve_http2(
+pub(crate) async fn serve_http2(
     stream: ClientStream,
     leading: Bytes,
     peer: &Rc<Peer>,

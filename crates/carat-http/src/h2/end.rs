@@ -4,7 +4,7 @@ use carat_exchange::Refusal;
 
 /// How a connection of HTTP/2 ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::http) enum Http2End {
+pub(crate) enum Http2End {
     /// Both sides have said what they had to say.
     Closed,
     /// This server has ended it; the client is still to read why.

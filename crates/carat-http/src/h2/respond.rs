@@ -13,7 +13,7 @@ use hyper::body::Body;
 use super::client::Http2Client;
 use super::end::Http2StreamEnd;
 use super::unsent_bytes::SentPiece;
-use crate::http::request::TrackedBody;
+use crate::request::TrackedBody;
 use carat_exchange::{ConnectionState, MemoryReservation};
 
 /// Header fields that belong to a connection of HTTP/1.1 (RFC 9113, section 8.2.2).

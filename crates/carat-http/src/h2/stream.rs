@@ -16,9 +16,9 @@ use super::end::Http2StreamEnd;
 use super::respond::respond;
 use super::timer::PhaseTimer;
 use super::unsent_bytes::SentPiece;
-use crate::http::h2::tunnels::{TakenStream, serve_taken};
-use crate::http::request::TrackedBody;
-use crate::http::time_limits::ActiveEnd;
+use crate::h2::tunnels::{TakenStream, serve_taken};
+use crate::request::TrackedBody;
+use crate::time_limits::ActiveEnd;
 use carat_exchange::{ConnectionState, Refusal, Takeover};
 
 /// How long a response may be expected to have a file. A request that takes longer lets another one have the permit.

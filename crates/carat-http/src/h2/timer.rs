@@ -2,7 +2,7 @@ use std::rc::Rc;
 use std::task::Context;
 
 use super::super::server::Server;
-use crate::http::time_limits::{ActiveEnd, Deadline, PhaseTimeouts};
+use crate::time_limits::{ActiveEnd, Deadline, PhaseTimeouts};
 use carat_exchange::ConnectionState;
 
 /// The timeouts of a connection, or of one of its streams.

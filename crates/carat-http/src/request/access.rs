@@ -6,7 +6,7 @@ use http::header::{REFERER, USER_AGENT};
 use http::{HeaderValue, Request, StatusCode, Version};
 use serde_json::json;
 
-use crate::http::RequestMetrics;
+use crate::RequestMetrics;
 use carat_exchange::{Peer, Refusal};
 use carat_log::{Log, Timestamp, json_printable};
 use carat_settings::LogFormat;

@@ -3,7 +3,7 @@ use std::cell::Cell;
 use http::header::{CONNECTION, CONTENT_LENGTH};
 use http::{HeaderValue, Request, Response, Version};
 
-use crate::http::request::request_context::RequestContext;
+use crate::request::request_context::RequestContext;
 use carat_body::response::ClientBody;
 
 /// Which response is the last one of its connection.

@@ -1,4 +1,4 @@
-use crate::http::request::request_step::{ArrivedRequest, RequestStep};
+use crate::request::request_step::{ArrivedRequest, RequestStep};
 use carat_exchange::Refusal;
 use carat_settings::UrlPrefix;
 

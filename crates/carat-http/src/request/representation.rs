@@ -3,8 +3,8 @@ use std::rc::Rc;
 
 use http::Response;
 
-use crate::http::request::request_context::RequestContext;
-use crate::http::request::request_step::Later;
+use crate::request::request_context::RequestContext;
+use crate::request::request_step::Later;
 use carat_body::response::ClientBody;
 use carat_exchange::{Refusal, Reply};
 

@@ -10,8 +10,8 @@ use http::response::Parts;
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::http::request::access::AccessEntry;
-use crate::http::request::request_dispatch::RequestDispatch;
+use crate::request::access::AccessEntry;
+use crate::request::request_dispatch::RequestDispatch;
 use carat_body::response::{RangeRequest, ResponseEncoding};
 use carat_exchange::{ConnectionState, Peer, SpoolReservation};
 

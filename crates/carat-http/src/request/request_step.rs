@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 use std::pin::Pin;
 
-use crate::http::request::request_context::RequestContext;
+use crate::request::request_context::RequestContext;
 use carat_body::request::ReceivedBody;
 use carat_dispatch::PendingReply;
 use carat_exchange::{Call, ConnectionState, Refusal, Reply};

@@ -8,8 +8,8 @@ use http::header::{CONNECTION, DATE};
 use http::response::Parts;
 use tokio::sync::Semaphore;
 
-use crate::http::request::access::AccessEntry;
-use crate::http::request::request_context::RequestContext;
+use crate::request::access::AccessEntry;
+use crate::request::request_context::RequestContext;
 use carat_exchange::{ConnectionState, Refusal, Reply, ReplyContent, Takeover, Tunnel, TunnelLog};
 use carat_settings::Settings;
 

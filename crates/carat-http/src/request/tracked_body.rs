@@ -9,9 +9,9 @@ use http::Response;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::http::request::access::AccessEntry;
-use crate::http::request::body_piece::BodyPiece;
-use crate::http::request::request_context::RequestContext;
+use crate::request::access::AccessEntry;
+use crate::request::body_piece::BodyPiece;
+use crate::request::request_context::RequestContext;
 use carat_body::response::ClientBody;
 use carat_exchange::{ConnectionState, FilePlaceholder, SpoolReservation};
 

@@ -3,8 +3,8 @@ use std::ops::ControlFlow;
 use std::pin::pin;
 use std::rc::Rc;
 
-use crate::http::request::request_dispatch::RequestDispatch;
-use crate::http::request::request_step::{ArrivedRequest, RequestAnswer, RequestStep, refuse};
+use crate::request::request_dispatch::RequestDispatch;
+use crate::request::request_step::{ArrivedRequest, RequestAnswer, RequestStep, refuse};
 use carat_body::request::{ReceivedBody, RequestBodies, UploadProgress, receive, receive_empty};
 use carat_dispatch::PendingReply;
 use carat_exchange::{Call, ConnectionState, Refusal, Reply};

@@ -8,9 +8,9 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Request, Response, StatusCode};
 use tokio::task::spawn_local;
 
-use crate::http::request::RequestContext;
-use crate::http::site::maintenance::Maintenance;
-use crate::http::site::page_file::read_page;
+use crate::request::RequestContext;
+use crate::site::maintenance::Maintenance;
+use crate::site::page_file::read_page;
 use carat_body::response::ClientBody;
 use carat_exchange::{Refusal, Reply, ReplyBody, accepts_html};
 use carat_files::{CONFIGURATION_THREADS, in_time};
@@ -24,7 +24,7 @@ const STATUSES: [u16; 14] = [
 
 /// Pages for browsers in place of the server's own sentences: the options `error_pages` and `maintenance`.
 #[derive(Debug)]
-pub(crate) struct ErrorPages {
+pub struct ErrorPages {
     directory: RefCell<Option<PathBuf>>,
     pages: RefCell<HashMap<StatusCode, Bytes>>,
     /// Whether they may have changed since they were read.
@@ -57,7 +57,7 @@ impl ErrorPages {
     }
 
     /// Reads the pages again. If that fails, the old ones stay. A disk that does not respond holds one thread.
-    pub(crate) fn reload(self: &Rc<Self>) {
+    pub fn reload(self: &Rc<Self>) {
         self.is_stale.set(true);
         if !self.is_reading.replace(true) {
             spawn_local(Rc::clone(self).refresh());
@@ -153,7 +153,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::http::site::page_file::PAGE_LIMIT;
+    use crate::site::page_file::PAGE_LIMIT;
 
     fn directory() -> TempDir {
         tempfile::tempdir().expect("a directory")

@@ -2,8 +2,8 @@ use carat_wire::Scheme;
 use http::header::{LOCATION, STRICT_TRANSPORT_SECURITY};
 use http::{HeaderMap, HeaderValue, Response};
 
-use crate::http::request::{ArrivedRequest, RequestContext, RequestStep};
-use crate::http::site::readiness::ReadinessPaths;
+use crate::request::{ArrivedRequest, RequestContext, RequestStep};
+use crate::site::readiness::ReadinessPaths;
 use carat_exchange::{Call, Refusal, RequestTarget};
 use carat_settings::Settings;
 

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use bytes::Bytes;
 use tokio::task::spawn_local;
 
-use crate::http::request::{ArrivedRequest, RequestStep};
-use crate::http::site::page_file::read_page;
-use crate::http::site::readiness::ReadinessPaths;
+use crate::request::{ArrivedRequest, RequestStep};
+use crate::site::page_file::read_page;
+use crate::site::readiness::ReadinessPaths;
 use carat_exchange::Refusal;
 use carat_files::{CONFIGURATION_THREADS, in_time};
 use carat_log::{Field, Log};

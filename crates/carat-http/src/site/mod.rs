@@ -13,4 +13,4 @@ mod validations;
 
 pub(crate) use force_tls::ForceTls;
 pub(crate) use readiness::ReadinessChecks;
-pub(crate) use site_files::SiteFiles;
+pub use site_files::SiteFiles;

@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use crate::http::request::{ArrivedRequest, RequestAnswer, RequestStep};
+use crate::request::{ArrivedRequest, RequestAnswer, RequestStep};
 use carat_exchange::Refusal;
 use carat_settings::Settings;
 

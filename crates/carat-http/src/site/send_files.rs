@@ -8,9 +8,9 @@ use http::header::CONTENT_LENGTH;
 use http::{HeaderName, HeaderValue, StatusCode};
 use tokio::task::spawn_local;
 
-use crate::http::request::Later;
-use crate::http::site::disk_lookups::DiskLookups;
-use crate::http::site::static_files::{open_all, whole};
+use crate::request::Later;
+use crate::site::disk_lookups::DiskLookups;
+use crate::site::static_files::{open_all, whole};
 use carat_exchange::{Refusal, Reply, ReplyBody};
 use carat_files::{LOOKUP_THREADS, in_time};
 use carat_log::Log;

@@ -1,26 +1,28 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::http::site::error_pages::ErrorPages;
-use crate::http::site::send_files::SendFiles;
-use crate::http::site::static_files::StaticFiles;
-use crate::http::site::validations::Validations;
+use crate::site::error_pages::ErrorPages;
+use crate::site::send_files::SendFiles;
+use crate::site::static_files::StaticFiles;
+use crate::site::validations::Validations;
 use carat_log::Log;
 use carat_settings::Settings;
 use carat_tls::CertificateStore;
 
 /// Files that the edge sends itself: those that clients ask for, those that the application names, pages in place of
 /// errors, and what authorities ask for.
-pub(crate) struct SiteFiles {
+pub struct SiteFiles {
     pub(crate) requested: Rc<StaticFiles>,
     pub(crate) named: Rc<SendFiles>,
-    pub(crate) pages: Rc<ErrorPages>,
-    pub(crate) validations: Validations,
+    /// Pages in place of errors, and for maintenance.
+    pub pages: Rc<ErrorPages>,
+    /// What authorities ask for to validate a name.
+    pub validations: Validations,
 }
 
 impl SiteFiles {
     /// Opens the directories of the settings. An error names the one that cannot be read.
-    pub(crate) fn open(
+    pub fn open(
         settings: &Settings,
         certificates: Vec<Arc<CertificateStore>>,
         log: &Rc<Log>,
@@ -35,7 +37,7 @@ impl SiteFiles {
     }
 
     /// Opens the directories of new settings, or those that the same paths name now.
-    pub(crate) fn adopt(&self, settings: &Settings) {
+    pub fn adopt(&self, settings: &Settings) {
         self.requested.adopt(settings);
         self.named.adopt(settings);
         self.pages.adopt(settings);
@@ -49,10 +51,10 @@ impl SiteFiles {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "fixture"))]
 impl SiteFiles {
     /// No directories.
-    pub(crate) fn none(settings: &Settings, log: &Rc<Log>) -> SiteFiles {
+    pub fn none(settings: &Settings, log: &Rc<Log>) -> SiteFiles {
         SiteFiles::open(settings, Vec::new(), log).expect("there is none")
     }
 }

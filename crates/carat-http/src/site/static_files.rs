@@ -7,8 +7,8 @@ use carat_static::{Access, FileContent, LookupError, Mounts, UrlMount};
 use http::HeaderValue;
 use tokio::task::{JoinHandle, spawn, spawn_local};
 
-use crate::http::request::{ArrivedRequest, RequestAnswer, RequestStep};
-use crate::http::site::disk_lookups::DiskLookups;
+use crate::request::{ArrivedRequest, RequestAnswer, RequestStep};
+use crate::site::disk_lookups::DiskLookups;
 use carat_exchange::{FileRange, Refusal, ReplyBody, ReplyContent, clock};
 use carat_files::{LOOKUP_THREADS, in_time};
 use carat_log::Log;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Response};
 
-use crate::http::request::{ArrivedRequest, RequestAnswer, RequestStep};
+use crate::request::{ArrivedRequest, RequestAnswer, RequestStep};
 use carat_exchange::ReplyBody;
 use carat_settings::Settings;
 use carat_tls::{AcmeClient, CertificateStatus, CertificateStore};
@@ -14,9 +14,9 @@ use carat_tls::{AcmeClient, CertificateStatus, CertificateStore};
 const PLACE: &str = "/.well-known/acme-challenge/";
 
 /// Answers authorities that validate a name over HTTP, on every listener.
-pub(crate) struct Validations {
-    pub(crate) stores: Vec<Arc<CertificateStore>>,
-    pub(crate) client: Rc<AcmeClient>,
+pub struct Validations {
+    pub stores: Vec<Arc<CertificateStore>>,
+    pub client: Rc<AcmeClient>,
 }
 
 impl Validations {
@@ -51,7 +51,7 @@ impl Validations {
     }
 
     /// What is known about the certificates that an authority issues.
-    pub(crate) fn statuses(&self) -> Vec<CertificateStatus> {
+    pub fn statuses(&self) -> Vec<CertificateStatus> {
         let stores = self.stores.iter();
         stores.flat_map(|store| store.statuses()).collect()
     }

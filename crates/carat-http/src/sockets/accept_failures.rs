@@ -15,7 +15,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// The errors of one listener.
-pub(crate) struct AcceptFailures {
+pub struct AcceptFailures {
     /// Whose clients have to wait.
     listener: &'static str,
     pause: Duration,
@@ -24,7 +24,7 @@ pub(crate) struct AcceptFailures {
 
 impl AcceptFailures {
     /// Those of the listener with this name.
-    pub(crate) fn new(listener: &'static str) -> AcceptFailures {
+    pub fn new(listener: &'static str) -> AcceptFailures {
         AcceptFailures {
             listener,
             pause: FIRST_PAUSE,
@@ -33,12 +33,12 @@ impl AcceptFailures {
     }
 
     /// A client was accepted.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.pause = FIRST_PAUSE;
     }
 
     /// How long to pause before the next attempt, or the error when the listener has failed for good.
-    pub(crate) fn pause_after(
+    pub fn pause_after(
         &mut self,
         error: io::Error,
         now: Instant,

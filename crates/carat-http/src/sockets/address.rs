@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use crate::http::sockets::address_parameters::AddressParameters;
+use crate::sockets::address_parameters::AddressParameters;
 use carat_tls::{CertificateSource, ClientAuthority};
 
 /// An address of the `bind` option.

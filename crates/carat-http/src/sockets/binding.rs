@@ -14,14 +14,14 @@ use carat_files::in_time;
 use carat_settings::Settings;
 use carat_tls::{CertificateSource, TicketKeys, TlsConfig};
 
-use crate::http::sockets::address::{Address, Place};
-use crate::http::sockets::listener::{BindValue, Listener, Preamble};
-use crate::http::sockets::listeners::HandedListener;
+use crate::sockets::address::{Address, Place};
+use crate::sockets::listener::{BindValue, Listener, Preamble};
+use crate::sockets::listeners::HandedListener;
 
 /// Binds every address of the `bind` option, in its order, unless another server hands over its socket. Ports are bound
 /// before `become_user`, and Unix sockets afterwards, so that their files belong to the user. The error names the
 /// address and says what to do.
-pub(crate) fn bind_all(
+pub fn bind_all(
     settings: &Settings,
     handed: Option<Vec<HandedListener>>,
     become_user: impl FnOnce() -> Result<(), String>,

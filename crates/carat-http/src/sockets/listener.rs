@@ -15,14 +15,14 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use carat_files::SocketFile;
 use carat_tls::{CertificateStore, TicketKeys, TlsConfig};
 
-use crate::http::sockets::stream::ClientStream;
+use crate::sockets::stream::ClientStream;
 
 /// Unsent bytes that the kernel buffers for each client. A slow client then takes little kernel memory,
 /// and its progress shows in steps of this size rather than of a send buffer of megabytes.
 const UNSENT_LIMIT: u32 = 64 * 1024;
 
 /// A socket that clients connect to. A Unix socket's file is removed with its listener.
-pub(crate) struct Listener {
+pub struct Listener {
     /// The value of the `bind` option that it belongs to.
     pub(crate) bind: String,
     socket: ListeningSocket,
@@ -103,7 +103,7 @@ impl Listener {
     }
 
     /// The certificates of a listener that speaks TLS.
-    pub(crate) fn certificates(&self) -> Option<Arc<CertificateStore>> {
+    pub fn certificates(&self) -> Option<Arc<CertificateStore>> {
         let tls = self.preamble.tls.as_ref()?;
         Some(Arc::clone(&tls.certificates))
     }
@@ -156,7 +156,7 @@ impl Listener {
     }
 
     /// The address for the log and for `--ready-fd`: `http://127.0.0.1:9292`, `https://...` or `unix:///path`.
-    pub(crate) fn url(&self) -> String {
+    pub fn url(&self) -> String {
         let scheme = self.preamble.tls.as_ref().map_or("http", |_| "https");
         match &self.socket {
             ListeningSocket::Tcp(listener) => listener.local_addr().map_or_else(

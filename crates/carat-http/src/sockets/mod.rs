@@ -1,5 +1,6 @@
 //! Addresses, listeners, and the streams of accepted connections.
 
+mod accept_failures;
 mod address;
 mod address_parameters;
 mod binding;
@@ -7,7 +8,9 @@ mod listener;
 mod listeners;
 mod stream;
 
-pub(crate) use binding::bind_all;
-pub(crate) use listener::{Listener, Preamble};
-pub(crate) use listeners::{HandedListener, Listeners};
+pub use accept_failures::AcceptFailures;
+pub use binding::bind_all;
+pub use listener::Listener;
+pub(crate) use listener::Preamble;
+pub use listeners::{HandedListener, Listeners};
 pub(crate) use stream::ClientStream;

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use carat_policy::{HolderStage, MemoryDemand, MemoryHolder, relief};
 
-use crate::http::cache::ResponseCache;
-use crate::http::time_limits::allocator_use::AllocatorUse;
-use crate::http::time_limits::deadlines::Deadline;
+use crate::cache::ResponseCache;
+use crate::time_limits::allocator_use::AllocatorUse;
+use crate::time_limits::deadlines::Deadline;
 use carat_exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal, clock};
 
 /// How often the progress of all connections is measured.
@@ -288,7 +288,7 @@ mod tests {
     use carat_guard::MessagePosition;
 
     use super::*;
-    use crate::http::time_limits::deadlines::Deadlines;
+    use crate::time_limits::deadlines::Deadlines;
 
     const LIMIT: u64 = 8000;
 

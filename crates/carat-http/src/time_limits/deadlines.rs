@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use carat_exchange::clock;
 
 /// How often deadlines are checked, and thus their resolution.
-pub(crate) const TICK: Duration = Duration::from_millis(100);
+pub const TICK: Duration = Duration::from_millis(100);
 
 /// A tick that comes later than this means that the process stood still: the machine was paused, the
 /// container frozen, or the process stopped.

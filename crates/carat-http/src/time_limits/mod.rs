@@ -7,6 +7,7 @@ mod phase_timeouts;
 mod slow_reader;
 
 pub(crate) use active_connections::{ActiveConnections, ActiveGuard};
-pub(crate) use deadlines::{Deadline, Deadlines, TICK};
+pub use deadlines::TICK;
+pub(crate) use deadlines::{Deadline, Deadlines};
 pub(crate) use phase_timeouts::{ActiveEnd, PARK_AFTER, PhaseTimeouts};
 pub(crate) use slow_reader::SlowReader;

@@ -1,8 +1,8 @@
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-use crate::http::time_limits::deadlines::Deadline;
-use crate::http::time_limits::slow_reader::SlowReader;
+use crate::time_limits::deadlines::Deadline;
+use crate::time_limits::slow_reader::SlowReader;
 use carat_exchange::{ConnectionPhase, ConnectionState, Refusal, Takeover};
 use carat_settings::Settings;
 
@@ -181,7 +181,7 @@ mod tests {
     use carat_guard::MessagePosition;
 
     use super::*;
-    use crate::http::time_limits::deadlines::{Deadlines, TICK};
+    use crate::time_limits::deadlines::{Deadlines, TICK};
 
     /// Bytes a second.
     const RATE: usize = 1000;

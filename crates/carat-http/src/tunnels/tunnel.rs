@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use crate::http::request::head_of_http1;
-use crate::http::server::Server;
-use crate::http::time_limits::{ActiveGuard, Deadline, SlowReader};
-use crate::http::tunnels::application::Application;
-use crate::http::tunnels::tunnel_client::TunnelClient;
-use crate::tunnel::{Relay, RelayEnd, TUNNEL_BUFFER_LIMIT};
+use crate::request::head_of_http1;
+use crate::server::Server;
+use crate::time_limits::{ActiveGuard, Deadline, SlowReader};
+use crate::tunnels::application::Application;
+use crate::tunnels::tunnel_client::TunnelClient;
+use crate::tunnels::{Relay, RelayEnd, TUNNEL_BUFFER_LIMIT};
 use carat_exchange::{
     ConnectionState, EdgeApplication, MemoryReservation, MemoryWait, Refusal, Takeover, TunnelLog,
     TunnelPlace, clock,

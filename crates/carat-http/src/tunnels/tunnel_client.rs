@@ -3,7 +3,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::http::sockets::ClientStream;
+use crate::sockets::ClientStream;
 
 /// The client's side of a tunnel: a connection, or a stream of HTTP/2.
 pub(crate) trait TunnelClient: AsyncRead + AsyncWrite + Unpin {

@@ -4,8 +4,8 @@ use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use serde_json::Value;
 
 use super::gauges::{as_puma, gauges};
-use crate::http::Server;
 use carat_files::REPORT_THREAD;
+use carat_http::Server;
 
 /// The Content-Type of `OpenMetrics`.
 pub(super) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

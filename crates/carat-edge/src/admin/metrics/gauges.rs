@@ -6,7 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 use serde_json::Value;
 
-use crate::http::{CableStats, CacheReport, Server};
+use carat_http::{CableStats, CacheReport, Server};
 
 /// One label, whose values are known beforehand.
 type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;

@@ -23,8 +23,8 @@ use super::dashboard;
 use super::exposition::{OPEN_METRICS, TEXT_FORMAT, exposition};
 use super::health::{readiness, startup};
 use crate::admin::reply::{refusal, response};
-use crate::http::Server;
 use crate::supervise::{ControlRequest, Mailbox, Message};
+use carat_http::Server;
 
 /// Clients that are served at once; further ones wait.
 const METRICS_CLIENT_LIMIT: usize = 8;

@@ -5,12 +5,12 @@ use std::rc::Rc;
 
 use rustix::process::Signal;
 
-use crate::http::Cable;
 use crate::simulation::plan::Moment;
 use crate::simulation::processes::process::SimulatedProcess;
 use crate::simulation::processes::process_table::ProcessTable;
 use crate::simulation::processes::socket::SimulatedSocket;
 use crate::supervise::{FreshSettings, Host, Mailbox, Successor};
+use carat_http::Cable;
 use carat_settings::Settings;
 use carat_supervisor::MemorySubjects;
 

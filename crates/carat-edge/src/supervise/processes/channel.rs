@@ -9,9 +9,9 @@ use carat_wire::control::{Broadcast, Stack, decode_load};
 use carat_wire::{Frame, Hello, Kind, Malformed};
 use tokio::task::spawn_local;
 
-use crate::http::Cable;
 use crate::supervise::messages::{Mailbox, Message, ProfileMessage, StatsMessage};
 use carat_dispatch::FrameTransport;
+use carat_http::Cable;
 use carat_log::{LaneTag, WorkerId};
 use carat_supervisor::{Event, RubyProcess, StackReport};
 

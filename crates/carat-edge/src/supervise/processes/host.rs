@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use rustix::process::Signal;
 
-use crate::http::Cable;
 use crate::supervise::messages::Mailbox;
 use crate::supervise::upgrade::Successor;
 use carat_dispatch::FrameTransport;
+use carat_http::Cable;
 use carat_settings::Settings;
 use carat_supervisor::MemorySubjects;
 

@@ -10,13 +10,13 @@ use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use tokio::task::spawn_local;
 
-use crate::http::{Cable, Listeners};
 use crate::supervise::client_memory::memory_limit;
 use crate::supervise::messages::{Mailbox, Message, read_settings};
 use crate::supervise::processes::host::Host;
 use crate::supervise::upgrade::{Successor, container_obstacle};
 use carat_dispatch::FrameSocket;
 use carat_files::MEMORY_THREAD;
+use carat_http::{Cable, Listeners};
 use carat_machine::{Container, read_memory};
 use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
 use carat_supervisor::{Event, MemorySubjects};

@@ -8,8 +8,8 @@ use carat_policy::WorkerCost;
 use serde::Deserialize;
 use tokio::time::sleep;
 
-use crate::http::Server;
 use crate::supervise::messages::{Mailbox, Message, ProcessStats, StatsMessage};
+use carat_http::Server;
 
 /// From one look at the workers to the next.
 const LOOK_PERIOD: Duration = Duration::from_millis(250);

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::http::{RequestTotals, Server, TimeCounts};
+use carat_http::{RequestTotals, Server, TimeCounts};
 use carat_supervisor::ProcessMemory;
 
 /// The time from one sample to the next.
@@ -150,7 +150,7 @@ impl HistorySample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::RequestMetrics;
+    use carat_http::RequestMetrics;
 
     const DAY: u64 = 24 * 60 * 60;
 

@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
-use crate::http::Server;
 use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
 use crate::supervise::reports::canary_hold::canary_decision;
 use carat_exchange::clock;
+use carat_http::Server;
 use carat_supervisor::{AppProcessStatus, State, WantedProcesses, WorkerStatus};
 
 /// What the server does: the response to `GET /status`. Times are seconds, sizes bytes; what there is not is null.

@@ -2,11 +2,11 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::http::Server;
 use crate::supervise::messages::{Mailbox, PredecessorMessage};
 use crate::supervise::upgrade::predecessor::{Predecessor, PredecessorLink};
 use crate::supervise::upgrade::successor::Successor;
 use carat_exchange::clock;
+use carat_http::Server;
 
 /// How long the old edge waits for the command that asked for the upgrade, which asks again and again.
 const ASKER_TIMEOUT: Duration = Duration::from_secs(10);

@@ -14,8 +14,8 @@ use tokio::task::spawn_local;
 
 use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
 use super::socket::{receive, send as send_beside};
-use crate::http::{HandedListener, Server, follow_cable};
 use crate::supervise::messages::{Mailbox, Message, PredecessorMessage};
+use carat_http::{HandedListener, Server, follow_cable};
 use carat_settings::UPGRADE_VARIABLE;
 
 /// How long the old edge may take to reply. It only waits for this message.

@@ -14,8 +14,8 @@ use tokio::task::spawn_local;
 use super::SOCKETS_VARIABLE;
 use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
 use super::socket::{DescriptorReader, send};
-use crate::http::{Cable, HandedListener};
 use crate::supervise::messages::{Mailbox, Message};
+use carat_http::{Cable, HandedListener};
 use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
 use carat_supervisor::Event;
 

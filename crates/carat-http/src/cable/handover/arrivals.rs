@@ -17,7 +17,7 @@ const ORDER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The old edge, as the new one sees it.
 #[derive(Debug, Default)]
-pub(in crate::http::cable) struct Arrivals {
+pub(in crate::cable) struct Arrivals {
     /// Set while the old edge puts broadcasts in order.
     order: RefCell<Option<Rc<EdgeLink>>>,
     unordered: RefCell<VecDeque<UnorderedBroadcast>>,
@@ -34,15 +34,15 @@ pub(in crate::http::cable) struct Arrivals {
 
 /// What was broadcast at this edge, until the old one says that it is its turn.
 #[derive(Debug)]
-pub(in crate::http::cable) struct UnorderedBroadcast {
-    pub(in crate::http::cable) stream: Box<str>,
-    pub(in crate::http::cable) message: Box<[u8]>,
+pub(in crate::cable) struct UnorderedBroadcast {
+    pub(in crate::cable) stream: Box<str>,
+    pub(in crate::cable) message: Box<[u8]>,
     since: Instant,
 }
 
 impl Arrivals {
     /// The old edge puts broadcasts in order, and says what it has kept if this one `keeps` them, too.
-    pub(in crate::http::cable) fn follow(&self, link: &Rc<EdgeLink>, keeps: bool) {
+    pub(in crate::cable) fn follow(&self, link: &Rc<EdgeLink>, keeps: bool) {
         *self.order.borrow_mut() = Some(Rc::clone(link));
         self.is_linked.set(true);
         if keeps {
@@ -52,28 +52,28 @@ impl Arrivals {
     }
 
     /// A part of the history has come, and more follow.
-    pub(in crate::http::cable) fn note_part(&self) {
+    pub(in crate::cable) fn note_part(&self) {
         self.behind_since.set(Some(clock::now()));
     }
 
     /// Nothing of the history is missing.
-    pub(in crate::http::cable) fn catch_up(&self) {
+    pub(in crate::cable) fn catch_up(&self) {
         self.behind_since.set(None);
         self.changed.notify_waiters();
     }
 
     /// Whether some of the history is missing.
-    pub(in crate::http::cable) fn are_behind(&self) -> bool {
+    pub(in crate::cable) fn are_behind(&self) -> bool {
         self.behind_since.get().is_some()
     }
 
     /// Waits until nothing of the history is missing.
-    pub(in crate::http::cable) async fn caught_up(&self) {
+    pub(in crate::cable) async fn caught_up(&self) {
         self.until(|| !self.are_behind()).await;
     }
 
     /// Waits until this edge has heard all that clients of the old one have: one of them comes here.
-    pub(in crate::http::cable) async fn hear_all(&self) {
+    pub(in crate::cable) async fn hear_all(&self) {
         let Some(link) = self.order.borrow().clone() else {
             return;
         };
@@ -97,29 +97,29 @@ impl Arrivals {
     }
 
     /// The old edge has heard what this one asked first.
-    pub(in crate::http::cable) fn note_answer(&self) {
+    pub(in crate::cable) fn note_answer(&self) {
         self.answered.set(self.answered.get() + 1);
         self.changed.notify_waiters();
     }
 
     /// Whether clients that are away may come from the old edge.
-    pub(in crate::http::cable) fn may_come(&self) -> bool {
+    pub(in crate::cable) fn may_come(&self) -> bool {
         self.is_linked.get()
     }
 
     /// Whether the old edge puts broadcasts in order.
-    pub(in crate::http::cable) fn are_following(&self) -> bool {
+    pub(in crate::cable) fn are_following(&self) -> bool {
         self.order.borrow().is_some()
     }
 
     /// Nobody puts broadcasts in order any more.
-    pub(in crate::http::cable) fn end_order(&self) {
+    pub(in crate::cable) fn end_order(&self) {
         *self.order.borrow_mut() = None;
         self.catch_up();
     }
 
     /// The old edge is gone.
-    pub(in crate::http::cable) fn end_link(&self) {
+    pub(in crate::cable) fn end_link(&self) {
         self.is_linked.set(false);
     }
 
@@ -149,7 +149,7 @@ impl Arrivals {
     }
 
     /// What comes next, now that it is its turn.
-    pub(in crate::http::cable) fn next(&self) -> Option<UnorderedBroadcast> {
+    pub(in crate::cable) fn next(&self) -> Option<UnorderedBroadcast> {
         let next = self.unordered.borrow_mut().pop_front()?;
         let bytes = next.stream.len() + next.message.len();
         self.unordered_bytes.set(self.unordered_bytes.get() - bytes);
@@ -157,7 +157,7 @@ impl Arrivals {
     }
 
     /// Gives an old edge up that stands still. Called once a tick.
-    pub(in crate::http::cable) fn tick(&self) {
+    pub(in crate::cable) fn tick(&self) {
         let unordered = self.unordered.borrow();
         let since = unordered.front().map(|it| it.since);
         let since = since.or(self.behind_since.get());

@@ -18,7 +18,7 @@ const LEAVING_LIMIT: usize = 1024 * 1024;
 
 /// The new edge, as the old one sees it.
 #[derive(Debug, Default)]
-pub(in crate::http::cable) struct Departures {
+pub(in crate::cable) struct Departures {
     link: RefCell<Option<Rc<EdgeLink>>>,
     room: Cell<Room>,
     /// Sockets that can go: of the plain protocol, and of the extended one.
@@ -46,19 +46,19 @@ enum Room {
 
 /// A socket that can go.
 #[derive(Debug)]
-pub(in crate::http::cable) struct Movable {
+pub(in crate::cable) struct Movable {
     departures: Rc<Departures>,
     is_extended: bool,
 }
 
 impl Movable {
     /// Whether it goes as soon as it can, so that its client is served no other command.
-    pub(in crate::http::cable) fn is_leaving(&self) -> bool {
+    pub(in crate::cable) fn is_leaving(&self) -> bool {
         self.is_wanted() && self.departures.have_begun()
     }
 
     /// Whether it may go now.
-    pub(in crate::http::cable) fn may_leave(&self) -> bool {
+    pub(in crate::cable) fn may_leave(&self) -> bool {
         self.is_wanted() && self.departures.have_room()
     }
 
@@ -79,7 +79,7 @@ impl Drop for Movable {
 
 impl Departures {
     /// Another socket can go.
-    pub(in crate::http::cable) fn add(self: &Rc<Self>, is_extended: bool) -> Movable {
+    pub(in crate::cable) fn add(self: &Rc<Self>, is_extended: bool) -> Movable {
         let movable = &self.movable[usize::from(is_extended)];
         movable.set(movable.get() + 1);
         Movable {
@@ -95,20 +95,17 @@ impl Departures {
     }
 
     /// The new edge keeps what this one has kept, or does not.
-    pub(in crate::http::cable) fn set_history_shared(&self, is_shared: bool) {
+    pub(in crate::cable) fn set_history_shared(&self, is_shared: bool) {
         self.is_history_shared.set(is_shared);
     }
 
     /// Whether the new edge keeps what this one has kept, and so can have clients of the extended protocol.
-    pub(in crate::http::cable) fn share_history(&self) -> bool {
+    pub(in crate::cable) fn share_history(&self) -> bool {
         self.is_history_shared.get()
     }
 
     /// Sends the new edge clients that are away, as fast as it reads.
-    pub(in crate::http::cable) fn send_away_clients(
-        &self,
-        mut next: impl FnMut() -> Option<Vec<u8>>,
-    ) {
+    pub(in crate::cable) fn send_away_clients(&self, mut next: impl FnMut() -> Option<Vec<u8>>) {
         let link = self.link.borrow();
         let Some(link) = link.as_ref().filter(|_| self.share_history()) else {
             return;
@@ -132,26 +129,26 @@ impl Departures {
     }
 
     /// Whether sockets are to go elsewhere as soon as they are opened.
-    pub(in crate::http::cable) fn are_over(&self) -> bool {
+    pub(in crate::cable) fn are_over(&self) -> bool {
         self.is_over.get()
     }
 
     /// Whether sockets go, or are asked to.
-    pub(in crate::http::cable) fn are_under_way(&self) -> bool {
+    pub(in crate::cable) fn are_under_way(&self) -> bool {
         self.is_under_way.get()
     }
 
-    pub(in crate::http::cable) fn set_under_way(&self, is_under_way: bool) {
+    pub(in crate::cable) fn set_under_way(&self, is_under_way: bool) {
         self.is_under_way.set(is_under_way);
     }
 
     /// None is to stay, or all of them after all.
-    pub(in crate::http::cable) fn set_over(&self, is_over: bool) {
+    pub(in crate::cable) fn set_over(&self, is_over: bool) {
         self.is_over.set(is_over);
     }
 
     /// Sockets can go to this edge.
-    pub(in crate::http::cable) fn set_link(&self, link: &Rc<EdgeLink>) {
+    pub(in crate::cable) fn set_link(&self, link: &Rc<EdgeLink>) {
         *self.link.borrow_mut() = Some(Rc::clone(link));
     }
 
@@ -169,7 +166,7 @@ impl Departures {
     }
 
     /// The new edge has room for so many.
-    pub(in crate::http::cable) fn begin(&self, count: u32) {
+    pub(in crate::cable) fn begin(&self, count: u32) {
         if self.room.get() == Room::Asked {
             self.room.set(Room::For(count));
             self.note_change();
@@ -177,7 +174,7 @@ impl Departures {
     }
 
     /// Has all sockets go that can and may, and returns how many these were. `wake` wakes the tasks of all.
-    pub(in crate::http::cable) async fn move_all(&self, wake: impl Fn()) -> u32 {
+    pub(in crate::cable) async fn move_all(&self, wake: impl Fn()) -> u32 {
         let Some(link) = self.link.borrow().clone() else {
             return 0;
         };
@@ -201,7 +198,7 @@ impl Departures {
     }
 
     /// A socket, whose record was taken just now, goes to the new edge.
-    pub(in crate::http::cable) fn send_away(&self, record: &[u8], socket: OwnedFd) {
+    pub(in crate::cable) fn send_away(&self, record: &[u8], socket: OwnedFd) {
         if let Some(link) = &*self.link.borrow() {
             link.send(&EdgeMessage::Socket(record), Some(socket));
             self.moved.set(self.moved.get() + 1);
@@ -215,7 +212,7 @@ impl Departures {
     }
 
     /// Puts no more broadcasts in order, and waits until the new edge has read all.
-    pub(in crate::http::cable) async fn finish(&self) {
+    pub(in crate::cable) async fn finish(&self) {
         let Some(link) = self.link.borrow().clone() else {
             return;
         };
@@ -230,7 +227,7 @@ impl Departures {
     }
 
     /// The new edge is gone, or was given up.
-    pub(in crate::http::cable) fn end(&self, link: &Rc<EdgeLink>) {
+    pub(in crate::cable) fn end(&self, link: &Rc<EdgeLink>) {
         let mut current = self.link.borrow_mut();
         if current
             .as_ref()

@@ -52,7 +52,7 @@ impl EdgeLink {
     }
 
     /// Sends what is kept of broadcasts before all that follows. It is encoded as fast as the other edge reads.
-    pub(in crate::http::cable) fn send_history(
+    pub(in crate::cable) fn send_history(
         &self,
         items: VecDeque<HistoryItem>,
         record: &HistoryRecord,

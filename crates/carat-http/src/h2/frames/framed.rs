@@ -10,7 +10,7 @@ use h2::Reason;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::held_bytes::HeldBytes;
-use crate::http::h2::client::{FIRST_ROOM, Http2Client};
+use crate::h2::client::{FIRST_ROOM, Http2Client};
 use carat_exchange::{ConnectionState, MemoryReservation};
 
 /// Bytes that are read in a turn while memory is short: h2 decodes them before they can be counted.
@@ -239,9 +239,9 @@ mod tests {
     use tokio::net::UnixStream;
 
     use super::*;
-    use crate::http::h2::client::CONNECTION_COST;
-    use crate::http::server::Server;
-    use crate::http::sockets::ClientStream;
+    use crate::h2::client::CONNECTION_COST;
+    use crate::server::Server;
+    use crate::sockets::ClientStream;
     use carat_exchange::{ClientMemory, Peer};
 
     #[tokio::test]

@@ -10,14 +10,14 @@ use http::response::Parts;
 use http::{Response, StatusCode};
 use tokio::io::AsyncWriteExt;
 
-use crate::http::h2::client::Http2Client;
-use crate::http::h2::end::Http2StreamEnd;
-use crate::http::h2::respond::{complete, without_connection_fields};
-use crate::http::h2::tunnels::raw_head::RawHead;
-use crate::http::h2::tunnels::tunnel_stream::TunnelStream;
-use crate::http::h2::unsent_bytes::SentPiece;
-use crate::http::time_limits::Deadline;
-use crate::http::tunnels::{Application, TunnelEnd, TunnelEnds, serve_tunnel};
+use crate::h2::client::Http2Client;
+use crate::h2::end::Http2StreamEnd;
+use crate::h2::respond::{complete, without_connection_fields};
+use crate::h2::tunnels::raw_head::RawHead;
+use crate::h2::tunnels::tunnel_stream::TunnelStream;
+use crate::h2::unsent_bytes::SentPiece;
+use crate::time_limits::Deadline;
+use crate::tunnels::{Application, TunnelEnd, TunnelEnds, serve_tunnel};
 use carat_exchange::{ConnectionState, Takeover, TunnelPlace};
 
 /// A stream that an application has taken over (RFC 8441).

@@ -6,9 +6,9 @@ use bytes::{Buf, Bytes};
 use h2::{RecvStream, SendStream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::http::h2::client::Http2Client;
-use crate::http::h2::unsent_bytes::SentPiece;
-use crate::http::tunnels::TunnelClient;
+use crate::h2::client::Http2Client;
+use crate::h2::unsent_bytes::SentPiece;
+use crate::tunnels::TunnelClient;
 use carat_body::request::UPLOAD_WINDOW;
 
 /// A stream of HTTP/2 as a connection without frames.

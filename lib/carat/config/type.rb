@@ -2,54 +2,37 @@
 
 require "etc"
 require_relative "invalid_value"
-require_relative "type/network/address_list"
-require_relative "type/network/endpoint_list"
-require_relative "type/word/boolean"
+require_relative "type/network/collector_url"
+require_relative "type/network/networks"
 require_relative "type/number/byte_count"
 require_relative "type/number/canary_share"
 require_relative "type/number/count_range"
-require_relative "type/word/choice"
-require_relative "type/network/collector_url"
-require_relative "type/path/directory"
-require_relative "type/path/file_path"
-require_relative "type/word/gc_policy"
-require_relative "type/word/group_name"
-require_relative "type/network/https_url"
-require_relative "type/path/log_file"
 require_relative "type/number/memory_budget"
-require_relative "type/network/network_list"
-require_relative "type/path/new_directory"
-require_relative "type/path/optional_path"
-require_relative "type/path/page_directory"
-require_relative "type/path/pool_list"
 require_relative "type/number/refork_rule"
 require_relative "type/number/seconds"
-require_relative "type/path/socket_path"
-require_relative "type/path/static_directories"
-require_relative "type/network/target_list"
-require_relative "type/word/text"
-require_relative "type/number/timeout"
-require_relative "type/number/umask"
-require_relative "type/network/url_prefix"
-require_relative "type/word/user_name"
 require_relative "type/number/whole_number"
 require_relative "type/number/worker_count"
+require_relative "type/path/paths"
+require_relative "type/path/pool_list"
+require_relative "type/path/static_directories"
+require_relative "type/word/choice"
+require_relative "type/word/words"
 
 module Carat
   module Config
     # The types of option values. Each type has `parse(value)`, which takes the value of a flag, a variable or the
     # config file and raises InvalidValue; `text(value)`, for readers; and `metavar`, for the help.
     module Type
-      # The class of each type that an option can name.
+      # Each type that an option can name: a class, or a Rule.
       NAMES = {
-        addresses: AddressList, boolean: Boolean, bytes: ByteCount, canary: CanaryShare, choice: Choice,
-        collector: CollectorURL, count: CountRange, directory: Directory,
-        endpoints: EndpointList, file: FilePath, gc: GcPolicy, group: GroupName, https_url: HttpsURL,
-        integer: WholeNumber, log: LogFile, memory: MemoryBudget, networks: NetworkList, new_directory: NewDirectory,
-        optional_path: OptionalPath, pages: PageDirectory,
-        pidfile: LogFile, pools: PoolList, prefix: UrlPrefix, refork: ReforkRule, seconds: Seconds, socket: SocketPath,
-        static: StaticDirectories, string: Text, targets: TargetList, timeout: Timeout, umask: Umask, user: UserName,
-        workers: WorkerCount
+        addresses: Networks::ADDRESSES, boolean: Words::BOOLEAN, bytes: ByteCount, canary: CanaryShare, choice: Choice,
+        collector: CollectorURL, count: CountRange, directory: Paths::DIRECTORY, endpoints: Networks::ENDPOINTS,
+        file: Paths::FILE, gc: Words::GC, group: Words::GROUP, https_url: Networks::HTTPS, integer: WholeNumber,
+        log: Paths::LOG, memory: MemoryBudget, networks: Networks::NETWORKS, new_directory: Paths::NEW_DIRECTORY,
+        optional_path: Paths::OPTIONAL, pages: Paths::PAGES, pidfile: Paths::LOG, pools: PoolList,
+        prefix: Networks::PREFIX, refork: ReforkRule, seconds: Seconds, socket: Paths::SOCKET,
+        static: StaticDirectories, string: Words::TEXT, targets: Networks::TARGETS, timeout: Seconds::TIMEOUT,
+        umask: Words::UMASK, user: Words::USER, workers: WorkerCount
       }.freeze
 
       REMEDY = "change its permissions or the user"
@@ -58,6 +41,8 @@ module Carat
       # Returns a type by its name, limited to `within` (a Range or a list of words) if that is given.
       def self.build(name, within = nil)
         type = NAMES.fetch(name)
+        return type if type.is_a?(Rule)
+
         within ? type.new(within) : type.new
       end
 

@@ -2,7 +2,7 @@
 
 require_relative "../../invalid_value"
 require_relative "address_parameters"
-require_relative "../path/socket_path"
+require_relative "../path/paths"
 
 module Carat
   module Config
@@ -48,7 +48,7 @@ module Carat
 
         def unix(text, path)
           path = File.expand_path(path)
-          problem = SocketPath.problem(path)
+          problem = Paths.socket_problem(path)
           refuse(text, problem) if problem
           "unix://#{path}"
         end

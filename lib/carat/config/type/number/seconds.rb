@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../invalid_value"
+require_relative "../rule"
 
 module Carat
   module Config
@@ -39,6 +40,13 @@ module Carat
         def count(text)
           match = PATTERN.match(text)
           match[1].to_f * UNITS.fetch(match[2]) if match
+        end
+
+        # A duration after which something ends, as Seconds, or "off", false or nil for no limit.
+        TIMEOUT = Rule.new("SECONDS|off", text: ->(value) { value ? new.text(value) : "off" }) do |value|
+          !value || value.to_s == "off" ? nil : new.parse(value)
+        rescue InvalidValue => e
+          raise InvalidValue, "#{e.message}, or \"off\""
         end
       end
     end

@@ -1,34 +1,24 @@
 # frozen_string_literal: true
 
 require_relative "../../invalid_value"
-require_relative "as_written"
+require_relative "../rule"
 
 module Carat
   module Config
     module Type
       # One of a few words.
-      class Choice
-        include AsWritten
-
+      class Choice < Rule
         METAVAR_WIDTH = 12
         private_constant :METAVAR_WIDTH
 
+        # `words` are valid as Strings and Symbols. A long list has no room in the help.
         def initialize(words)
-          @words = words
-        end
+          metavar = words.join("|")
+          super(metavar.size <= METAVAR_WIDTH ? metavar : "WORD") do |value|
+            next value.to_s if words.include?(value.to_s)
 
-        # Reads one of the words, as String or Symbol; raises InvalidValue.
-        def parse(value)
-          return value.to_s if @words.include?(value.to_s)
-
-          words = @words.join(", ")
-          raise InvalidValue, "#{value.inspect} is not one of: #{words}"
-        end
-
-        # Returns the placeholder for a value in the help; long words have no room there.
-        def metavar
-          words = @words.join("|")
-          words.size <= METAVAR_WIDTH ? words : "WORD"
+            raise InvalidValue, "#{value.inspect} is not one of: #{words.join(", ")}"
+          end
         end
       end
     end

@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require "ipaddr"
+require "uri"
+require_relative "../../invalid_value"
+require_relative "../rule"
+require_relative "address"
+
+module Carat
+  module Config
+    module Type
+      # Types of addresses, URLs, and their parts. A list takes one value or an Array and returns an Array of Strings.
+      module Networks
+        NONE = "none"
+        NETWORK = %r{\A[\h.:]+(?:/\d{1,3})?\z}
+        PLAIN = %r{\Atcp://[^?]+\z}
+        PREFIX_PATTERN = %r{\A(?:/(?!\.\.?(?:/|\z))[\w.~!$&'()*+,;=:@-]+)+\z}
+        TARGET = %r{\A/[!-~]*\z}
+        LIST = ->(value) { value.empty? ? NONE : value.join(", ") }
+        private_constant :LIST, :NETWORK, :NONE, :PLAIN, :PREFIX_PATTERN, :TARGET
+
+        # The addresses to listen on, at least one.
+        ADDRESSES = Rule.new("ADDRESS", text: ->(value) { value.join(", ") }) do |value|
+          addresses = Array(value).map { |text| Address.parse(text) }
+          raise InvalidValue, "no address is given; write #{Address::FORMS}" if addresses.empty?
+
+          addresses
+        end
+
+        # The addresses of the server's own pages, none by default: `tcp://HOST:PORT` without parameters.
+        ENDPOINTS = Rule.new("ADDRESS", text: ->(value) { value.join(", ") }) do |value|
+          addresses = Array(value).map { |text| Address.parse(text) }
+          other = addresses.grep_v(PLAIN).first
+          raise InvalidValue, "#{other.inspect} is not tcp://HOST:PORT" if other
+
+          addresses
+        end
+
+        # Networks such as `10.0.0.0/8`, or "none".
+        NETWORKS = Rule.new("NETWORK", text: LIST) do |value|
+          next [] if value.to_s == NONE
+
+          Array(value).each do |network|
+            next if network.is_a?(String) && NETWORK.match?(network) && IPAddr.new(network)
+
+            raise IPAddr::Error
+          rescue IPAddr::Error
+            raise InvalidValue, "#{network.inspect} is not a network such as 10.0.0.0/8 or fd00::/8, nor an address"
+          end
+        end
+
+        # Request targets, such as `/login?next=%2F`; the list may be empty.
+        TARGETS = Rule.new("PATH", text: LIST) do |value|
+          Array(value).map do |target|
+            raise InvalidValue, "#{target.inspect} is not a path such as /login" unless TARGET.match?(target.to_s)
+
+            target.to_s
+          end
+        end
+
+        # The beginning of the paths of all requests, such as `/app`, with or without a slash at its end; nil for `/`.
+        PREFIX = Rule.new("PATH") do |value|
+          prefix = value.to_s.delete_suffix("/")
+          next prefix.empty? ? nil : prefix if prefix.empty? ? value == "/" : PREFIX_PATTERN.match?(prefix)
+
+          raise InvalidValue, "#{value.inspect} is not the beginning of a path such as /app"
+        end
+
+        # The address of a server that is asked over https.
+        HTTPS = Rule.new("URL") do |value|
+          uri = URI.parse(value.to_s)
+          next uri.to_s if uri.is_a?(URI::HTTPS) && uri.host&.match?(/\A[\w.-]+\z/) && !uri.userinfo
+
+          raise InvalidValue, "#{value.inspect} is not https://HOST/PATH"
+        rescue URI::InvalidURIError
+          raise InvalidValue, "#{value.inspect} is not a URL"
+        end
+      end
+    end
+  end
+end

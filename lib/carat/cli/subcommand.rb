@@ -9,7 +9,7 @@ require_relative "../version"
 module Carat
   module CLI
     # What the subcommands have in common. Each is a class with a USAGE, a SUMMARY, and a method `run` that returns the
-    # exit status. A subcommand with flags of its own overrides `flags`; one with a longer help text overrides `help`.
+    # exit status. A subcommand with flags of its own overrides `flags`; one with more to say has a LEGEND.
     module Subcommand
       # The exit status when all is well.
       SUCCESS = 0
@@ -41,13 +41,8 @@ module Carat
 
       # Returns the text of `--help`.
       def help
-        <<~TEXT
-          Usage: carat #{self.class::USAGE}
-
-          #{self.class::SUMMARY}
-
-          #{@flags.summary}
-        TEXT
+        legend = "\n#{self.class.const_get(:LEGEND)}" if self.class.const_defined?(:LEGEND)
+        "Usage: carat #{self.class::USAGE}\n\n#{self.class::SUMMARY}\n\n#{@flags.summary}\n#{legend}"
       end
 
       private

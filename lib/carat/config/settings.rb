@@ -26,10 +26,11 @@ module Carat
       def set(option, value, place)
         raise ConfigError, "#{place}: is too late: the configuration has been read" if frozen?
 
-        parsed = option.parse(value)
-        @values[option.name] = option.list? && parsed ? option.join(@values[option.name] || [], parsed).freeze : parsed
-      rescue InvalidValue => e
-        raise ConfigError, "#{place}: #{e.message}"
+        InvalidValue.at(place) do
+          parsed = option.parse(value)
+          parsed = option.join(@values[option.name] || [], parsed).freeze if option.list? && parsed
+          @values[option.name] = parsed
+        end
       end
 
       # Whether this source has set the option called `name`.

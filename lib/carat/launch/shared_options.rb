@@ -1,16 +1,15 @@
 # frozen_string_literal: true
 
 require "json"
-require_relative "../config/config_error"
 require_relative "../config/invalid_value"
 require_relative "../config/options"
 require_relative "../log/plain_json"
 
 module Carat
   module Launch
-    # The options that edge and mold both read. As a part of MoldEnvironment they carry the edge's values, because the
-    # config file may have changed since the edge read it.
-    class SharedOptions
+    # The options that edge and mold both read. A variable of the mold carries the edge's values, because the config
+    # file may have changed since the edge read it.
+    module SharedOptions
       VARIABLE = "CARAT_SHARED_OPTIONS"
       private_constant :VARIABLE
 
@@ -35,31 +34,15 @@ module Carat
         def values(environment)
           JSON.parse(environment.fetch(VARIABLE, "{}")).to_h do |name, value|
             option = Config::Options.fetch(name.to_sym)
-            [option.name, parse(option, value)]
+            [option.name, (Config::InvalidValue.at(option.name) { option.parse(value) } unless value.nil?)]
           end
         end
 
         private
 
-        def parse(option, value)
-          value.nil? ? nil : option.parse(value)
-        rescue Config::InvalidValue => e
-          raise Config::ConfigError, "#{option.name}: #{e.message}"
-        end
-
         def names
           @names ||= Config::Options.select(&:mold).map(&:name)
         end
-      end
-
-      # `configuration` is a Configuration.
-      def initialize(configuration, _environment)
-        @configuration = configuration
-      end
-
-      # Returns a Hash of Strings by name.
-      def variables
-        self.class.variables(@configuration.for_edge)
       end
     end
   end

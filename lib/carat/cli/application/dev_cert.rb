@@ -20,14 +20,14 @@ module Carat
       LOCAL = %w[localhost *.localhost 127.0.0.1 ::1].freeze
       FILES = %w[localhost.crt localhost.key].freeze
       NAME = /\A(?:\*\.)?[\w-]+(?:\.[\w-]+)*\z|\A[\h:]+\z/
-      FOOT = <<~TEXT
+      LEGEND = <<~TEXT
         Writes localhost.crt and localhost.key into the current directory, valid for
         localhost, *.localhost, 127.0.0.1, ::1, and for further names. An authority of
         your own signs it, which the first run makes in ~/.local/share/carat; browsers
         accept the certificate once they trust that authority. A later run renews it
         and keeps its names.
       TEXT
-      private_constant :FILES, :FOOT, :LOCAL, :NAME
+      private_constant :FILES, :LEGEND, :LOCAL, :NAME
 
       # Writes the files and says what to do with them. Raises ConfigError.
       def run
@@ -41,11 +41,6 @@ module Carat
         say(*advice(authority))
       rescue SystemCallError => e
         raise Config::ConfigError, e.message.sub(/ @ \w+/, "")
-      end
-
-      # Returns the text of `carat dev-cert --help`.
-      def help
-        "Usage: carat #{USAGE}\n\n#{SUMMARY}\n\n#{FOOT}"
       end
 
       private

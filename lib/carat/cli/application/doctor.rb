@@ -1,14 +1,32 @@
 # frozen_string_literal: true
 
-require_relative "doctor/examination"
+require_relative "doctor/allocator"
+require_relative "doctor/build"
+require_relative "doctor/certificates"
+require_relative "doctor/fibers"
 require_relative "doctor/finding"
+require_relative "doctor/huge_pages"
+require_relative "doctor/memory_limit"
+require_relative "doctor/open_files"
+require_relative "doctor/overcommit"
+require_relative "doctor/ruby_build"
+require_relative "doctor/spool/spool_file"
+require_relative "doctor/spool/spool_memory"
+require_relative "doctor/spool/spool_room"
+require_relative "doctor/threads"
 require_relative "../subcommand"
 
 module Carat
   module CLI
-    # `carat doctor`.
+    # `carat doctor`. A check is a class whose instances are made from the Configuration and have a `finding`.
     class Doctor
       include Subcommand
+
+      # Every check, in the order of the findings.
+      CHECKS = [
+        Build, RubyBuild, Allocator, MemoryLimit, Overcommit, HugePages, SpoolFile, SpoolMemory, SpoolRoom,
+        OpenFiles, Certificates, Fibers, Threads
+      ].freeze
 
       # What follows `Usage: carat` in the help.
       USAGE = "doctor [options] [config.ru]"
@@ -18,9 +36,9 @@ module Carat
 
       # Prints a line for each check, and fails when there is a problem. Raises ConfigError.
       def run
-        examination = Examination.new(configuration)
-        say(Finding.ok("configuration", configuration_summary), *examination.findings)
-        examination.healthy? ? SUCCESS : FAILURE
+        findings = CHECKS.map { |check| check.new(configuration).finding }
+        say(Finding.ok("configuration", configuration_summary), *findings)
+        findings.none?(&:problem?) ? SUCCESS : FAILURE
       end
     end
   end

@@ -19,7 +19,7 @@ module Carat
 
       # Where Puma looks for its configuration.
       PLACES = %w[config/puma.rb puma.rb].freeze
-      FOOT = <<~TEXT
+      LEGEND = <<~TEXT
         Options and hooks become those of Carat, and the Ruby code around them stays
         as it is, such as ENV.fetch("PORT", 3000). Where Carat has no counterpart, the
         line becomes a comment that says what to do:
@@ -39,7 +39,7 @@ module Carat
       TEXT
       # Text by the file that calls for it.
       HINTS = { "bin/thrust" => THRUSTER, "config/cable.yml" => CABLE }.freeze
-      private_constant :CABLE, :FOOT, :HINTS, :THRUSTER
+      private_constant :CABLE, :LEGEND, :HINTS, :THRUSTER
 
       # Prints the text. Raises ConfigError when there is no such file, or when it is not Ruby.
       def run
@@ -47,11 +47,6 @@ module Carat
         raise Config::ConfigError, "there is no #{PLACES.join(" or ")}; name the file: carat import FILE" unless path
 
         say(PumaFile.new(path, read(path)).to_carat, *HINTS.filter_map { |file, hint| hint if File.file?(file) })
-      end
-
-      # Returns the text of `carat import --help`.
-      def help
-        "Usage: carat #{USAGE}\n\n#{SUMMARY}\n\n#{FOOT}"
       end
 
       private

@@ -22,12 +22,12 @@ module Carat
 
       # The file that is written.
       PATH = "carat.rb"
-      FOOT = <<~TEXT
+      LEGEND = <<~TEXT
         Looks at config.ru, the Gemfile, config/, and public/, and executes none of it.
         A configuration that is there stays as it is. `carat import` translates one of
         Puma.
       TEXT
-      private_constant :FOOT
+      private_constant :LEGEND
 
       # Writes the file and says what comes next. Raises ConfigError.
       def run
@@ -41,11 +41,6 @@ module Carat
         say("carat: #{PATH}: written for #{application.name}; carat check validates it, carat starts the server", *puma)
       rescue SystemCallError => e
         raise Config::ConfigError, e.message.sub(/ @ \w+/, "")
-      end
-
-      # Returns the text of `carat init --help`.
-      def help
-        "Usage: carat #{USAGE}\n\n#{SUMMARY}\n\n#{FOOT}"
       end
 
       private

@@ -15,6 +15,9 @@ module Carat
     module ControlCommand
       include Subcommand
 
+      PAUSE_SECONDS = 0.1
+      private_constant :PAUSE_SECONDS
+
       private
 
       def flags
@@ -36,15 +39,34 @@ module Carat
         raise ControlError, "carat: #{@server.path}: it does not send JSON"
       end
 
+      # Returns the report of `path` once its state is one of these.
+      def follow(path, *states)
+        loop do
+          report = ask(:get, path)
+          return report if states.include?(report["state"])
+
+          sleep(PAUSE_SECONDS)
+        end
+      end
+
+      # Prints the lines that the block returns. Raises ControlError, with `noun`, when the reply lacks what they show.
+      def show(noun)
+        say(*yield)
+      rescue KeyError, NoMethodError, TypeError
+        raise ControlError, "carat: #{@server.path}: it does not send #{noun}"
+      end
+
+      def json(report)
+        JSON.generate(report, ascii_only: true)
+      end
+
       # Returns the argument, parsed as a value of the type; `default` stands in for one that is missing. Raises
       # ConfigError.
       def argument(name, type, default: nil)
         text = single_argument(name) || default
         raise Config::ConfigError, "#{self.class::USAGE[/\S+/]}: needs #{name}" unless text
 
-        type.parse(text)
-      rescue Config::InvalidValue => e
-        raise Config::ConfigError, "#{self.class::USAGE[/\S+/]}: #{e.message}"
+        Config::InvalidValue.at(self.class::USAGE[/\S+/]) { type.parse(text) }
       end
     end
   end

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../../config/config_error"
 require_relative "../../config/configuration"
 require_relative "../../config/sources/flags"
 require_relative "../../config/invalid_value"
@@ -30,7 +29,9 @@ module Carat
         @flags = Config::Flags.new(options: OPTIONS.map { |option| Config::Options.fetch(option) },
                                    help: "carat #{name} --help") do |parser|
           parser.separator("Server:")
-          parser.on("--pid PID", "The server with this process id") { |text| @pid = parse_pid(text) }
+          parser.on("--pid PID", "The server with this process id") do |text|
+            @pid = Config::InvalidValue.at("--pid") { PID.parse(text) }
+          end
           yield parser if block_given?
           parser.separator("")
         end
@@ -62,12 +63,6 @@ module Carat
       end
 
       private
-
-      def parse_pid(text)
-        PID.parse(text)
-      rescue Config::InvalidValue => e
-        raise Config::ConfigError, "--pid: #{e.message}"
-      end
 
       def sockets
         @sockets ||= ControlSockets.new(Launch::ControlDirectories.new(environment: @env).searched)

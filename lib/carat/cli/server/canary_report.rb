@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../columns"
+
 module Carat
   module CLI
     # What old code and new came to while a restart waits, side by side.
@@ -26,9 +28,7 @@ module Carat
 
       # Returns the lines of a table.
       def lines
-        rows = [COLUMNS, row("old", @report.fetch("old")), row("new", new)]
-        widths = rows.transpose.map { |column| column.map(&:length).max }
-        rows.map { |cells| cells.zip(widths).map { |text, width| text.rjust(width) }.join("  ") }
+        Columns.lines([COLUMNS, row("old", @report.fetch("old")), row("new", new)])
       end
 
       private

@@ -25,12 +25,12 @@ module Carat
         name, number, *more = @arguments
         raise Config::ConfigError, "kill-process: needs NAME [NUMBER]" if name.nil? || more.any?
 
-        Config::Processes.check_name(name)
-        number = "&number=#{NUMBER.parse(number)}" if number
+        number = Config::InvalidValue.at("kill-process") do
+          Config::Processes.check_name(name)
+          "&number=#{NUMBER.parse(number)}" if number
+        end
         reply = ask(:post, "/kill-process?process=#{name}#{number}")
-        say(@json ? JSON.generate(reply, ascii_only: true) : sentence(reply))
-      rescue Config::InvalidValue => e
-        raise Config::ConfigError, "kill-process: #{e.message}"
+        say(@json ? json(reply) : sentence(reply))
       end
 
       private

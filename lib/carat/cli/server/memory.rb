@@ -1,16 +1,13 @@
 # frozen_string_literal: true
 
-require "json"
-require_relative "../control/control_error"
+require_relative "../control/control_command"
 require_relative "memory/table"
-require_relative "../control/running_server"
-require_relative "../subcommand"
 
 module Carat
   module CLI
     # `carat memory`.
     class Memory
-      include Subcommand
+      include ControlCommand
 
       # What follows `Usage: carat` in the help.
       USAGE = "memory [--pid PID | --control-socket PATH] [--json]"
@@ -53,24 +50,14 @@ module Carat
       # Prints a table, or with `--json` the server's report in ASCII. Raises ConfigError and ControlError.
       def run
         refuse_arguments
-        report = JSON.parse(@server.get("/memory"))
-        say(@json ? JSON.generate(report, ascii_only: true) : Table.new(report).to_s)
-      rescue JSON::ParserError, KeyError, NoMethodError, TypeError
-        raise ControlError, "carat: #{@server.path}: it does not send a memory report"
-      end
-
-      # Returns the text of `carat memory --help`.
-      def help
-        "#{super}\n#{LEGEND}"
+        report = ask(:get, "/memory")
+        show("a memory report") { @json ? json(report) : Table.new(report).to_s }
       end
 
       private
 
-      def flags
-        @server = RunningServer.new("memory", @env) do |parser|
-          parser.on("--json", "Print the server's JSON, sizes in bytes") { @json = true }
-        end
-        @server.flags
+      def more_flags(parser)
+        parser.on("--json", "Print the server's JSON, sizes in bytes") { @json = true }
       end
     end
   end

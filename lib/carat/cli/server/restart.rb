@@ -21,9 +21,8 @@ module Carat
       # The sentence in the list of subcommands.
       SUMMARY = "Replaces the code of a running server, without losing a request."
 
-      PAUSE_SECONDS = 0.1
       PERCENT = Config::Type::WholeNumber.new(0..99)
-      private_constant :PAUSE_SECONDS, :PERCENT
+      private_constant :PERCENT
 
       # Returns when the last worker with the old code has ended, or when a canary waits. Raises ConfigError, and
       # ControlError when the old code continues to serve.
@@ -32,13 +31,15 @@ module Carat
         refuse_several
         asked = ask(:post, target)
         say(*CanaryReport.new(asked["canary"]).lines) if asked["canary"]
-        say(result(follow(asked.fetch("number"))))
+        say(result(follow("/restart?number=#{asked.fetch("number")}", "done", "failed", "canary")))
       end
 
       private
 
       def more_flags(parser)
-        parser.on("--canary PERCENT", "Give the new code this share, and wait") { |text| @canary = percent(text) }
+        parser.on("--canary PERCENT", "Give the new code this share, and wait") do |text|
+          @canary = Config::InvalidValue.at("--canary") { PERCENT.parse(text) }
+        end
         parser.on("--go", "Replace all workers after a canary") { @go = true }
         parser.on("--rollback", "Go back to the previous code") { @rollback = true }
       end
@@ -49,27 +50,11 @@ module Carat
         raise Config::ConfigError, "restart: --canary, --go, and --rollback exclude one another"
       end
 
-      def percent(text)
-        PERCENT.parse(text)
-      rescue Config::InvalidValue => e
-        raise Config::ConfigError, "--canary: #{e.message}"
-      end
-
       def target
         return "/rollback" if @rollback
         return "/go" if @go
 
         @canary ? "/restart?canary=#{@canary}" : "/restart"
-      end
-
-      # Every step of the server has its time limit, and so has every question here.
-      def follow(number)
-        loop do
-          report = ask(:get, "/restart?number=#{number}")
-          return report if %w[done failed canary].include?(report["state"])
-
-          sleep(PAUSE_SECONDS)
-        end
       end
 
       def result(report)

@@ -35,12 +35,12 @@ module Carat
       private
 
       def scale_process(name, count)
-        Config::Processes.check_name(name)
-        count = Config::Processes::COUNT.parse(count)
+        count = Config::InvalidValue.at("scale") do
+          Config::Processes.check_name(name)
+          Config::Processes::COUNT.parse(count)
+        end
         reply = ask(:post, "/scale?process=#{name}&count=#{count}")
         say("carat: process #{name} #{range(reply.fetch("count"))}, before #{range(reply.fetch("before"))}")
-      rescue Config::InvalidValue => e
-        raise Config::ConfigError, "scale: #{e.message}"
       end
 
       def range(bounds)

@@ -2,7 +2,6 @@
 
 require_relative "../../log/counted"
 require_relative "../control/control_command"
-require_relative "../control/control_error"
 require_relative "../printable"
 
 module Carat
@@ -26,12 +25,12 @@ module Carat
       def run
         refuse_arguments
         report = ask(:get, "/stacks")
-        return say(JSON.generate(report, ascii_only: true)) if @json
+        show("a report of stacks") do
+          next json(report) if @json
 
-        requests = report.fetch("requests").map { |request| paragraph(request).join("\n") }
-        say(*requests.flat_map { |request| [request, ""] }, total(report))
-      rescue KeyError, NoMethodError, TypeError
-        raise ControlError, "carat: #{@server.path}: it does not send a report of stacks"
+          requests = report.fetch("requests").map { |request| paragraph(request).join("\n") }
+          [*requests.flat_map { |request| [request, ""] }, total(report)]
+        end
       end
 
       private

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "../../log/counted"
+require_relative "../columns"
 require_relative "canary_report"
 require_relative "../control/control_command"
-require_relative "../control/control_error"
 require_relative "../printable"
 
 module Carat
@@ -33,12 +33,12 @@ module Carat
       def run
         refuse_arguments
         status = ask(:get, "/status")
-        return say(JSON.generate(with_compilers(status), ascii_only: true)) if @json
+        show("a status") do
+          next json(with_compilers(status)) if @json
 
-        say(*summary(status).map { |line| Printable.text(line) }, "", *canary(status),
-            *table(status.fetch("processes"), WORKER), *pools(status), *app_processes(status))
-      rescue KeyError, NoMethodError, TypeError
-        raise ControlError, "carat: #{@server.path}: it does not send a status"
+          [*summary(status).map { |line| Printable.text(line) }, "", *canary(status),
+           *table(status.fetch("processes"), WORKER), *pools(status), *app_processes(status)]
+        end
       end
 
       private
@@ -142,9 +142,7 @@ module Carat
 
       def table(processes, columns)
         rows = processes.map { |process| columns.values.map { |name| cell(name, process.fetch(name)) } }
-        rows.unshift(columns.keys)
-        widths = rows.transpose.map { |column| column.map(&:length).max }
-        rows.map { |row| row.zip(widths).map { |text, width| text.rjust(width) }.join("  ") }
+        Columns.lines([columns.keys, *rows])
       end
 
       def cell(name, value)

@@ -16,29 +16,14 @@ module Carat
       # The sentence in the list of subcommands.
       SUMMARY = "Replaces a running server and its code; no client is refused."
 
-      PAUSE_SECONDS = 0.1
-      private_constant :PAUSE_SECONDS
-
       # Returns when the new edge accepts the clients. Raises ConfigError, and ControlError when the old one goes on.
       def run
         refuse_arguments
-        report = follow(ask(:post, "/upgrade").fetch("number"))
+        report = follow("/upgrade?number=#{ask(:post, "/upgrade").fetch("number")}", "done", "failed")
         cause = report["cause"]
         raise ControlError, "carat: not upgraded: #{Printable.text(cause.to_s)}" if report["state"] == "failed"
 
         say("carat: upgraded: process #{report.fetch("pid")} serves")
-      end
-
-      private
-
-      # Every step of the server has its time limit, and so has every question here.
-      def follow(number)
-        loop do
-          report = ask(:get, "/upgrade?number=#{number}")
-          return report if %w[done failed].include?(report["state"])
-
-          sleep(PAUSE_SECONDS)
-        end
       end
     end
   end

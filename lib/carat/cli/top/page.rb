@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../columns"
 require_relative "../printable"
 
 module Carat
@@ -78,8 +79,8 @@ module Carat
         # Returns the lines of a table: the heading, and one for each row.
         def table(columns, rows)
           cells = [columns.keys, *rows.map { |row| columns.values.map { |name| cell(name, row[name]) } }]
-          widths = cells.transpose.map { |column| column.map(&:length).max }
-          cells.map { |row| row.zip(columns.values, widths).map { |it| aligned(*it) }.join("  ").rstrip }
+          left = columns.values.each_index.select { |index| WORDS.include?(columns.values[index]) }
+          Columns.lines(cells, left:)
         end
 
         # Returns a line about the requests that are not listed, if there are any.
@@ -124,10 +125,6 @@ module Carat
           when *SIZES then value ? mib(value) : NOTHING
           else Printable.text((value || NOTHING).to_s).tr("\n", " ")
           end
-        end
-
-        def aligned(text, name, width)
-          WORDS.include?(name) ? text.ljust(width) : text.rjust(width)
         end
 
         def mib(bytes)

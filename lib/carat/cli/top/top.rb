@@ -45,18 +45,13 @@ module Carat
       def run
         refuse_arguments
         overview = ask(:get, "/top")
-        return say(JSON.generate(overview, ascii_only: true)) if @json
+        return say(json(overview)) if @json
         return say(*Page.new(overview).lines) unless @out.tty? && $stdin.tty?
 
         Screen.new($stdin, @out).hold { |screen| Session.new(@server, screen, @interval || INTERVAL, overview).run }
         SUCCESS
       rescue KeyError, NoMethodError, TypeError
         raise ControlError, "carat: #{@server.path}: it does not send what `carat top` shows"
-      end
-
-      # Returns the text of `carat top --help`.
-      def help
-        "#{super}\n#{LEGEND}"
       end
 
       private
@@ -67,12 +62,10 @@ module Carat
       end
 
       def interval(text)
-        seconds = Config::Type.build(:seconds).parse(text)
+        seconds = Config::InvalidValue.at("--interval") { Config::Type.build(:seconds).parse(text) }
         return seconds if INTERVALS.cover?(seconds)
 
         raise Config::ConfigError, "--interval: #{text} is not from 0.2 s to 60 s"
-      rescue Config::InvalidValue => e
-        raise Config::ConfigError, "--interval: #{e.message}"
       end
     end
   end

@@ -8,9 +8,6 @@ module Carat
     # The user that the server becomes: `user` and `group` of the configuration. As a part of MoldEnvironment it sets
     # the variables that a login of the user would set.
     class Identity
-      # The application keeps them, and so do the programs that it starts.
-      def self.restore(environment); end
-
       # `configuration` is a Configuration, `euid` the user id of this process.
       def initialize(configuration, _environment = ENV, euid: Process.euid)
         @user, @group, @environment = %i[user group environment].map { |name| configuration[name] }

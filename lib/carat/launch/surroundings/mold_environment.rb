@@ -3,31 +3,34 @@
 require_relative "collector_policy"
 require_relative "identity"
 require_relative "preload"
-require_relative "../descriptors/service_variables"
 require_relative "../shared_options"
 
 module Carat
   module Launch
-    # The environment variables with which the mold starts. Each part is a class: its instances, made from the
-    # Configuration and the user's environment, have `variables`, and its `restore` removes them from the mold's
-    # environment. PARTS is the only place that lists all parts.
+    # The environment variables with which the mold starts.
     class MoldEnvironment
-      # Every part.
-      PARTS = [Identity, Preload, CollectorPolicy, ServiceVariables, SharedOptions].freeze
+      # Those by which a service manager talks to the edge: an application that answered in the edge's place would be
+      # refused, or worse, be believed.
+      SERVICE = %w[NOTIFY_SOCKET WATCHDOG_USEC WATCHDOG_PID LISTEN_FDS LISTEN_PID LISTEN_FDNAMES].freeze
+      private_constant :SERVICE
 
-      # Restores the user's environment in `environment`, the mold's ENV, for programs that the application starts.
+      # Restores the user's environment in `environment`, the mold's ENV, for programs that the application starts. They
+      # keep the variables of Identity.
       def self.restore(environment)
-        PARTS.each { |part| part.restore(environment) }
+        [Preload, CollectorPolicy, SharedOptions].each { |part| part.restore(environment) }
+        SERVICE.each { |name| environment.delete(name) }
       end
 
-      # `environment` is ENV or a Hash; `parts` are classes like those in PARTS.
-      def initialize(configuration, environment: ENV, parts: PARTS)
-        @parts = parts.map { |part| part.new(configuration, environment) }
+      # `environment` is ENV or a Hash.
+      def initialize(configuration, environment: ENV)
+        @configuration = configuration
+        @environment = environment
       end
 
       # Returns a Hash of Strings by name. Variables can be set, not removed.
       def to_h
-        @parts.map(&:variables).reduce({}, :merge)
+        parts = [Identity, Preload, CollectorPolicy].map { |part| part.new(@configuration, @environment).variables }
+        parts.reduce(:merge).merge(SharedOptions.variables(@configuration.for_edge))
       end
     end
   end

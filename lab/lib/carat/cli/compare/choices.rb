@@ -84,11 +84,9 @@ module Carat
         end
 
         def choose(option, value, side, description, place)
-          option.parse(value)
+          Config::InvalidValue.at(place) { option.parse(value) }
           @words[side] << "#{option.name}=#{value}"
           @descriptions[side] << description
-        rescue Config::InvalidValue => e
-          raise Config::ConfigError, "#{place}: #{e.message}"
         end
 
         def two(flag, text)

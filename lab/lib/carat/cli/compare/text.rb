@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "carat/cli/columns"
 require "carat/cli/printable"
 
 module Carat
@@ -64,11 +65,7 @@ module Carat
         end
 
         def table
-          widths = rows.transpose.map { |column| column.map(&:length).max }
-          rows.map do |first, *others|
-            others = others.zip(widths.drop(1)).map { |cell, width| cell.rjust(width) }
-            [first.ljust(widths.first), *others].join("  ").rstrip
-          end
+          Columns.lines(rows, left: [0])
         end
 
         def cells(row)

@@ -89,12 +89,10 @@ module Carat
       end
 
       def sampled(text, type, range, words)
-        value = Config::Type.build(type).parse(text)
+        value = Config::InvalidValue.at("--sampling") { Config::Type.build(type).parse(text) }
         return value if range.cover?(value)
 
         raise Config::ConfigError, "--sampling: #{text.inspect} is not a #{words}"
-      rescue Config::InvalidValue => e
-        raise Config::ConfigError, "--sampling: #{e.message}"
       end
     end
   end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "carat/cli/columns"
 require "carat/cli/printable"
 
 module Carat
@@ -18,10 +19,7 @@ module Carat
 
         # Returns the text; terminal control characters are escaped.
         def to_s
-          widths = rows.transpose.map { |column| column.map(&:length).max }
-          lines = rows.map do |*cells, path|
-            [*cells.zip(widths).map { |cell, width| cell.rjust(width) }, path].join("  ")
-          end
+          lines = Columns.lines(rows, left: [rows.first.size - 1])
           [*lines, *remarks].map { |line| Printable.text(line) }.join("\n")
         end
 

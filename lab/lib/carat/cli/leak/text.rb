@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "carat/cli/columns"
 require "carat/cli/printable"
 require_relative "findings"
 require_relative "rounds"
@@ -36,13 +37,8 @@ module Carat
 
         def rounds
           @report.runs.each.with_index(1).map do |run, number|
-            [Rounds.title(run, number), *table([Rounds.columns, *Rounds.rows(run)])]
+            [Rounds.title(run, number), *Columns.lines([Rounds.columns, *Rounds.rows(run)])]
           end
-        end
-
-        def table(rows)
-          widths = rows.transpose.map { |column| column.map(&:length).max }
-          rows.map { |row| row.zip(widths).map { |cell, width| cell.rjust(width) }.join("  ") }
         end
       end
     end

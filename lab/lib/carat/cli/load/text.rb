@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "carat/cli/columns"
 require "carat/cli/printable"
 
 module Carat
@@ -75,8 +76,8 @@ module Carat
           found = (@report["latency"] || {}).compact
           return [] if found.empty?
 
-          rows = table([["latency", *found.keys], ["ms", *found.values.map { |value| format("%.3f", value * 1000) }]])
-          [*rows, *correction]
+          times = found.values.map { |value| format("%.3f", value * 1000) }
+          [*Columns.lines([["latency", *found.keys], ["ms", *times]]), *correction]
         end
 
         def cpu
@@ -100,7 +101,7 @@ module Carat
           points = @report["timeline"]
           size = ((points.size - 1) / ROWS.to_f).ceil.clamp(1..)
           rows = intervals([points.first, *points.drop(1).each_slice(size).map(&:last)].compact)
-          rows.empty? ? [] : table(rows)
+          rows.empty? ? [] : Columns.lines(rows)
         end
 
         def row(before, point)
@@ -108,11 +109,6 @@ module Carat
           cores = passed.positive? ? format("%.2f", (point["cpu_seconds"] - before["cpu_seconds"]) / passed) : ""
           [format("%.1f", point["seconds"]), cores, point["pss"] ? format("%.1f", point["pss"] / MIB) : "",
            point["processes"].to_s]
-        end
-
-        def table(rows)
-          widths = rows.transpose.map { |column| column.map(&:length).max }
-          rows.map { |cells| cells.zip(widths).map { |cell, width| cell.rjust(width) }.join("  ") }
         end
 
         def count(number, noun)

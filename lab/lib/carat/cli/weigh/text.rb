@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "carat/cli/columns"
 require "carat/cli/printable"
 require_relative "../short_path"
 require_relative "requirers"
@@ -59,10 +60,7 @@ module Carat
 
         # The first column is aligned left, the others right.
         def table(rows)
-          widths = rows.transpose.map { |column| column.map(&:length).max }
-          rows.map do |first, *others|
-            [first.ljust(widths.first), *others.zip(widths.drop(1)).map { |cell, width| cell.rjust(width) }].join("  ")
-          end
+          Columns.lines(rows, left: [0])
         end
       end
     end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../columns"
 require_relative "../../printable"
 
 module Carat
@@ -74,14 +75,7 @@ module Carat
 
         def lines
           rows = [COLUMNS.keys, *@processes.map { |process| COLUMNS.values.map { |cell| cell.call(process) } }, total]
-          rows = rows.map { |row| row.map { |cell| (cell || NOTHING).to_s } }
-          widths = rows.transpose.map { |column| column.map(&:length).max }
-          rows.map { |row| aligned(row, widths) }
-        end
-
-        # The first column is aligned left, the others right.
-        def aligned((first, *others), (width, *widths))
-          [first.ljust(width), *others.zip(widths).map { |cell, size| cell.rjust(size) }].join("  ").rstrip
+          Columns.lines(rows.map { |row| row.map { |cell| (cell || NOTHING).to_s } }, left: [0])
         end
 
         def total

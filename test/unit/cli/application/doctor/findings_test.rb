@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "minitest/autorun"
-require "carat/cli/application/doctor/examination"
+require "carat/cli/application/doctor"
 
 module Carat
   # What each check says about the figures of a machine. That it finds those of this one is in program_test.rb.
@@ -87,6 +87,12 @@ module Carat
         15 << 29 => "warning  spool_dir: /var/tmp has 7.5 GiB free, but spool_limit allows 8 GiB",
         0 => "warning  spool_dir: /var/tmp has 0 B free, but max_body allows 1 GiB" }
         .each { |free, words| assert_equal words, said(:SpoolRoom, options, free:) }
+    end
+
+    def test_every_file_of_a_check_is_in_the_table
+      files = Dir[File.expand_path("../../../../../lib/carat/cli/application/doctor/**/*.rb", __dir__)]
+
+      assert_equal files.size - 1, CLI::Doctor::CHECKS.uniq.size, "all but finding.rb"
     end
 
     private

@@ -18,9 +18,18 @@ module Suite
   # Tests that load Rails, which changes encodings and more for a whole process.
   WITH_RAILS = "test/unit/cable/*_test.rb"
 
+  # Unit tests, and those that another Ruby may change: what passes on the oldest and the newest need not run between.
+  UNITS = "{test,lab/test}/unit/**/*_test.rb"
+  OF_RUBY = "{lab/test/unit/lab/{in_process,leak,profile,weigh}/**/,test/unit/{,{cable,launch,log,malloc,native," \
+            "processes,rack,reactor,request,response,scheduler,warmup}/**/}}*_test.rb"
+
   # Tests of how much memory a server takes, which depends on when each process runs: nothing runs beside them.
   ALONE = "test/integration/{client_memory,http_decode_limits,idle_worker,process_memory,process_stream,slow_reader," \
           "upload_memory}_test.rb"
+
+  # The tests that take longest begin first, so that no runner has one left at the end.
+  LONG = "{test,lab/test}/integration/{acme,action_cable,allocations,app_process_recipes,cache,chaos,compare,gem," \
+         "html_report,leak,load,minitest,profile,profile_time,rails_server,rails_uploads,reload,tls,upgrade}_test.rb"
 
   # CARAT_TEST_ENCODING runs the integration tests with the encodings that Rails sets. The tests in fibers run the other
   # way.
@@ -45,15 +54,17 @@ module Suite
   REPEATED = "== what failed and passed when it was repeated alone"
   FAILED = "== what failed"
 
-  # Most tests wait for processes, so a second runner uses what the first one leaves.
-  RUNNERS = Etc.nprocessors.clamp(1, 2)
+  # Most tests wait for processes: a runner uses less than half a processor.
+  RUNNERS = (Etc.nprocessors * 2).clamp(2, 4)
 
-  # The files take turns among the runners.
-  def self.shared_ruby_tests(name, files, **options)
-    rows = files.each_slice(RUNNERS).to_a
-    SideBySide.new(Array.new(RUNNERS) do |runner|
-      RubyTests.new("#{name}, part #{runner + 1} of #{RUNNERS}", rows.filter_map { |row| row[runner] }, **options)
-    end)
+  # Each long file is a process of its own, and so many of the others; a runner takes the next one when it is free.
+  def self.shared_ruby_tests(name, files, size, **options)
+    long, short = files.partition { |file| File.fnmatch?(LONG, file, File::FNM_EXTGLOB) }
+    parts = long.each_slice(1).to_a + short.each_slice(size).to_a
+    steps = parts.map.with_index(1) do |part, number|
+      RubyTests.new("#{name}, part #{number} of #{parts.size}", part, **options)
+    end
+    SideBySide.new(steps, RUNNERS)
   end
 
   def self.checks
@@ -78,16 +89,20 @@ module Suite
     [Step.new("Rust tests", *%w[cargo test --workspace --locked --no-fail-fast], reader: :cargo)]
   end
 
-  def self.units
+  def self.units(files = UNITS)
     [
-      shared_ruby_tests("Ruby unit tests", Dir["{test,lab/test}/unit/**/*_test.rb"].sort - Dir[WITH_RAILS]),
+      shared_ruby_tests("Ruby unit tests", Dir[files].sort - Dir[WITH_RAILS], 16),
       RubyTests.new("Ruby unit tests with Rails", Dir[WITH_RAILS].sort)
     ]
   end
 
+  def self.ruby
+    units(OF_RUBY)
+  end
+
   def self.integration
     [
-      shared_ruby_tests("integration tests", Dir["{test,lab/test}/integration/**/*_test.rb"].sort - Dir[ALONE]),
+      shared_ruby_tests("integration tests", Dir["{test,lab/test}/integration/**/*_test.rb"].sort - Dir[ALONE], 4),
       RubyTests.new("integration tests of memory", Dir[ALONE].sort)
     ]
   end
@@ -95,7 +110,7 @@ module Suite
   def self.fibers
     env = { "CARAT_TEST_FIBERS" => "80", **OTHER_ENCODING }
     alone, shared = Dir[IN_FIBERS].sort.partition { |file| Dir[ALONE].include?(file) }
-    [shared_ruby_tests("integration tests in fibers", shared, env:),
+    [shared_ruby_tests("integration tests in fibers", shared, 4, env:),
      RubyTests.new("integration tests of memory in fibers", alone, env:)]
   end
 
@@ -132,8 +147,8 @@ module Suite
 end
 
 groups = ARGV.empty? ? Suite::GROUPS : ARGV
-unless groups == ["quick"] || (groups - Suite::GROUPS).empty?
-  abort "usage: script/test [quick | #{Suite::GROUPS.join(" | ")} ...]"
+unless groups == ["quick"] || (groups - Suite::GROUPS - ["ruby"]).empty?
+  abort "usage: script/test [quick | ruby | #{Suite::GROUPS.join(" | ")} ...]"
 end
 steps = groups.flat_map { |group| Suite.public_send(group) }
 

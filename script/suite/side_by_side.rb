@@ -3,17 +3,20 @@
 require_relative "tally"
 
 module Suite
-  # Steps that run at the same time. Their output is mixed; each counts its own.
+  # Steps that run at the same time, a few at once. Their output is mixed; each counts its own.
   class SideBySide
-    # @param steps [Array<Step>] at least one
-    def initialize(steps)
+    # @param steps [Array<Step>] at least one; they begin in this order
+    # @param runners [Integer] how many run at once
+    def initialize(steps, runners)
       @steps = steps
+      @runners = runners
     end
 
     # Runs the steps and returns the sum of their counts.
     # @raise [SignalException] when the suite is interrupted; all commands have ended then
     def run(out: $stdout)
-      threads = @steps.map { |step| Thread.new { step.run(out: out) } }
+      queue = @steps.each_with_object(Queue.new) { |step, all| all << step }.close
+      threads = Array.new(@runners) { Thread.new { run_each(queue, out) } }
       threads.each { |thread| thread.report_on_exception = false }
       threads.each(&:join)
       tally
@@ -34,6 +37,12 @@ module Suite
     end
 
     private
+
+    def run_each(queue, out)
+      while (step = queue.pop)
+        step.run(out: out)
+      end
+    end
 
     def wait_for_end(thread)
       thread.join

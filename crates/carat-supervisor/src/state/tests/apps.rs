@@ -2,26 +2,54 @@
 
 use std::time::Duration;
 
-use carat_policy::{MemoryLimit, ReforkRule};
+use carat_policy::ReforkRule;
 use carat_settings::{ProcessSettings, RestartPolicy};
 
-use super::world::{EDGE_BYTES, MOLD_BYTES, WORKER_BYTES, World};
-use super::{fixed, jobs};
+use super::world::{WORKER_BYTES, World};
+use super::{fixed, jobs, limited};
 use crate::command::{AppCommand, Command};
 use crate::event::Event;
 use crate::exit_status::ExitStatus;
 
-fn running(apps: Vec<ProcessSettings>) -> World {
-    let mut world = World::with_apps(fixed(1), ReforkRule::Off, apps);
+/// A world that runs this process, and never more than `most` at a time.
+fn running(app: ProcessSettings, most: u32) -> World {
+    let mut world = World::with_apps(fixed(1), ReforkRule::Off, vec![app]);
+    world.most_apps = most;
     world.settle();
     world.commands.clear();
     world
+}
+
+/// A world that runs one process.
+fn one() -> (World, u32) {
+    let world = running(jobs(1), 1);
+    let pid = only(&world);
+    (world, pid)
+}
+
+fn overlapping(count: u32) -> ProcessSettings {
+    let overlap = true;
+    ProcessSettings {
+        overlap,
+        ..jobs(count)
+    }
 }
 
 fn only(world: &World) -> u32 {
     let pids = world.app_pids();
     assert_eq!(pids.len(), 1, "{world:#?}");
     pids[0]
+}
+
+/// How many run, and how many of them were told to end.
+fn counts(world: &World) -> (usize, usize) {
+    let pids = world.app_pids();
+    let told = pids.iter().filter(|pid| is_ending(world, **pid)).count();
+    (pids.len(), told)
+}
+
+fn is_ending(world: &World, pid: u32) -> bool {
+    world.processes[&pid].is_told_to_end
 }
 
 /// New code takes over while those that run have jobs.
@@ -33,97 +61,88 @@ fn restart(world: &mut World) {
     world.settle_for(100);
 }
 
+/// Memory is read after a minute.
+fn read(world: &mut World) {
+    world.wait(Duration::from_secs(60));
+    world.finish_reading();
+}
+
+fn scale(world: &mut World, count: u32) {
+    let (name, bounds) = ("jobs".to_owned(), (count, count));
+    world.send(Event::AppScaled { name, bounds });
+}
+
+fn replace(world: &mut World, number: Option<u32>) {
+    let name = "jobs".to_owned();
+    world.send(Event::AppReplaced { name, number });
+}
+
 #[test]
 fn a_process_starts_when_the_server_serves() {
     let mut world = World::with_apps(fixed(1), ReforkRule::Off, vec![jobs(2)]);
     world.tick();
     assert!(world.app_pids().is_empty());
     world.settle_for(20);
-    assert_eq!(world.app_pids().len(), 2);
-    assert_eq!(world.count("process running"), 2);
+    assert_eq!(
+        (counts(&world), world.count("process running")),
+        ((2, 0), 2)
+    );
 }
 
 #[test]
-fn one_that_dies_is_replaced_after_a_pause_and_logged_once() {
-    let mut world = running(vec![jobs(1)]);
-    let pid = only(&world);
-    world.exit(pid, ExitStatus::Exited(1), false);
+fn one_that_dies_is_replaced_after_a_pause_that_grows_and_logged_once() {
+    let (mut world, pid) = one();
+    world.die(pid);
     assert!(world.app_pids().is_empty());
     assert_eq!(world.messages(), ["process died"]);
     world.settle_for(4);
     assert_ne!(only(&world), pid);
     assert_eq!(world.count("process died"), 1);
-}
-
-#[test]
-fn one_that_fails_again_and_again_waits_longer_each_time() {
-    let mut world = running(vec![jobs(1)]);
-    for _ in 0..5 {
-        world.exit(only(&world), ExitStatus::Exited(1), false);
-        while world.app_pids().is_empty() {
-            world.settle_for(1);
-        }
+    for _ in 0..4 {
+        world.die(only(&world));
+        world.settle_while(|world| world.app_pids().is_empty());
     }
-    world.exit(only(&world), ExitStatus::Exited(1), false);
+    world.die(only(&world));
     world.settle_for(60);
     assert!(world.app_pids().is_empty());
 }
 
 #[test]
 fn the_policy_decides_what_follows_an_end() {
-    for (policy, status, follows) in [
+    for (restart, status, follows) in [
         (RestartPolicy::Always, 0, true),
         (RestartPolicy::OnFailure, 0, false),
         (RestartPolicy::OnFailure, 1, true),
         (RestartPolicy::Never, 1, false),
     ] {
-        let restart = policy;
-        let mut world = running(vec![ProcessSettings { restart, ..jobs(1) }]);
+        let mut world = running(ProcessSettings { restart, ..jobs(1) }, 1);
         world.exit(only(&world), ExitStatus::Exited(status), false);
         world.settle();
-        assert_eq!(world.app_pids().len(), usize::from(follows), "{policy:?}");
+        assert_eq!(counts(&world).0, usize::from(follows), "{restart:?}");
     }
 }
 
 #[test]
-fn a_restart_replaces_it_when_the_old_one_has_ended() {
-    let mut world = running(vec![jobs(1)]);
-    let old = only(&world);
-    restart(&mut world);
-    assert_eq!(only(&world), old);
-    assert!(world.process(old).is_told_to_end);
-    world.end(old);
-    world.settle_for(5);
-    let new = only(&world);
-    assert_eq!(world.process(new).generation, 2);
-}
-
-#[test]
 fn with_overlap_the_new_one_runs_before_the_old_one_ends() {
-    let overlap = true;
-    let mut world = World::with_apps(
-        fixed(1),
-        ReforkRule::Off,
-        vec![ProcessSettings { overlap, ..jobs(1) }],
-    );
-    world.most_apps = 2;
-    world.settle();
+    let mut world = running(overlapping(1), 2);
     let old = only(&world);
     restart(&mut world);
     let both = world.app_pids();
     assert_eq!(both.len(), 2);
-    assert!(world.process(both[1]).is_ready && world.process(old).is_told_to_end);
+    assert!(world.process(both[1]).is_ready && is_ending(&world, old));
     world.end(old);
     world.settle_for(5);
     assert_eq!(world.app_pids(), [both[1]]);
+    let mut world = running(overlapping(3), 4);
+    restart(&mut world);
+    assert_eq!(counts(&world), (4, 1));
 }
 
 #[test]
 fn one_that_does_not_end_in_time_is_killed() {
-    let mut world = running(vec![jobs(1)]);
-    let pid = only(&world);
+    let (mut world, pid) = one();
     world.stop();
-    assert!(world.process(pid).is_told_to_end);
+    assert!(is_ending(&world, pid));
     world.wait(Duration::from_secs(19));
     assert!(!world.process(pid).is_killed);
     world.wait(Duration::from_secs(2));
@@ -133,8 +152,7 @@ fn one_that_does_not_end_in_time_is_killed() {
 
 #[test]
 fn the_mold_ends_after_the_processes() {
-    let mut world = running(vec![jobs(1)]);
-    let app = only(&world);
+    let (mut world, app) = one();
     let mold = world.mold_pids()[0];
     world.stop();
     world.demand.has_clients = false;
@@ -142,30 +160,25 @@ fn the_mold_ends_after_the_processes() {
         for pid in world.serving_pids() {
             world.end(pid);
         }
-        let told = |it: &super::world::FakeProcess| it.is_told_to_end;
-        let workers: Vec<u32> = world
-            .processes
-            .iter()
-            .filter(|(pid, it)| told(it) && **pid != app)
-            .map(|(pid, _)| *pid)
-            .collect();
-        for pid in workers {
-            world.end(pid);
+        let pids: Vec<u32> = world.processes.keys().copied().collect();
+        for pid in pids {
+            if pid != app && is_ending(&world, pid) {
+                world.end(pid);
+            }
         }
         world.tick();
     }
-    assert!(!world.process(mold).is_told_to_end);
+    assert!(!is_ending(&world, mold));
     world.end(app);
     world.tick();
-    assert!(world.process(mold).is_told_to_end);
+    assert!(is_ending(&world, mold));
 }
 
 #[test]
 fn descendants_end_before_another_one_starts() {
-    let mut world = running(vec![jobs(1)]);
-    let pid = only(&world);
+    let (mut world, pid) = one();
     world.has_descendants = true;
-    world.exit(pid, ExitStatus::Exited(1), false);
+    world.die(pid);
     world.wait(Duration::from_secs(10));
     assert!(world.app_pids().is_empty());
     let killed = |world: &World| {
@@ -177,49 +190,45 @@ fn descendants_end_before_another_one_starts() {
     assert!(killed(&world));
     world.has_descendants = false;
     world.settle_for(5);
-    assert_eq!(world.app_pids().len(), 1);
+    only(&world);
 }
 
 #[test]
 fn the_number_can_be_changed_while_the_server_runs() {
-    let mut world = running(vec![jobs(1)]);
-    world.most_apps = 3;
+    let mut world = running(jobs(1), 3);
     for count in [3, 1, 0, 2] {
-        let name = "jobs".to_owned();
-        let bounds = (count, count);
-        world.send(Event::AppScaled { name, bounds });
+        scale(&mut world, count);
         world.settle_for(20);
         assert_eq!(world.app_pids().len(), count as usize);
     }
     assert_eq!(world.state.apps().wanted()[0].wanted, 2);
-}
-
-#[test]
-fn fewer_that_may_overlap_end_at_once() {
-    let overlap = true;
-    let mut world = running(vec![ProcessSettings { overlap, ..jobs(2) }]);
-    let (name, bounds) = ("jobs".to_owned(), (1, 1));
-    world.send(Event::AppScaled { name, bounds });
+    let mut world = running(overlapping(2), 2);
+    scale(&mut world, 1);
     world.settle_for(5);
-    assert_eq!(world.app_pids().len(), 1);
+    only(&world);
 }
 
 /// One that takes more than its memory.
 fn too_large() -> World {
     let memory = Some(100);
-    let mut world = running(vec![ProcessSettings { memory, ..jobs(1) }]);
+    let mut world = running(ProcessSettings { memory, ..jobs(1) }, 1);
     world.app_bytes = 101;
     world
 }
 
 #[test]
-fn a_heavy_one_is_replaced() {
+fn one_that_takes_too_much_memory_or_too_many_descendants_is_replaced() {
     let mut world = too_large();
-    let pid = only(&world);
-    world.wait(Duration::from_secs(60));
-    world.finish_reading();
+    read(&mut world);
     assert_eq!(world.count("process exceeds its memory"), 1);
-    assert!(world.process(pid).is_told_to_end);
+    assert_eq!(counts(&world), (1, 1));
+    let (mut world, pid) = one();
+    for (descendants, is_replaced) in [(256, false), (257, true)] {
+        world.descendants = descendants;
+        read(&mut world);
+        assert_eq!(is_ending(&world, pid), is_replaced);
+    }
+    assert_eq!(world.count("process has too many descendants"), 1);
 }
 
 #[test]
@@ -229,7 +238,7 @@ fn one_that_is_always_heavy_is_replaced_ever_more_seldom() {
         world.settle_for(2);
         world.finish_reading();
         for pid in world.app_pids() {
-            if world.process(pid).is_told_to_end {
+            if is_ending(&world, pid) {
                 world.end(pid);
             }
         }
@@ -238,75 +247,36 @@ fn one_that_is_always_heavy_is_replaced_ever_more_seldom() {
 }
 
 #[test]
-fn one_with_too_many_descendants_is_replaced() {
-    let mut world = running(vec![jobs(1)]);
-    let pid = only(&world);
-    world.descendants = 256;
-    world.wait(Duration::from_secs(60));
-    world.finish_reading();
-    assert!(!world.process(pid).is_told_to_end);
-    world.descendants = 257;
-    world.wait(Duration::from_secs(60));
-    world.finish_reading();
-    assert_eq!(world.count("process has too many descendants"), 1);
-    assert!(world.process(pid).is_told_to_end);
-}
-
-/// Those that were told to end.
-fn ending(world: &World) -> usize {
-    let told = |pid: &u32| world.processes[pid].is_told_to_end;
-    world.app_pids().into_iter().filter(told).count()
-}
-
-#[test]
-fn those_of_one_name_are_replaced_one_after_another() {
-    let mut world = running(vec![jobs(3)]);
+fn a_restart_replaces_those_of_one_name_one_after_another_when_each_has_ended() {
+    let mut world = running(jobs(3), 3);
     restart(&mut world);
     for _ in 0..3 {
-        assert_eq!((world.app_pids().len(), ending(&world)), (3, 1));
+        assert_eq!(counts(&world), (3, 1));
         let pids = world.app_pids();
-        let told = pids.iter().find(|pid| world.processes[pid].is_told_to_end);
+        let told = pids.iter().find(|pid| is_ending(&world, **pid));
         world.end(*told.expect("one ends"));
-        assert_eq!((world.app_pids().len(), ending(&world)), (3, 0));
+        assert_eq!(counts(&world), (3, 0));
         world.settle_for(5);
     }
-    assert_eq!((world.app_pids().len(), ending(&world)), (3, 0));
-    assert!(
-        world
-            .app_pids()
-            .iter()
-            .all(|pid| world.processes[pid].generation == 2)
-    );
-}
-
-#[test]
-fn with_overlap_there_is_one_more_during_a_restart() {
-    let overlap = true;
-    let apps = vec![ProcessSettings { overlap, ..jobs(3) }];
-    let mut world = World::with_apps(fixed(1), ReforkRule::Off, apps);
-    world.most_apps = 4;
-    world.settle();
-    restart(&mut world);
-    assert_eq!((world.app_pids().len(), ending(&world)), (4, 1));
+    assert_eq!(counts(&world), (3, 0));
+    let pids = world.app_pids();
+    assert!(pids.iter().all(|pid| world.processes[pid].generation == 2));
 }
 
 #[test]
 fn those_that_somebody_ends_are_replaced() {
-    let mut world = running(vec![jobs(2)]);
+    let mut world = running(jobs(2), 2);
     let before = world.app_pids();
     for pid in &before {
         world.process(*pid).is_busy = true;
     }
-    let name = "jobs".to_owned();
-    let number = Some(2);
-    world.send(Event::AppReplaced { name, number });
-    assert!(world.process(before[1]).is_told_to_end && ending(&world) == 1);
+    replace(&mut world, Some(2));
+    assert!(is_ending(&world, before[1]) && counts(&world).1 == 1);
     world.end(before[1]);
     world.settle_for(5);
-    let (name, number) = ("jobs".to_owned(), None);
-    world.send(Event::AppReplaced { name, number });
+    replace(&mut world, None);
     for _ in 0..10 {
-        assert!(ending(&world) <= 1);
+        assert!(counts(&world).1 <= 1);
         for pid in world.app_pids() {
             world.process(pid).is_busy = false;
         }
@@ -318,45 +288,24 @@ fn those_that_somebody_ends_are_replaced() {
 
 #[test]
 fn a_starting_process_takes_the_room_of_a_worker() {
-    let mut limits = fixed(3);
-    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 3 * WORKER_BYTES);
-    let mut world = World::with_apps(limits, ReforkRule::Off, vec![jobs(1)]);
-    while world.app_pids().is_empty() {
-        world.settle_for(1);
-    }
-    assert_eq!(world.serving_pids().len(), 2);
+    let mut world = World::with_apps(limited(3, 3), ReforkRule::Off, vec![jobs(1)]);
+    world.settle_while(|world| world.app_pids().is_empty());
+    assert_eq!(world.workers(), 2);
     world.settle();
-    assert_eq!(world.serving_pids().len(), 3);
-}
-
-#[test]
-fn as_much_memory_is_kept_for_a_successor_as_the_largest_had() {
-    let mut limits = fixed(3);
-    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 3 * WORKER_BYTES);
-    let mut world = World::with_apps(limits, ReforkRule::Off, vec![jobs(1)]);
-    world.settle();
+    assert_eq!(world.workers(), 3);
+    // As much is kept for a successor as the largest had.
     world.app_bytes = 2 * WORKER_BYTES;
-    world.wait(Duration::from_secs(60));
-    world.finish_reading();
-    let (pid, worker) = (only(&world), world.serving_pids()[0]);
-    world.exit(pid, ExitStatus::Exited(1), false);
-    world.exit(worker, ExitStatus::Exited(1), false);
+    read(&mut world);
+    world.die(only(&world));
+    world.die(world.serving_pids()[0]);
     world.settle_for(3);
-    assert_eq!(world.serving_pids().len(), 2);
+    assert_eq!(world.workers(), 2);
 }
 
 /// A world in which the load of up to three processes is measured.
 fn following() -> World {
     let most = 3;
-    let mut world = World::with_apps(
-        fixed(1),
-        ReforkRule::Off,
-        vec![ProcessSettings { most, ..jobs(1) }],
-    );
-    world.most_apps = 4;
-    world.settle();
-    world.commands.clear();
-    world
+    running(ProcessSettings { most, ..jobs(1) }, 4)
 }
 
 #[test]
@@ -364,62 +313,50 @@ fn the_number_follows_the_load_that_is_measured() {
     let mut world = following();
     assert_eq!(world.members().len(), 1);
     world.load = Some(3.0);
-    while world.members().len() == 1 {
-        world.settle_for(1);
-    }
+    world.settle_while(|world| world.members().len() == 1);
     world.settle_for(20);
     assert_eq!(world.members().len(), 2);
-    world.settle();
-    assert_eq!(world.members().len(), 3);
-    assert_eq!(world.count("processes follow their load"), 2);
-    world.load = Some(0.6);
-    world.settle_for(1000);
-    assert_eq!(world.members().len(), 3);
-    world.load = Some(0.0);
-    world.settle_for(700);
-    assert_eq!(world.members().len(), 2);
-    world.settle_for(700);
-    assert_eq!(world.members().len(), 1);
+    for (load, ticks, members) in [(3.0, 600, 3), (0.6, 1000, 3), (0.0, 700, 2), (0.0, 700, 1)] {
+        world.load = Some(load);
+        world.settle_for(ticks);
+        assert_eq!(world.members().len(), members);
+        if load > 1.0 {
+            assert_eq!(world.count("processes follow their load"), 2);
+        }
+    }
 }
 
 #[test]
 fn a_load_that_cannot_be_measured_is_logged_once() {
     let mut world = following();
-    world.load = None;
-    world.settle_for(300);
     let message = "the load of processes cannot be measured";
-    assert_eq!((world.count(message), world.members().len()), (1, 1));
-    world.load = Some(0.6);
-    world.settle_for(100);
-    world.load = None;
-    world.settle_for(300);
-    assert_eq!(world.count(message), 2);
+    for (load, ticks, logged) in [(None, 300, 1), (Some(0.6), 100, 1), (None, 300, 2)] {
+        world.load = load;
+        world.settle_for(ticks);
+        assert_eq!((world.count(message), world.members().len()), (logged, 1));
+    }
 }
 
 #[test]
-fn a_measurement_that_hangs_is_killed_and_another_follows() {
+fn a_measurement_that_hangs_is_killed_in_time_or_by_a_stop() {
     let mut world = following();
-    world.is_load_stuck = true;
-    world.settle_for(60);
-    let [pid] = world.meters()[..] else {
-        panic!("one measures: {world:#?}");
-    };
-    world.wait(Duration::from_secs(5));
-    assert!(world.process(pid).is_killed);
-    world.is_load_stuck = false;
-    world.load = Some(2.0);
-    world.settle_for(40);
-    assert_eq!(world.members().len(), 2);
-}
-
-#[test]
-fn a_stop_kills_what_measures() {
-    let mut world = following();
-    world.is_load_stuck = true;
-    world.settle_for(60);
-    let pid = world.meters()[0];
-    world.stop();
-    assert!(world.process(pid).is_killed);
+    for round in 0..2 {
+        world.is_load_stuck = true;
+        world.settle_for(60);
+        let [pid] = world.meters()[..] else {
+            panic!("one measures: {world:#?}");
+        };
+        if round == 1 {
+            world.stop();
+            assert!(world.process(pid).is_killed);
+            break;
+        }
+        world.wait(Duration::from_secs(5));
+        assert!(world.process(pid).is_killed);
+        (world.is_load_stuck, world.load) = (false, Some(2.0));
+        world.settle_for(40);
+        assert_eq!(world.members().len(), 2);
+    }
 }
 
 #[test]
@@ -430,56 +367,50 @@ fn a_new_edge_starts_its_own_when_those_before_have_ended() {
     assert!(world.app_pids().is_empty());
     world.send(Event::PredecessorRunsNoApps);
     world.settle_for(5);
-    assert_eq!(world.app_pids().len(), 1);
+    only(&world);
 }
 
 #[test]
 fn an_edge_that_hands_over_ends_its_own_and_takes_them_back() {
-    let mut world = running(vec![jobs(1)]);
-    let pid = only(&world);
+    let (mut world, app) = one();
     world.send(Event::UpgradeRequested);
     world.tick();
-    world.send(Event::SuccessorStarted { pid: 42 });
+    let pid = 42;
+    world.send(Event::SuccessorStarted { pid });
     world.send(Event::SuccessorReady { upgrade: 1 });
-    assert!(!world.process(pid).is_told_to_end);
+    assert!(!is_ending(&world, app));
     world.send(Event::SuccessorServes { upgrade: 1 });
-    assert!(world.process(pid).is_told_to_end && !world.state.apps().are_over());
-    world.end(pid);
+    assert!(is_ending(&world, app) && !world.state.apps().are_over());
+    world.end(app);
     assert!(world.state.apps().are_over());
-    world.send(Event::Exited {
-        pid: 42,
-        status: ExitStatus::Exited(1),
-    });
+    let status = ExitStatus::Exited(1);
+    world.send(Event::Exited { pid, status });
     world.settle_for(10);
-    assert_eq!(world.app_pids().len(), 1);
+    only(&world);
 }
 
 #[test]
 fn a_console_waits_for_a_mold_and_its_client_hears_how_it_ends() {
-    let mut world = World::with_apps(fixed(1), ReforkRule::Off, Vec::new());
+    let mut world = World::new(fixed(1));
     let id = world.open_console();
     world.tick();
     assert!(world.app_pids().is_empty());
     world.settle();
-    let pid = only(&world);
-    let begin = Command::App(AppCommand::Begin(id));
-    assert!(world.commands.contains(&begin));
+    assert!(world.has(&Command::App(AppCommand::Begin(id))));
     let status = ExitStatus::Exited(3);
-    world.exit(pid, status, false);
+    world.exit(only(&world), status, false);
     let end = Ok(status);
-    let ended = Command::App(AppCommand::ConsoleEnded { id, end });
-    assert!(world.commands.contains(&ended));
+    assert!(world.has(&Command::App(AppCommand::ConsoleEnded { id, end })));
     world.settle();
     assert_eq!(world.count("process died"), 0);
     assert!(world.app_pids().is_empty() && world.consoles.is_empty());
 }
 
 #[test]
-fn a_console_without_a_mold_is_given_up_at_boot_timeout() {
-    let mut world = running(Vec::new());
+fn a_console_without_a_mold_is_given_up_at_boot_timeout_or_by_a_stop() {
+    let mut world = World::of(fixed(1));
     world.no_process_starts = true;
-    let mold = world.mold_pids()[0];
-    world.exit(mold, ExitStatus::Exited(1), false);
+    world.die(world.mold_pids()[0]);
     world.open_console();
     let id = world.open_console();
     world.send(Event::ConsoleLeft(id));
@@ -487,33 +418,24 @@ fn a_console_without_a_mold_is_given_up_at_boot_timeout() {
     assert_eq!(world.consoles.len(), 1);
     world.wait(Duration::from_secs(60));
     assert!(world.consoles.is_empty());
-}
-
-#[test]
-fn a_console_that_waits_for_a_mold_does_not_hold_up_a_stop() {
-    let mut world = running(Vec::new());
-    world.no_process_starts = true;
-    let mold = world.mold_pids()[0];
-    world.exit(mold, ExitStatus::Exited(1), false);
     let id = world.open_console();
     world.stop();
     let end = Err("the server is stopping".to_owned());
-    let ended = Command::App(AppCommand::ConsoleEnded { id, end });
-    assert!(world.commands.contains(&ended) && world.consoles.is_empty());
+    assert!(world.has(&Command::App(AppCommand::ConsoleEnded { id, end })));
+    assert!(world.consoles.is_empty());
 }
 
 #[test]
-fn a_restart_and_a_new_edge_leave_a_console_alone_and_a_stop_hangs_up() {
-    let mut world = running(vec![jobs(1)]);
+fn a_restart_leaves_a_console_alone_and_a_stop_hangs_up() {
+    let (mut world, app) = one();
     world.open_console();
     world.settle();
-    let pids = world.app_pids();
-    let console = pids[1];
+    let console = world.app_pids()[1];
     restart(&mut world);
-    assert!(!world.process(console).is_told_to_end);
-    world.end(pids[0]);
+    assert!(!is_ending(&world, console));
+    world.end(app);
     world.stop();
-    assert!(world.process(console).is_told_to_end);
+    assert!(is_ending(&world, console));
     world.wait(Duration::from_secs(31));
     assert!(world.process(console).is_killed);
 }

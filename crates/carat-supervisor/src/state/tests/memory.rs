@@ -4,70 +4,76 @@ use std::time::Duration;
 
 use carat_policy::{MemoryLimit, ReforkRule};
 
-use super::fixed;
-use super::world::{EDGE_BYTES, MOLD_BYTES, WORKER_BYTES, World};
+use super::world::{WORKER_BYTES, World};
+use super::{fixed, limited};
 use crate::event::Event;
+use crate::limits::Limits;
 
-/// A server with room for this many workers beside the mold.
-fn with_room(workers: u32, room: u64) -> World {
-    let mut limits = fixed(workers);
-    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + room * WORKER_BYTES);
-    World::serving(limits, ReforkRule::Off)
+const REPLACED: &str = "worker will be replaced";
+const SHORTAGE: &str = "no memory for more workers (memory)";
+
+/// A server with memory for so many workers, and the first one's process id.
+fn with_room(workers: u32, fitting: u64) -> (World, u32) {
+    let world = World::of(limited(workers, fitting));
+    let pid = world.serving_pids()[0];
+    (world, pid)
 }
 
 fn with_worker_memory(workers: u32) -> World {
-    let mut limits = fixed(workers);
-    limits.worker_memory = Some(2 * WORKER_BYTES);
-    World::serving(limits, ReforkRule::Off)
+    let worker_memory = Some(2 * WORKER_BYTES);
+    World::of(Limits {
+        worker_memory,
+        ..fixed(workers)
+    })
 }
 
-/// Reads memory again, this many times.
-fn read(world: &mut World, times: u32) {
-    for _ in 0..times {
-        world.wait(Duration::from_secs(6));
-        world.finish_reading();
-    }
+/// A server with memory for five workers, whose clients may take as much as two of them.
+fn with_clients(workers: u32) -> World {
+    let client_memory = 2 * WORKER_BYTES;
+    World::of(Limits {
+        client_memory,
+        ..limited(workers, 5)
+    })
+}
+
+/// A worker that has served, and its size.
+fn grow(world: &mut World, pid: u32, requests: u64, bytes: u64) {
+    let process = world.process(pid);
+    (process.requests, process.bytes) = (requests, bytes);
 }
 
 #[test]
 fn no_more_workers_run_than_fit_and_the_log_says_so_once() {
-    let mut world = with_room(4, 2);
-    assert_eq!(world.serving_pids().len(), 2);
+    let (mut world, _) = with_room(4, 2);
+    assert_eq!(world.workers(), 2);
     world.settle();
-    assert_eq!(world.count("no memory for more workers (memory)"), 0);
+    assert_eq!(world.count(SHORTAGE), 0);
     let mut fresh = World::new(world.limits);
     fresh.settle();
-    assert_eq!(fresh.count("no memory for more workers (memory)"), 1);
+    assert_eq!(fresh.count(SHORTAGE), 1);
+    assert_eq!(with_room(2, 0).0.workers(), 1, "one, whatever the budget");
 }
 
 #[test]
 fn waiting_requests_get_no_second_worker_while_the_garbage_of_the_first_is_unknown() {
-    let mut limits = fixed(1);
+    let mut limits = limited(1, 3);
     limits.elastic.max = 2;
     limits.elastic.queue_time_target = Duration::from_millis(5);
-    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 3 * WORKER_BYTES);
-    let mut world = World::serving(limits, ReforkRule::Off);
+    let mut world = World::of(limits);
     world.demand.queue_time = Duration::from_secs(1);
     world.demand.waiting = 9;
     world.settle();
-    assert_eq!(world.serving_pids().len(), 1);
+    assert_eq!(world.workers(), 1);
     let pid = world.serving_pids()[0];
     world.process(pid).requests = 500;
-    read(&mut world, 1);
+    world.read(1);
     world.settle();
-    assert_eq!(world.serving_pids().len(), 2);
-}
-
-#[test]
-fn one_worker_runs_whatever_the_budget() {
-    let world = with_room(2, 0);
-    assert_eq!(world.serving_pids().len(), 1);
+    assert_eq!(world.workers(), 2);
 }
 
 #[test]
 fn a_worker_that_fits_only_until_it_has_grown_is_tried_ever_more_seldom() {
-    let mut world = with_room(2, 2);
-    let small = world.serving_pids()[0];
+    let (mut world, small) = with_room(2, 2);
     world.process(small).bytes = WORKER_BYTES * 19 / 20;
     let mut forks = Vec::new();
     for round in 0..300 {
@@ -78,9 +84,9 @@ fn a_worker_that_fits_only_until_it_has_grown_is_tried_ever_more_seldom() {
                 world.process(pid).bytes = WORKER_BYTES * 11 / 10;
             }
         }
-        read(&mut world, 1);
+        world.read(1);
         world.settle_for(2);
-        assert!(!world.serving_pids().is_empty());
+        assert!(world.workers() > 0);
         if world.forks() > 0 {
             forks.push(round);
         }
@@ -93,15 +99,13 @@ fn a_worker_that_fits_only_until_it_has_grown_is_tried_ever_more_seldom() {
 fn a_worker_that_grew_above_its_limit_is_replaced_after_three_readings() {
     let mut world = with_worker_memory(2);
     let pid = world.serving_pids()[0];
-    world.process(pid).requests = 500;
-    world.process(pid).bytes = 3 * WORKER_BYTES;
-    read(&mut world, 2);
-    assert_eq!(world.count("worker will be replaced"), 0);
-    read(&mut world, 1);
-    assert_eq!(world.count("worker will be replaced"), 1);
+    grow(&mut world, pid, 500, 3 * WORKER_BYTES);
+    world.read(2);
+    assert_eq!(world.count(REPLACED), 0);
+    world.read(1);
+    assert_eq!(world.count(REPLACED), 1);
     world.settle();
-    assert_eq!(world.serving_pids().len(), 2);
-    assert!(!world.processes.contains_key(&pid));
+    assert!(world.workers() == 2 && !world.processes.contains_key(&pid));
 }
 
 #[test]
@@ -109,8 +113,7 @@ fn a_limit_that_workers_soon_exceed_is_logged_and_not_chased() {
     let mut world = with_worker_memory(1);
     for _ in 0..2 {
         let pid = world.serving_pids()[0];
-        world.process(pid).requests = 3;
-        world.process(pid).bytes = 3 * WORKER_BYTES;
+        grow(&mut world, pid, 3, 3 * WORKER_BYTES);
         for _ in 0..3 {
             world.wait(Duration::from_secs(1));
             world.finish_reading();
@@ -118,8 +121,7 @@ fn a_limit_that_workers_soon_exceed_is_logged_and_not_chased() {
         world.settle_for(2);
     }
     let message = "workers soon exceed worker_memory: it is too small";
-    assert_eq!(world.count(message), 1);
-    assert_eq!(world.count("worker will be replaced"), 1);
+    assert_eq!((world.count(message), world.count(REPLACED)), (1, 1));
 }
 
 #[test]
@@ -131,111 +133,89 @@ fn a_large_worker_is_replaced_while_another_one_drains() {
         world.process(*pid).is_busy = true;
     }
     world.process(pids[0]).bytes = 3 * WORKER_BYTES;
-    read(&mut world, 3);
-    let successor = world.processes.keys().next_back().copied();
-    let successor = successor.expect("a fork");
-    world.say_hello(successor);
-    world.get_ready(successor);
-    world.tick();
+    world.read(3);
+    world.start_newest();
     assert!(world.process(pids[0]).is_draining);
     // It holds a request for long, and the other one grows meanwhile.
     world.process(pids[1]).bytes = 3 * WORKER_BYTES;
-    read(&mut world, 3);
-    assert_eq!(world.count("worker will be replaced"), 2);
+    world.read(3);
+    assert_eq!(world.count(REPLACED), 2);
 }
 
 #[test]
 fn a_worker_that_just_ended_is_no_reason_to_report_a_shortage() {
-    let mut world = with_room(2, 2);
-    let pid = world.serving_pids()[0];
-    world.exit(pid, world.killed(), true);
+    let (mut world, pid) = with_room(2, 2);
+    world.kill(pid);
     world.tick();
-    assert_eq!(world.count("no memory for more workers (memory)"), 0);
+    assert_eq!(world.count(SHORTAGE), 0);
     world.settle();
-    assert_eq!(world.serving_pids().len(), 2);
+    assert_eq!(world.workers(), 2);
 }
 
 #[test]
-fn a_worker_and_a_mold_that_the_oom_killer_killed_are_named() {
-    let mut world = with_room(2, 2);
-    let pid = world.serving_pids()[0];
+fn a_worker_that_the_oom_killer_killed_is_named() {
+    let (mut world, pid) = with_room(2, 2);
     world.oom_kills = 1;
-    world.exit(pid, world.killed(), true);
+    world.kill(pid);
     assert_eq!(world.count("worker was killed by the OOM killer"), 1);
-    world.exit(world.serving_pids()[0], world.killed(), true);
+    world.kill(world.serving_pids()[0]);
     assert_eq!(world.count("worker died"), 1, "the count did not rise");
 }
 
 #[test]
 fn a_worker_that_took_over_forks_nobody_before_a_reading_includes_it() {
-    let mut limits = fixed(3);
-    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 4 * WORKER_BYTES);
-    let mut world = World::serving(limits, ReforkRule::After(vec![100]));
-    let old = world.mold_pids()[0];
-    let candidate = world.serving_pids()[0];
-    let others = world.serving_pids().split_off(1);
-    world.process(candidate).requests = 150;
+    let mut world = World::serving(limited(3, 4), ReforkRule::After(vec![100]));
+    let (old, pids) = (world.mold_pids()[0], world.serving_pids());
+    world.process(pids[0]).requests = 150;
     world.tick();
-    let successor = world.processes.keys().next_back().copied();
-    let successor = successor.expect("a fork");
-    world.say_hello(successor);
-    world.get_ready(successor);
-    world.tick();
-    world.get_ready(candidate);
+    world.start_newest();
+    world.get_ready(pids[0]);
     assert!(world.process(old).is_told_to_end);
     world.commands.clear();
-    world.process(others[0]).is_busy = true;
-    world.get_stuck(others[0]);
+    world.process(pids[1]).is_busy = true;
+    world.get_stuck(pids[1]);
     world.tick();
     assert_eq!(world.forks(), 0);
 }
 
 #[test]
 fn a_new_mold_forks_nobody_before_a_reading_includes_it() {
-    let mut world = with_room(2, 2);
-    let mold = world.mold_pids()[0];
-    let worker = world.serving_pids()[0];
-    world.exit(mold, world.killed(), true);
-    world.exit(worker, world.killed(), true);
+    let (mut world, worker) = with_room(2, 2);
+    world.kill(world.mold_pids()[0]);
+    world.kill(worker);
     world.wait(Duration::from_secs(1));
     world.finish_reading();
-    let mold = world.mold_pids()[0];
     world.commands.clear();
-    world.get_ready(mold);
+    world.get_ready(world.mold_pids()[0]);
     assert_eq!(world.forks(), 0);
-    world.tick();
-    world.finish_reading();
-    world.tick();
-    world.finish_reading();
+    for _ in 0..2 {
+        world.tick();
+        world.finish_reading();
+    }
     assert_eq!(world.forks(), 1);
 }
 
 #[test]
 fn a_flood_of_clients_costs_no_worker() {
-    let mut limits = fixed(3);
-    limits.client_memory = 2 * WORKER_BYTES;
-    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 5 * WORKER_BYTES);
-    let mut world = World::serving(limits, ReforkRule::Off);
-    assert_eq!(world.serving_pids().len(), 3);
+    let mut world = with_clients(3);
     // The edge may weigh a little more than what it counted.
     world.client_bytes = 3 * WORKER_BYTES;
-    read(&mut world, 5);
-    assert_eq!(world.count("worker will be replaced"), 0);
-    assert_eq!(world.serving_pids().len(), 3);
+    world.read(5);
+    assert_eq!((world.count(REPLACED), world.workers()), (0, 3));
+    assert_eq!(with_clients(5).workers(), 3, "what they may take is kept");
 }
 
 #[test]
 fn what_clients_may_take_follows_the_container_both_ways() {
-    let mut limits = fixed(1);
-    limits.memory = MemoryLimit::Share(0.5);
-    let mut world = World::serving(limits, ReforkRule::Off);
-    for (container, expected) in [
-        (2 << 30, 107_374_182),
-        (1 << 30, 53_687_091),
-        (2 << 30, 107_374_182),
-    ] {
+    let limits = Limits {
+        memory: MemoryLimit::Share(0.5),
+        ..fixed(1)
+    };
+    let mut world = World::of(limits);
+    let (large, small) = ((2 << 30, 107_374_182), (1 << 30, 53_687_091));
+    for (container, expected) in [large, small, large] {
         world.container_limit = Some(container);
-        read(&mut world, 3);
+        world.read(3);
         assert_eq!(world.client_memory, Some(expected));
         // Since the edge has computed it, and before memory was first read.
         let mut starting = World::new(limits);
@@ -249,24 +229,15 @@ fn what_clients_may_take_follows_the_container_both_ways() {
 fn the_number_of_workers_follows_the_processors_unless_somebody_chose_it() {
     let mut limits = fixed(1);
     limits.elastic.follows_processors = true;
-    let mut world = World::serving(limits, ReforkRule::Off);
-    for (processors, max) in [(4, 4), (2, 2)] {
+    let mut world = World::of(limits);
+    for processors in [4, 2] {
         world.processors = processors;
-        read(&mut world, 3);
-        assert_eq!(world.state.limits().elastic.max, max);
+        world.read(3);
+        assert_eq!(world.state.limits().elastic.max, processors);
     }
     assert_eq!(world.files_divided_among, Some(2));
     world.send(Event::Scaled(world.state.limits().elastic.raised()));
     world.processors = 8;
-    read(&mut world, 3);
+    world.read(3);
     assert_eq!(world.state.limits().elastic.max, 3);
-}
-
-#[test]
-fn what_clients_may_take_is_reserved_before_they_do() {
-    let mut limits = fixed(5);
-    limits.client_memory = 2 * WORKER_BYTES;
-    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 5 * WORKER_BYTES);
-    let world = World::serving(limits, ReforkRule::Off);
-    assert_eq!(world.serving_pids().len(), 3);
 }

@@ -60,6 +60,20 @@ pub(super) fn fixed(workers: u32) -> Limits {
     limits
 }
 
+/// The memory of the edge, of a mold, and of this many workers.
+pub(super) fn room(workers: u64) -> MemoryLimit {
+    MemoryLimit::Bytes(world::EDGE_BYTES + world::MOLD_BYTES + workers * world::WORKER_BYTES)
+}
+
+/// Limits of a server that has memory for other workers than those it wants.
+pub(super) fn limited(workers: u32, fitting: u64) -> Limits {
+    let memory = room(fitting);
+    Limits {
+        memory,
+        ..fixed(workers)
+    }
+}
+
 /// A process that is declared this many times.
 pub(super) fn jobs(count: u32) -> ProcessSettings {
     ProcessSettings {

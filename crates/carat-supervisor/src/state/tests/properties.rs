@@ -7,7 +7,7 @@ use carat_policy::{MemoryLimit, ReforkRule};
 use proptest::prelude::*;
 
 use super::world::{EDGE_BYTES, FakeProcess, MOLD_BYTES, WORKER_BYTES, World};
-use super::{fixed, jobs, limits};
+use super::{fixed, jobs, limited};
 use crate::command::Outcome;
 use crate::event::Event;
 use crate::exit_status::ExitStatus;
@@ -16,25 +16,11 @@ use crate::ruby_process::RubyProcess;
 use carat_log::WorkerId;
 use carat_settings::ProcessSettings;
 
-/// Something that happens; the number chooses the process.
+/// Something that happens.
 #[derive(Debug, Clone)]
 enum Happening {
-    Hello(usize),
-    Ready(usize),
-    BootFails(usize),
-    NotForkSafe(usize),
-    Dies(usize, i32),
-    IsKilled(usize),
-    DiesBeforeHello(usize),
-    Closes(usize),
-    LosesLane(usize),
-    GetsStuck(usize),
-    Leaves(usize),
-    IsBusy(usize),
-    Finishes(usize),
-    Ends(usize),
-    Serves(usize, u64),
-    IsIdle(usize),
+    /// To the process that the number chooses.
+    To(usize, Happens),
     MemoryIsRead,
     Ticks(u8),
     Waits(u64),
@@ -43,12 +29,11 @@ enum Happening {
     IsRestarted,
     IsRolledBack,
     IsUpgraded,
+    IsDecided,
     UpgradeFails,
     FilesChange,
-    IsDecided,
     SettingsAreRead(bool),
     IsChecked(bool),
-    IsKilledOnRequest(usize),
     AppsAreScaled(u32, u32),
     AppsAreReplaced(Option<u32>),
     AppsHaveLoad(Option<f64>),
@@ -56,37 +41,59 @@ enum Happening {
     AppsHave(u32, u64),
     AppsHaveDescendants(bool),
     AppsSave(u64),
-    Console(ClientOf, usize),
+    ConsoleOpens,
+    ConsoleSignals(usize),
+    ConsoleLeaves(usize),
 }
 
-/// What the client of a console does.
+/// What happens to a process.
 #[derive(Debug, Clone, Copy)]
-enum ClientOf {
-    Opens,
-    Signals,
+enum Happens {
+    Hello,
+    Ready,
+    BootFails,
+    NotForkSafe,
+    Dies(i32),
+    IsKilled,
+    DiesBeforeHello,
+    Closes,
+    LosesLane,
+    GetsStuck,
     Leaves,
+    IsBusy,
+    Finishes,
+    Ends,
+    Serves(u64),
+    IsIdle,
+    IsKilledOnRequest,
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    prop_oneof![
+        8 => Just(Happens::Hello),
+        8 => Just(Happens::Ready),
+        1 => Just(Happens::BootFails),
+        1 => Just(Happens::NotForkSafe),
+        2 => (0..2).prop_map(Happens::Dies),
+        2 => Just(Happens::IsKilled),
+        1 => Just(Happens::DiesBeforeHello),
+        1 => Just(Happens::Closes),
+        1 => Just(Happens::LosesLane),
+        1 => Just(Happens::GetsStuck),
+        1 => Just(Happens::Leaves),
+        2 => Just(Happens::IsBusy),
+        3 => Just(Happens::Finishes),
+        6 => Just(Happens::Ends),
+        3 => (0..2000_u64).prop_map(Happens::Serves),
+        2 => Just(Happens::IsIdle),
+        1 => Just(Happens::IsKilledOnRequest),
+    ]
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
     let index = 0..64_usize;
     prop_oneof![
-        8 => index.clone().prop_map(Happening::Hello),
-        8 => index.clone().prop_map(Happening::Ready),
-        1 => index.clone().prop_map(Happening::BootFails),
-        1 => index.clone().prop_map(Happening::NotForkSafe),
-        2 => (index.clone(), 0..2).prop_map(|(index, status)| Happening::Dies(index, status)),
-        2 => index.clone().prop_map(Happening::IsKilled),
-        1 => index.clone().prop_map(Happening::DiesBeforeHello),
-        1 => index.clone().prop_map(Happening::Closes),
-        1 => index.clone().prop_map(Happening::LosesLane),
-        1 => index.clone().prop_map(Happening::GetsStuck),
-        1 => index.clone().prop_map(Happening::Leaves),
-        2 => index.clone().prop_map(Happening::IsBusy),
-        3 => index.clone().prop_map(Happening::Finishes),
-        6 => index.clone().prop_map(Happening::Ends),
-        3 => (index.clone(), 0..2000_u64)
-            .prop_map(|(index, count)| Happening::Serves(index, count)),
-        2 => index.prop_map(Happening::IsIdle),
+        44 => (index.clone(), happens()).prop_map(|(index, what)| Happening::To(index, what)),
         6 => Just(Happening::MemoryIsRead),
         8 => (1..5_u8).prop_map(Happening::Ticks),
         2 => (1..90_u64).prop_map(Happening::Waits),
@@ -95,15 +102,14 @@ fn happening() -> impl Strategy<Value = Happening> {
         2 => Just(Happening::IsRestarted),
         1 => Just(Happening::IsRolledBack),
         1 => Just(Happening::IsUpgraded),
+        1 => Just(Happening::IsDecided),
         1 => Just(Happening::UpgradeFails),
         2 => Just(Happening::FilesChange),
-        1 => Just(Happening::IsDecided),
         4 => any::<bool>().prop_map(Happening::SettingsAreRead),
         4 => any::<bool>().prop_map(Happening::IsChecked),
-        1 => (0..64_usize).prop_map(Happening::IsKilledOnRequest),
-        2 => Just(Happening::Console(ClientOf::Opens, 0)),
-        1 => (0..64_usize).prop_map(|index| Happening::Console(ClientOf::Signals, index)),
-        1 => (0..64_usize).prop_map(|index| Happening::Console(ClientOf::Leaves, index)),
+        2 => Just(Happening::ConsoleOpens),
+        1 => index.clone().prop_map(Happening::ConsoleSignals),
+        1 => index.prop_map(Happening::ConsoleLeaves),
         4 => happening_to_apps(),
     ]
 }
@@ -132,19 +138,28 @@ impl World {
             Happening::MemoryIsRead => self.finish_reading(),
             Happening::Ticks(count) => (0..count).for_each(|_| self.tick()),
             Happening::Waits(seconds) => self.wait(Duration::from_secs(seconds)),
+            Happening::IsRestarted => self.send(Event::RestartRequested),
+            Happening::IsRolledBack => self.send(Event::RollbackRequested),
+            Happening::IsUpgraded => self.send(Event::UpgradeRequested),
+            Happening::IsDecided => self.send(Event::GoRequested),
             Happening::Queues(waiting) => {
                 self.demand.waiting = waiting;
                 self.demand.queue_time = Duration::from_millis(20 * u64::from(waiting > 0));
             }
             Happening::IsScaled(max) => self.scale(max),
-            Happening::IsRestarted => self.send(Event::RestartRequested),
-            Happening::IsRolledBack => self.send(Event::RollbackRequested),
-            Happening::IsUpgraded => self.send(Event::UpgradeRequested),
             Happening::UpgradeFails => self.fail_upgrade(),
             Happening::FilesChange if self.limits.reload => self.change_files(),
-            Happening::FilesChange => {}
-            Happening::Console(client, index) => self.happen_to_consoles(client, index),
-            Happening::IsDecided => self.send(Event::GoRequested),
+            Happening::ConsoleOpens if self.state.console_obstacle().is_none() => {
+                self.open_console();
+            }
+            Happening::ConsoleSignals(index) | Happening::ConsoleLeaves(index) => {
+                let ids = self.consoles.clone();
+                match (ids.get(index % ids.len().max(1)).copied(), happening) {
+                    (None, _) => {}
+                    (Some(id), Happening::ConsoleLeaves(_)) => self.send(Event::ConsoleLeft(id)),
+                    (Some(id), _) => self.send(Event::ConsoleSignaled { id, signal: 0 }),
+                }
+            }
             Happening::SettingsAreRead(true) => self.finish_settings(self.limits),
             Happening::SettingsAreRead(false) => {
                 if std::mem::take(&mut self.reads_settings) {
@@ -154,26 +169,10 @@ impl World {
             }
             Happening::IsChecked(true) => self.finish_check(Ok(())),
             Happening::IsChecked(false) => self.finish_check(Err("503".to_owned())),
-            Happening::Hello(index)
-            | Happening::Ready(index)
-            | Happening::BootFails(index)
-            | Happening::NotForkSafe(index)
-            | Happening::Dies(index, _)
-            | Happening::IsKilled(index)
-            | Happening::DiesBeforeHello(index)
-            | Happening::Closes(index)
-            | Happening::LosesLane(index)
-            | Happening::GetsStuck(index)
-            | Happening::Leaves(index)
-            | Happening::IsBusy(index)
-            | Happening::Finishes(index)
-            | Happening::Ends(index)
-            | Happening::Serves(index, _)
-            | Happening::IsKilledOnRequest(index)
-            | Happening::IsIdle(index) => {
+            Happening::To(index, what) => {
                 let pids: Vec<u32> = self.processes.keys().copied().collect();
                 if let Some(pid) = pids.get(index % pids.len().max(1)) {
-                    self.happen_to(*pid, happening);
+                    self.happen_to(*pid, what);
                 }
             }
             _ => self.happen_to_apps(happening),
@@ -202,21 +201,6 @@ impl World {
         }
     }
 
-    fn happen_to_consoles(&mut self, client: ClientOf, index: usize) {
-        let id = self
-            .consoles
-            .get(index % self.consoles.len().max(1))
-            .copied();
-        match (client, id) {
-            (ClientOf::Opens, _) if self.state.console_obstacle().is_none() => {
-                self.open_console();
-            }
-            (ClientOf::Signals, Some(id)) => self.send(Event::ConsoleSignaled { id, signal: 0 }),
-            (ClientOf::Leaves, Some(id)) => self.send(Event::ConsoleLeft(id)),
-            _ => {}
-        }
-    }
-
     /// The new edge cannot take over.
     fn fail_upgrade(&mut self) {
         let upgrade = self.state.upgrades().latest();
@@ -224,51 +208,49 @@ impl World {
         self.send(Event::SuccessorFailed { upgrade, cause });
     }
 
-    fn happen_to(&mut self, pid: u32, happening: &Happening) {
+    fn happen_to(&mut self, pid: u32, what: Happens) {
         let it = self.process(pid).clone();
         let is_open = it.said_hello && !it.is_closed;
-        match (happening, it.process) {
-            (Happening::Hello(_), _) if !it.said_hello => self.say_hello(pid),
-            (Happening::Ready(_), _) if !it.is_ready => self.get_ready(pid),
-            (Happening::Dies(_, status), _) if is_open => {
-                self.exit(pid, ExitStatus::Exited(*status), status % 2 == 0);
+        match (what, it.process) {
+            (Happens::Hello, _) if !it.said_hello => self.say_hello(pid),
+            (Happens::Ready, _) if !it.is_ready => self.get_ready(pid),
+            (Happens::Dies(status), _) if is_open => {
+                self.exit(pid, ExitStatus::Exited(status), status % 2 == 0);
             }
-            (Happening::IsKilled(_), _) if is_open => self.exit(pid, self.killed(), true),
-            (Happening::Ends(_), _) if it.is_killed || it.is_told_to_end => self.end(pid),
-            (Happening::IsBusy(_), _) => self.process(pid).is_busy = !it.is_draining,
-            (Happening::Finishes(_), _) => self.finish(pid),
-            (Happening::Serves(_, count), _) => self.process(pid).requests += count,
-            (Happening::IsIdle(_), _) => self.process(pid).idle = Duration::from_secs(300),
-            (Happening::DiesBeforeHello(_), process) if !it.said_hello => {
+            (Happens::IsKilled, _) if is_open => self.exit(pid, self.killed(), true),
+            (Happens::Ends, _) if it.is_killed || it.is_told_to_end => self.end(pid),
+            (Happens::IsBusy, _) => self.process(pid).is_busy = !it.is_draining,
+            (Happens::Finishes, _) => self.finish(pid),
+            (Happens::Serves(count), _) => self.process(pid).requests += count,
+            (Happens::IsIdle, _) => self.process(pid).idle = Duration::from_secs(300),
+            (Happens::DiesBeforeHello, process) if !it.said_hello => {
                 self.die_before_hello(pid, process);
             }
-            (Happening::Closes(_), process) if is_open => {
+            (Happens::Closes, process) if is_open => {
                 self.process(pid).is_closed = true;
                 self.send(Event::Closed(process));
             }
-            (Happening::BootFails(_), process) if is_open && !it.is_ready => {
-                let cause = "no luck".to_owned();
+            (Happens::BootFails, process) if is_open && !it.is_ready => {
                 self.process(pid).is_told_to_end = true;
-                self.send(Event::BootFailed { process, cause });
+                self.fail_boot(process, "no luck");
             }
-            (Happening::NotForkSafe(_), RubyProcess::Mold(generation)) if !it.is_ready => {
+            (Happens::NotForkSafe, RubyProcess::Mold(generation)) if !it.is_ready => {
                 let cause = "threads".to_owned();
                 self.process(pid).is_told_to_end = true;
                 self.send(Event::NotForkSafe { generation, cause });
             }
-            (Happening::LosesLane(_), RubyProcess::Worker(worker)) if it.is_ready => {
+            (Happens::LosesLane, RubyProcess::Worker(worker)) if it.is_ready => {
                 self.process(pid).is_draining = true;
                 self.send(Event::LaneLost(worker));
             }
-            (Happening::GetsStuck(_), RubyProcess::Worker(_)) if it.is_ready => {
+            (Happens::GetsStuck, RubyProcess::Worker(_)) if it.is_ready => {
                 self.process(pid).is_draining = true;
                 self.get_stuck(pid);
             }
-            (
-                Happening::Leaves(_) | Happening::IsKilledOnRequest(_),
-                RubyProcess::Worker(worker),
-            ) if it.is_ready => {
-                self.leave(pid, worker, matches!(happening, Happening::Leaves(_)));
+            (Happens::Leaves | Happens::IsKilledOnRequest, RubyProcess::Worker(worker))
+                if it.is_ready =>
+            {
+                self.leave(pid, worker, matches!(what, Happens::Leaves));
             }
             _ => {}
         }
@@ -361,13 +343,11 @@ impl World {
 
 /// Two to five workers, and room for four.
 fn elastic() -> Limits {
-    let mut limits = limits();
-    limits.elastic.min = 2;
+    let mut limits = limited(2, 4);
     limits.elastic.max = 5;
     limits.elastic.queue_time_target = Duration::from_millis(5);
     limits.worker_idle_timeout = Duration::from_secs(60);
     limits.recycle.requests = Some(5000);
-    limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + 4 * WORKER_BYTES);
     limits
 }
 
@@ -433,9 +413,8 @@ proptest! {
 
     #[test]
     fn a_single_worker_is_never_chosen(all in happenings()) {
-        let mut limits = fixed(1);
+        let mut limits = limited(1, 1);
         limits.recycle.requests = Some(1000);
-        limits.memory = MemoryLimit::Bytes(EDGE_BYTES + MOLD_BYTES + WORKER_BYTES);
         let mut world = World::serving(limits, refork());
         for happening in &all {
             world.happen(happening);
@@ -504,9 +483,9 @@ fn a_worker_that_is_being_killed_counts_before_a_second_mold_boots() {
     let mut world = World::serving(limits, refork());
     for happening in [
         Happening::Waits(1),
-        Happening::Serves(25, 500),
+        Happening::To(25, Happens::Serves(500)),
         Happening::Ticks(1),
-        Happening::Hello(11),
+        Happening::To(11, Happens::Hello),
         Happening::Waits(60),
         Happening::IsRestarted,
         Happening::SettingsAreRead(true),

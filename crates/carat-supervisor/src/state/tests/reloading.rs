@@ -1,7 +1,5 @@
 //! How changed files are loaded while somebody works on them.
 
-use carat_policy::ReforkRule;
-
 use super::fixed;
 use super::world::World;
 use crate::command::Command;
@@ -9,18 +7,23 @@ use crate::event::Event;
 use crate::limits::Limits;
 
 fn reloading(workers: u32) -> Limits {
+    let reload = true;
     Limits {
-        reload: true,
+        reload,
         ..fixed(workers)
     }
 }
 
 /// A world whose files have changed.
 fn changed(workers: u32) -> World {
-    let mut world = World::serving(reloading(workers), ReforkRule::Off);
+    let mut world = World::of(reloading(workers));
+    change(&mut world, workers);
+    world
+}
+
+fn change(world: &mut World, workers: u32) {
     world.send(Event::ReloadRequested);
     world.finish_settings(reloading(workers));
-    world
 }
 
 /// What the dispatcher learned about reloads.
@@ -33,29 +36,18 @@ fn reports(world: &World) -> Vec<Result<(), String>> {
     reports.collect()
 }
 
-/// Ticks until this many reloads were reported.
-fn settle_until(world: &mut World, count: usize) {
-    for _ in 0..200 {
-        if reports(world).len() >= count {
-            return;
-        }
-        world.settle_for(1);
-    }
-    panic!("{count} reports: {:?}", world.messages());
-}
-
 #[test]
 fn no_old_worker_gets_a_request_once_new_code_serves() {
     let mut world = changed(3);
     let old = world.serving_pids();
     world.process(old[0]).is_busy = true;
-    settle_until(&mut world, 1);
+    world.settle_while(|world| reports(world).is_empty());
     assert_eq!(reports(&world), [Ok(())]);
-    let mut serving = world.serving_processes();
-    assert!(serving.all(|(_, it)| it.generation == 2));
-    drop(serving);
+    assert!(world.generations().iter().all(|it| *it == 2));
     world.settle();
-    assert_eq!(world.serving_pids().len(), 3);
+    assert_eq!(world.workers(), 3);
+    assert_eq!(world.mold_pids().len(), 1);
+    assert!(!world.state.may_roll_back(), "nobody goes back from it");
 }
 
 #[test]
@@ -63,10 +55,9 @@ fn a_request_of_old_code_does_not_delay_the_next_reload() {
     let mut world = changed(1);
     let old = world.serving_pids()[0];
     world.process(old).is_busy = true;
-    settle_until(&mut world, 1);
-    world.send(Event::ReloadRequested);
-    world.finish_settings(reloading(1));
-    settle_until(&mut world, 2);
+    world.settle_while(|world| reports(world).is_empty());
+    change(&mut world, 1);
+    world.settle_while(|world| reports(world).len() < 2);
     assert_eq!(reports(&world), [Ok(()), Ok(())]);
     assert_eq!(world.count("ending worker"), 0);
 }
@@ -76,44 +67,27 @@ fn changes_during_a_reload_are_reported_with_the_one_that_follows() {
     let mut world = changed(1);
     world.send(Event::ReloadRequested);
     world.send(Event::ReloadRequested);
-    for _ in 0..200 {
-        world.settle_for(1);
-        if world.count("restarting") == 2 {
-            break;
-        }
-    }
-    assert_eq!((reports(&world), world.count("restarted")), (vec![], 1));
+    world.settle_while(|world| world.count("restarting") < 2);
+    assert_eq!((reports(&world).len(), world.count("restarted")), (0, 1));
     world.finish_settings(reloading(1));
-    settle_until(&mut world, 1);
-    assert_eq!(
-        (reports(&world), world.count("restarted")),
-        (vec![Ok(())], 2)
-    );
+    world.settle_while(|world| reports(world).is_empty());
+    assert_eq!(reports(&world), [Ok(())]);
+    assert_eq!(world.count("restarted"), 2);
 }
 
 #[test]
 fn code_that_cannot_be_loaded_is_reported_with_its_cause() {
-    let mut world = World::serving(reloading(1), ReforkRule::Off);
+    let mut world = World::of(reloading(1));
     world.send(Event::ReloadRequested);
     let cause = "a.rb:1: wrong".to_owned();
-    world.send(Event::SettingsFailed {
-        cause: cause.clone(),
-    });
-    assert_eq!(reports(&world), [Err(cause)]);
-}
-
-#[test]
-fn nobody_goes_back_from_a_reload() {
-    let mut world = changed(2);
-    settle_until(&mut world, 1);
-    world.settle();
-    assert_eq!(world.mold_pids().len(), 1);
-    assert!(!world.state.may_roll_back());
+    let failed = Err(cause.clone());
+    world.send(Event::SettingsFailed { cause });
+    assert_eq!(reports(&world), [failed]);
 }
 
 #[test]
 fn a_change_while_the_server_stops_leaves_the_requests_to_the_old_code() {
-    let mut world = World::serving(reloading(1), ReforkRule::Off);
+    let mut world = World::of(reloading(1));
     world.stop();
     world.send(Event::ReloadRequested);
     assert_eq!(reports(&world), [Ok(())]);
@@ -122,9 +96,9 @@ fn a_change_while_the_server_stops_leaves_the_requests_to_the_old_code() {
 
 #[test]
 fn a_restart_without_reload_is_not_reported() {
-    let mut world = World::serving(fixed(1), ReforkRule::Off);
+    let mut world = World::of(fixed(1));
     world.send(Event::RestartRequested);
     world.finish_settings(fixed(1));
     world.settle_for(20);
-    assert_eq!((reports(&world), world.count("restarted")), (vec![], 1));
+    assert_eq!((reports(&world).len(), world.count("restarted")), (0, 1));
 }

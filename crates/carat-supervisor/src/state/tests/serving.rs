@@ -2,83 +2,69 @@
 
 use std::time::Duration;
 
-use carat_policy::ReforkRule;
-
 use super::world::World;
 use super::{fixed, limits};
 use crate::command::{Command, Outcome};
 use crate::event::Event;
 use crate::exit_status::ExitStatus;
 use crate::ruby_process::RubyProcess;
-use carat_log::WorkerId;
 
-fn serving(workers: u32) -> World {
-    World::serving(fixed(workers), ReforkRule::Off)
+/// A world of this many workers, and the first one's process id.
+fn serving(workers: u32) -> (World, u32) {
+    let world = World::of(fixed(workers));
+    let pid = world.serving_pids()[0];
+    (world, pid)
+}
+
+/// How often this was told.
+fn told(world: &World, wanted: &Command) -> usize {
+    world.commands.iter().filter(|it| *it == wanted).count()
 }
 
 #[test]
 fn the_mold_is_booted_and_forks_the_workers_that_are_wanted() {
     let mut world = World::new(fixed(3));
     world.settle();
-    assert_eq!(world.serving_pids().len(), 3);
-    assert_eq!(world.count("mold ready"), 1);
-    let announced = world.commands.iter();
-    let announced = announced.filter(|it| matches!(it, Command::Announce));
-    assert_eq!(announced.count(), 1);
+    assert_eq!((world.workers(), world.count("mold ready")), (3, 1));
+    assert_eq!(told(&world, &Command::Announce), 1);
 }
 
 #[test]
 fn the_first_mold_that_cannot_boot_ends_the_server() {
     let mut world = World::new(fixed(1));
     world.tick();
-    world.send(Event::BootFailed {
-        process: RubyProcess::Mold(1),
-        cause: "config.ru:1: no such thing".to_owned(),
-    });
+    world.fail_boot(RubyProcess::Mold(1), "config.ru:1: no such thing");
     let failed = Outcome::Failed("config.ru:1: no such thing".to_owned());
     assert_eq!(world.outcome, Some(failed));
 }
 
 #[test]
 fn a_worker_that_dies_before_its_hello_is_read_is_replaced() {
-    let mut world = World::new(fixed(1));
-    world.tick();
-    world.get_ready(100);
-    let (pid, _) = world.processes.iter().next_back().expect("a worker");
-    let (pid, process) = (*pid, world.processes[pid].process);
-    world.processes.remove(&pid);
+    let (mut world, pid) = World::booting(1);
+    let process = world.processes.remove(&pid).expect("a worker").process;
     let status = ExitStatus::Exited(1);
     world.send(Event::Exited { pid, status });
     world.send(Event::Hello { process, pid });
     assert_eq!(world.count("worker died while booting"), 1);
     world.settle();
-    assert_eq!(world.serving_pids().len(), 1);
+    assert_eq!(world.workers(), 1);
 }
 
 #[test]
 fn a_mold_that_does_not_fork_in_time_is_killed() {
-    let mut world = World::new(fixed(1));
-    world.tick();
-    world.get_ready(100);
+    let (mut world, _) = World::booting(1);
     world.wait(Duration::from_secs(61));
     assert_eq!(world.count("mold does not fork"), 1);
-    assert!(world.commands.contains(&Command::Kill { pid: 100 }));
+    assert!(world.has(&Command::Kill { pid: 100 }));
 }
 
 #[test]
 fn a_cause_counts_also_when_the_lanes_close_first() {
-    let mut world = World::new(fixed(1));
-    world.tick();
-    world.get_ready(100);
-    let (pid, _) = world.processes.iter().next_back().expect("a worker");
-    let pid = *pid;
+    let (mut world, pid) = World::booting(1);
     world.say_hello(pid);
     let worker = world.worker(pid);
     world.send(Event::LaneLost(worker));
-    world.send(Event::BootFailed {
-        process: RubyProcess::Worker(worker),
-        cause: "no connection".to_owned(),
-    });
+    world.fail_boot(RubyProcess::Worker(worker), "no connection");
     world.exit(pid, ExitStatus::Exited(1), true);
     assert_eq!(world.count("worker failed to boot"), 1);
     assert_eq!(world.count("worker died while booting"), 0);
@@ -86,50 +72,35 @@ fn a_cause_counts_also_when_the_lanes_close_first() {
 
 #[test]
 fn a_mold_that_failed_to_boot_is_not_forgotten_while_it_runs() {
-    let mut world = serving(1);
-    let first = world.mold_pids()[0];
-    world.exit(first, ExitStatus::Exited(1), true);
+    let (mut world, _) = serving(1);
+    world.exit(world.mold_pids()[0], ExitStatus::Exited(1), true);
     world.wait(Duration::from_secs(1));
-    let second = world.mold_pids()[0];
-    world.send(Event::BootFailed {
-        process: RubyProcess::Mold(2),
-        cause: "no luck".to_owned(),
-    });
+    let pid = world.mold_pids()[0];
+    world.fail_boot(RubyProcess::Mold(2), "no luck");
     world.commands.clear();
     world.wait(Duration::from_secs(3));
-    assert!(world.commands.contains(&Command::Kill { pid: second }));
+    assert!(world.has(&Command::Kill { pid }));
 }
 
 #[test]
 fn a_mold_that_dies_is_replaced_while_its_workers_serve() {
-    let mut world = serving(2);
-    let mold = world.mold_pids()[0];
-    world.exit(mold, world.killed(), true);
+    let (mut world, _) = serving(2);
+    world.kill(world.mold_pids()[0]);
     assert_eq!(world.count("mold died"), 1);
     world.settle();
-    assert_eq!(world.serving_pids().len(), 2);
-    assert_eq!(world.forks(), 0);
-}
-
-#[test]
-fn a_later_mold_that_cannot_be_started_is_tried_again() {
-    let mut world = serving(2);
-    let mold = world.mold_pids()[0];
+    assert_eq!((world.workers(), world.forks()), (2, 0));
     world.no_process_starts = true;
-    world.exit(mold, world.killed(), true);
+    world.kill(world.mold_pids()[0]);
     world.wait(Duration::from_secs(5));
-    assert_eq!(world.outcome, None);
-    assert!(world.mold_pids().is_empty());
+    assert_eq!((&world.outcome, world.mold_pids().len()), (&None, 0));
     world.no_process_starts = false;
     world.wait(Duration::from_secs(10));
-    assert_eq!(world.mold_pids().len(), 1);
-    assert_eq!(world.serving_pids().len(), 2);
+    assert_eq!((world.mold_pids().len(), world.workers()), (1, 2));
 }
 
 #[test]
 fn a_lane_that_ends_lets_the_other_requests_of_its_worker_finish() {
-    let mut world = serving(1);
-    let pid = world.serving_pids()[0];
+    let (mut world, pid) = serving(1);
     world.process(pid).is_busy = true;
     world.send(Event::LaneLost(world.worker(pid)));
     world.tick();
@@ -140,89 +111,82 @@ fn a_lane_that_ends_lets_the_other_requests_of_its_worker_finish() {
 
 #[test]
 fn a_worker_that_loses_a_lane_before_it_is_ready_is_replaced() {
-    let mut world = World::new(fixed(1));
-    world.tick();
-    world.get_ready(100);
-    let (pid, _) = world.processes.iter().next_back().expect("a worker");
-    let pid = *pid;
+    let (mut world, pid) = World::booting(1);
     world.say_hello(pid);
     world.send(Event::LaneLost(world.worker(pid)));
     world.get_ready(pid);
     world.settle();
-    assert!(!world.processes.contains_key(&pid));
-    assert_eq!(world.serving_pids().len(), 1);
+    assert!(world.workers() == 1 && !world.processes.contains_key(&pid));
 }
 
 #[test]
 fn a_stuck_worker_reports_its_stack_and_finishes_before_it_is_ended() {
-    let mut world = serving(1);
-    let pid = world.serving_pids()[0];
+    let (mut world, pid) = serving(1);
     world.process(pid).is_busy = true;
     world.get_stuck(pid);
     world.wait(Duration::from_secs(2));
     assert!(!world.process(pid).is_told_to_end);
     world.finish(pid);
     world.tick();
-    assert!(world.commands.contains(&Command::Terminate { pid }));
+    assert!(world.has(&Command::Terminate { pid }));
 }
 
-/// One or two workers; a second one ends after ten idle seconds.
+/// One or two workers, of which the second ends after ten idle seconds; the requests that wait want two.
 fn elastic_world() -> World {
     let mut limits = limits();
     limits.elastic.max = 2;
     limits.worker_idle_timeout = Duration::from_secs(10);
     limits.elastic.queue_time_target = Duration::from_millis(5);
-    World::serving(limits, ReforkRule::Off)
+    let mut world = World::of(limits);
+    world.demand.queue_time = Duration::from_millis(20);
+    world.demand.waiting = 9;
+    world
+}
+
+/// No request has waited, or come, for so long.
+fn idle(world: &mut World) {
+    world.demand.waiting = 0;
+    for pid in world.serving_pids() {
+        world.process(pid).idle = Duration::from_secs(20);
+    }
 }
 
 #[test]
 fn the_last_worker_does_not_end_because_a_missing_one_is_wanted() {
     let mut world = elastic_world();
-    let pid = world.serving_pids()[0];
-    // A second one is wanted, and cannot be forked: the mold is dead and does not come back.
-    world.demand.queue_time = Duration::from_millis(20);
-    world.demand.waiting = 9;
-    let mold = world.mold_pids()[0];
-    world.exit(mold, world.killed(), true);
+    let pids = world.serving_pids();
+    // A second one cannot be forked: the mold is dead and does not come back.
+    world.kill(world.mold_pids()[0]);
     world.tick();
     assert_eq!(world.state.processes().workers.wanted, 2);
-    world.demand.waiting = 0;
-    world.process(pid).idle = Duration::from_secs(20);
+    idle(&mut world);
     world.tick();
     assert_eq!(world.state.processes().workers.wanted, 1);
     assert_eq!(world.count("fewer workers"), 1);
-    assert_eq!(world.serving_pids(), [pid]);
+    assert_eq!(world.serving_pids(), pids);
 }
 
 #[test]
 fn an_idle_worker_ends_only_when_the_others_serve() {
     let mut world = elastic_world();
-    world.demand.queue_time = Duration::from_millis(20);
-    world.demand.waiting = 9;
     world.tick();
-    world.demand.waiting = 0;
-    for pid in world.serving_pids() {
-        world.process(pid).idle = Duration::from_secs(20);
-    }
+    idle(&mut world);
     world.tick();
     assert_eq!(world.count("idle worker ends"), 0, "one is booting");
     world.settle_for(3);
     assert_eq!(world.count("idle worker ends"), 1);
     world.settle();
-    assert_eq!(world.serving_pids().len(), 1);
+    assert_eq!(world.workers(), 1);
 }
 
 #[test]
 fn a_worker_with_tunnels_is_not_idle() {
     let mut world = elastic_world();
-    world.demand.queue_time = Duration::from_millis(20);
-    world.demand.waiting = 9;
     world.settle_for(3);
-    world.demand.waiting = 0;
+    idle(&mut world);
     let pids = world.serving_pids();
     for pid in &pids {
-        let process = world.process(*pid);
-        (process.idle, process.tunnels) = (Duration::from_secs(20), 1);
+        world.process(*pid).tunnels = 1;
     }
     world.settle();
     assert_eq!((pids.len(), world.serving_pids()), (2, pids.clone()));
@@ -233,31 +197,34 @@ fn a_worker_with_tunnels_is_not_idle() {
 
 #[test]
 fn when_workers_must_go_those_with_the_fewest_tunnels_do() {
-    let mut world = World::serving(fixed(3), ReforkRule::Off);
+    let (mut world, _) = serving(3);
     let pids = world.serving_pids();
     for (pid, tunnels) in pids.iter().zip([3, 1, 2]) {
         world.process(*pid).tunnels = tunnels;
     }
     world.tick();
-    let bounds = fixed(1).elastic;
-    world.send(Event::Scaled(bounds));
+    world.send(Event::Scaled(fixed(1).elastic));
     world.settle();
     assert_eq!(world.serving_pids(), pids[..1]);
+    assert_eq!(world.count("surplus worker ends"), 2);
+    world.send(Event::Scaled(fixed(3).elastic));
+    world.settle();
+    assert_eq!(world.workers(), 3);
 }
 
 #[test]
 fn a_recycled_worker_serves_until_its_successor_does() {
     let mut limits = fixed(1);
     limits.recycle.requests = Some(1000);
-    let mut world = World::serving(limits, ReforkRule::Off);
+    let mut world = World::of(limits);
     let old = world.serving_pids()[0];
     world.process(old).requests = 1200;
     world.tick();
-    assert_eq!(world.count("worker will be replaced"), 1);
-    assert_eq!(world.count("worker is replaced"), 0);
+    let counts = ["worker will be replaced", "worker is replaced"];
+    assert_eq!(counts.map(|it| world.count(it)), [1, 0]);
     assert_eq!(world.serving_pids(), [old]);
     world.settle();
-    assert_eq!(world.count("worker is replaced"), 1);
+    assert_eq!(counts.map(|it| world.count(it)), [1, 1]);
     assert!(!world.processes.contains_key(&old));
 }
 
@@ -283,43 +250,24 @@ fn forks_that_fail_together_are_logged_once_and_retried_later() {
 }
 
 #[test]
-fn lower_bounds_end_the_workers_that_are_too_many() {
-    let mut world = serving(4);
-    let elastic = fixed(2).elastic;
-    world.send(Event::Scaled(elastic));
-    world.settle();
-    assert_eq!(world.serving_pids().len(), 2);
-    assert_eq!(world.count("surplus worker ends"), 2);
-    world.send(Event::Scaled(fixed(3).elastic));
-    world.settle();
-    assert_eq!(world.serving_pids().len(), 3);
-}
-
-#[test]
 fn a_worker_that_somebody_kills_is_replaced_without_a_pause() {
-    let mut world = serving(2);
-    let pid = world.serving_pids()[0];
+    let (mut world, pid) = serving(2);
     world.process(pid).is_busy = true;
-    let worker = world.worker(pid);
-    world.send(Event::KillRequested(worker));
-    assert!(world.commands.contains(&Command::Kill { pid }));
+    world.send(Event::KillRequested(world.worker(pid)));
+    assert!(world.has(&Command::Kill { pid }));
     world.settle_for(5);
-    assert_eq!(world.serving_pids().len(), 2);
-    assert_eq!(world.count("worker died"), 0);
+    assert_eq!((world.workers(), world.count("worker died")), (2, 0));
     assert!(!world.processes.contains_key(&pid));
 }
 
 #[test]
 fn a_worker_that_stays_at_its_limit_of_open_files_is_replaced() {
-    let mut world = World::serving(fixed(2), ReforkRule::Off);
-    let pid = world.serving_pids()[0];
+    let (mut world, pid) = serving(2);
     let worker = world.worker(pid);
     world.send(Event::DescriptorsLost(worker));
     world.settle();
-    assert_eq!(
-        world.count("worker has too many files open to receive a request"),
-        1
-    );
+    let message = "worker has too many files open to receive a request";
+    assert_eq!(world.count(message), 1);
     assert!(world.serving_pids().contains(&pid));
     for _ in 0..3 {
         world.send(Event::DescriptorsLost(worker));
@@ -327,39 +275,20 @@ fn a_worker_that_stays_at_its_limit_of_open_files_is_replaced() {
     assert_eq!(world.count("worker will be replaced"), 1);
     world.settle();
     assert!(!world.serving_pids().contains(&pid));
-    assert_eq!(world.serving_pids().len(), 2);
-    assert_eq!(world.count("worker died"), 0);
+    assert_eq!((world.workers(), world.count("worker died")), (2, 0));
 }
 
 #[test]
 fn a_worker_that_rests_after_its_requests_returns_its_free_memory_once() {
-    let mut world = serving(2);
-    let pids = world.serving_pids();
-    let busy = world.worker(pids[0]);
-    let set = |world: &mut World, requests, seconds| {
-        let process = world.processes.get_mut(&pids[0]).expect("the worker");
+    let (mut world, pid) = serving(2);
+    let trim = Command::TrimMemory(world.worker(pid));
+    let rests = [(5, 9, 0), (5, 10, 1), (5, 20, 1), (6, 0, 1), (6, 10, 2)];
+    for (requests, seconds, trims) in rests {
+        let process = world.process(pid);
         (process.requests, process.idle) = (requests, Duration::from_secs(seconds));
-    };
-    set(&mut world, 5, 9);
-    world.tick();
-    assert_eq!(trims(&world), []);
-    set(&mut world, 5, 10);
-    world.tick();
-    set(&mut world, 5, 20);
-    world.tick();
-    assert_eq!(trims(&world), [busy]);
-    set(&mut world, 6, 0);
-    world.tick();
-    set(&mut world, 6, 10);
-    world.tick();
-    assert_eq!(trims(&world), [busy, busy]);
-}
-
-fn trims(world: &World) -> Vec<WorkerId> {
-    let commands = world.commands.iter();
-    let trims = commands.filter_map(|command| match command {
-        Command::TrimMemory(worker) => Some(*worker),
-        _ => None,
-    });
-    trims.collect()
+        world.tick();
+        assert_eq!(told(&world, &trim), trims, "{requests} {seconds}");
+    }
+    let mut commands = world.commands.iter();
+    assert!(commands.all(|it| *it == trim || !matches!(it, Command::TrimMemory(_))));
 }

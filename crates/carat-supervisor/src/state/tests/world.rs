@@ -3,13 +3,14 @@ use std::time::{Duration, Instant};
 
 use carat_policy::{CanaryRule, ContainerMemory, EdgeMemory, ReforkRule, client_memory};
 
+use super::fixed;
 use crate::command::{AppCommand, BootSettings, Command, MemorySubjects, Outcome};
 use crate::event::{AppReading, Event, MemoryReading, Tick, WorkerTraffic};
 use crate::exit_status::ExitStatus;
 use crate::generation_settings::GenerationSettings;
 use crate::limits::Limits;
 use crate::ruby_process::{AppProcessId, RubyProcess};
-use crate::state::State;
+use crate::state::{RestartReport, State};
 use carat_log::{LaneTag, WorkerId};
 use carat_settings::ProcessSettings;
 
@@ -176,6 +177,20 @@ impl World {
         world
     }
 
+    /// The same without reforks.
+    pub(super) fn of(limits: Limits) -> World {
+        World::serving(limits, ReforkRule::Off)
+    }
+
+    /// A world whose first worker has been forked, and its process id.
+    pub(super) fn booting(workers: u32) -> (World, u32) {
+        let mut world = World::new(fixed(workers));
+        world.tick();
+        world.get_ready(100);
+        let newest = world.newest();
+        (world, newest)
+    }
+
     /// Sends an event, and carries out what follows.
     pub(super) fn send(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
@@ -194,13 +209,13 @@ impl World {
         self.check_apps();
     }
 
-    /// A tick after 100 ms, with what the workers did.
     /// Whether the server was told to accept no clients.
     pub(super) fn is_accepting_over(&self) -> bool {
         let mut commands = self.commands.iter();
         commands.any(|command| matches!(command, Command::StopAccepting(_)))
     }
 
+    /// A tick after 100 ms, with what the workers did.
     pub(super) fn tick(&mut self) {
         self.now += TICK;
         self.send_traffic();
@@ -482,6 +497,29 @@ impl World {
         self.send(Event::Ready(process));
     }
 
+    pub(super) fn fail_boot(&mut self, process: RubyProcess, cause: &str) {
+        let cause = cause.to_owned();
+        self.send(Event::BootFailed { process, cause });
+    }
+
+    /// The process forked last serves.
+    pub(super) fn start_newest(&mut self) {
+        let newest = self.newest();
+        self.say_hello(newest);
+        self.get_ready(newest);
+        self.tick();
+    }
+
+    /// The process exits by itself.
+    pub(super) fn die(&mut self, pid: u32) {
+        self.exit(pid, ExitStatus::Exited(1), false);
+    }
+
+    /// Somebody kills the process.
+    pub(super) fn kill(&mut self, pid: u32) {
+        self.exit(pid, self.killed(), true);
+    }
+
     /// The process ends; its exit is seen before its closed socket, or after.
     pub(super) fn exit(&mut self, pid: u32, status: ExitStatus, is_closed_first: bool) {
         let Some(ended) = self.processes.remove(&pid) else {
@@ -586,6 +624,39 @@ impl World {
             },
             processors: self.processors,
         }));
+    }
+
+    /// Memory is read again, this many times.
+    pub(super) fn read(&mut self, times: u32) {
+        for _ in 0..times {
+            self.wait(Duration::from_secs(6));
+            self.finish_reading();
+        }
+    }
+
+    /// Settles until the message is logged.
+    #[track_caller]
+    pub(super) fn settle_until(&mut self, message: &str) {
+        self.settle_while(|world| world.count(message) == 0);
+    }
+
+    #[track_caller]
+    pub(super) fn settle_while(&mut self, waits: impl Fn(&World) -> bool) {
+        for _ in 0..200 {
+            if !waits(self) {
+                return;
+            }
+            self.settle_for(1);
+        }
+        panic!("it lasts: {:?}", self.messages());
+    }
+
+    /// The clients leave, and the server has finished.
+    #[track_caller]
+    pub(super) fn assert_finishes(&mut self) {
+        self.demand.has_clients = false;
+        self.settle();
+        assert_eq!(self.outcome, Some(Outcome::Finished));
     }
 
     /// Lets all processes do what is expected of them, for a minute of ticks.
@@ -724,6 +795,40 @@ impl World {
     /// Process ids of the workers that serve.
     pub(super) fn serving_pids(&self) -> Vec<u32> {
         self.serving_processes().map(|(pid, _)| pid).collect()
+    }
+
+    /// How many workers serve.
+    pub(super) fn workers(&self) -> usize {
+        self.serving_pids().len()
+    }
+
+    /// The generations of the workers that serve.
+    pub(super) fn generations(&self) -> Vec<u32> {
+        let generations = self.serving_processes().map(|(_, it)| it.generation);
+        generations.collect()
+    }
+
+    pub(super) fn has(&self, command: &Command) -> bool {
+        self.commands.contains(command)
+    }
+
+    /// What is said of the restart requested last.
+    pub(super) fn report(&self) -> RestartReport {
+        let restarts = self.state.restarts();
+        restarts.report(restarts.latest()).expect("a restart")
+    }
+
+    /// Why that has failed.
+    pub(super) fn failure(&self) -> String {
+        match self.report() {
+            RestartReport::Failed(cause) => cause,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The process forked last.
+    pub(super) fn newest(&self) -> u32 {
+        *self.processes.keys().next_back().expect("a process")
     }
 
     /// The process ids of the further processes of the application that have a control socket.

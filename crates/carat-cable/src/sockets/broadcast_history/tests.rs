@@ -43,20 +43,24 @@ fn missed(
     )
 }
 
+#[track_caller]
+fn assert_missed(
+    history: &BroadcastHistory,
+    stream: &str,
+    request: &HistoryRequest,
+    expected: Option<&[u64]>,
+) {
+    assert_eq!(missed(history, &[stream], request).as_deref(), expected);
+}
+
 #[test]
 fn a_client_gets_what_came_after_its_position_in_the_order_of_the_broadcasts() {
     let mut history = history(1 << 20);
     for (stream, number) in [("a", "1"), ("b", "2"), ("a", "3"), ("c", "4"), ("b", "5")] {
         history.keep_payload(stream, number.as_bytes());
     }
-    assert_eq!(
-        missed(&history, &["a"], &position("a", 1, None)),
-        Some(vec![3])
-    );
-    assert_eq!(
-        missed(&history, &["a"], &position("a", 3, None)),
-        Some(vec![])
-    );
+    assert_missed(&history, "a", &position("a", 1, None), Some(&[3]));
+    assert_missed(&history, "a", &position("a", 3, None), Some(&[]));
     let both = missed(&history, &["b", "a"], &position("a", 1, Some(100)));
     assert_eq!(both, Some(vec![2, 3, 5]));
     let until = history.replay("i", &["a".into()], &position("a", 0, None), 1);
@@ -67,7 +71,7 @@ fn a_client_gets_what_came_after_its_position_in_the_order_of_the_broadcasts() {
 fn a_position_of_another_server_or_of_the_future_is_unknown() {
     let mut history = history(1 << 20);
     history.keep_payload("a", b"1");
-    assert_eq!(missed(&history, &["a"], &position("a", 2, Some(100))), None);
+    assert_missed(&history, "a", &position("a", 2, Some(100)), None);
     let mut other = position("a", 1, Some(100));
     other.streams.get_mut("a").expect("a stream").epoch = "f".into();
     assert_eq!(missed(&history, &["a"], &other), None);
@@ -80,12 +84,12 @@ fn a_time_stands_for_all_that_was_broadcast_since() {
         history.expire(now);
         history.keep_payload("a", number.as_bytes());
     }
-    assert_eq!(missed(&history, &["a"], &since(101)), Some(vec![2, 3]));
-    assert_eq!(missed(&history, &["a"], &since(1)), Some(vec![1, 2, 3]));
-    assert_eq!(missed(&history, &["other"], &since(1)), Some(vec![]));
+    assert_missed(&history, "a", &since(101), Some(&[2, 3]));
+    assert_missed(&history, "a", &since(1), Some(&[1, 2, 3]));
+    assert_missed(&history, "other", &since(1), Some(&[]));
     history.expire(111);
-    assert_eq!(missed(&history, &["a"], &since(101)), Some(vec![2, 3]));
-    assert_eq!(missed(&history, &["a"], &since(100)), None);
+    assert_missed(&history, "a", &since(101), Some(&[2, 3]));
+    assert_missed(&history, "a", &since(100), None);
 }
 
 #[test]
@@ -96,17 +100,11 @@ fn what_is_too_old_is_forgotten_and_said_to_be() {
     history.expire(105);
     history.keep_payload("b", b"3");
     history.expire(111);
-    assert_eq!(
-        missed(&history, &["b"], &position("b", 2, None)),
-        Some(vec![3])
-    );
-    assert_eq!(missed(&history, &["b"], &position("b", 1, None)), None);
+    assert_missed(&history, "b", &position("b", 2, None), Some(&[3]));
+    assert_missed(&history, "b", &position("b", 1, None), None);
     // Nothing is known of the stream any more, but the client had heard all until a moment ago.
-    assert_eq!(
-        missed(&history, &["a"], &position("a", 1, Some(104))),
-        Some(vec![])
-    );
-    assert_eq!(missed(&history, &["a"], &position("a", 0, None)), None);
+    assert_missed(&history, "a", &position("a", 1, Some(104)), Some(&[]));
+    assert_missed(&history, "a", &position("a", 0, None), None);
     history.expire(200);
     assert_eq!((history.held_bytes(), history.streams.len()), (0, 0));
 }
@@ -118,11 +116,8 @@ fn a_stream_that_begins_again_does_not_pretend_to_be_complete() {
     history.keep_payload("a", b"2");
     history.expire(111);
     history.keep_payload("a", b"3");
-    assert_eq!(missed(&history, &["a"], &position("a", 1, None)), None);
-    assert_eq!(
-        missed(&history, &["a"], &position("a", 2, None)),
-        Some(vec![3])
-    );
+    assert_missed(&history, "a", &position("a", 1, None), None);
+    assert_missed(&history, "a", &position("a", 2, None), Some(&[3]));
 }
 
 #[test]
@@ -133,11 +128,8 @@ fn all_that_is_kept_is_bounded_and_the_oldest_goes() {
         assert!(history.held_bytes() <= 10_000);
     }
     assert!(history.messages.len() >= 5);
-    assert_eq!(
-        missed(&history, &["s0"], &position("s0", 51, Some(100))),
-        None
-    );
-    assert_eq!(missed(&history, &["s0"], &since(100)), None);
+    assert_missed(&history, "s0", &position("s0", 51, Some(100)), None);
+    assert_missed(&history, "s0", &since(100), None);
     history.keep_payload("large", &vec![b'1'; 20_000]);
     assert_eq!((history.held_bytes(), history.messages.len()), (0, 0));
 }
@@ -150,14 +142,11 @@ fn one_stream_has_a_bound_of_its_own() {
         history.keep_payload("busy", &[&b"1,"[..], &[b' '; 1000]].concat());
     }
     assert!(history.held_bytes() <= STREAM_HISTORY_LIMIT + 1000);
-    assert_eq!(missed(&history, &["quiet"], &since(100)), Some(vec![1]));
-    assert_eq!(
-        missed(&history, &["busy"], &position("busy", 2, None)),
-        None
-    );
+    assert_missed(&history, "quiet", &since(100), Some(&[1]));
+    assert_missed(&history, "busy", &position("busy", 2, None), None);
     assert!(missed(&history, &["busy"], &position("busy", 500, None)).is_some());
     history.keep_payload("huge", &vec![b'1'; STREAM_HISTORY_LIMIT]);
-    assert_eq!(missed(&history, &["huge"], &since(100)), None);
+    assert_missed(&history, "huge", &since(100), None);
 }
 
 #[test]

@@ -1,4 +1,7 @@
+use std::time::Instant;
+
 use super::*;
+use crate::sockets::SessionRecord;
 
 struct Client {
     hub: Rc<Hub>,
@@ -8,14 +11,43 @@ struct Client {
 
 impl Client {
     fn new() -> Client {
+        Client::opened(r#"{"connection": "c", "internal": "action_cable/c"}"#)
+    }
+
+    fn opened(json: &str) -> Client {
         let (hub, outbox) = (Rc::<Hub>::default(), Rc::<ClientOutbox>::default());
-        let opened = result(r#"{"connection": "c", "internal": "action_cable/c"}"#);
-        let (session, _) = CableSession::open(&hub, (1, &outbox), opened);
+        let (session, _) = CableSession::open(&hub, (1, &outbox), result(json));
         Client {
             hub,
             outbox,
             session,
         }
+    }
+
+    /// The client of a record, at this edge.
+    fn resumed(hub: &Rc<Hub>, outbox: ClientOutbox, record: SessionRecord, now: Instant) -> Client {
+        let outbox = Rc::new(outbox);
+        let session = CableSession::resume(hub, (5, &outbox), record, now);
+        Client {
+            hub: Rc::clone(hub),
+            outbox,
+            session,
+        }
+    }
+
+    fn finish(&mut self, json: &str) {
+        self.session.finish(Some(result(json)));
+    }
+
+    /// A command of the channel has this result.
+    fn changes(&mut self, json: &str) {
+        assert!(self.sends("message", "chat").is_some());
+        self.finish(json);
+    }
+
+    /// Neither streams nor subscriptions are left.
+    fn has_nothing(&self) -> bool {
+        self.hub.streams() == 0 && self.session.subscriptions() == 0
     }
 
     fn sends(&mut self, command: &str, identifier: &str) -> Option<String> {
@@ -26,7 +58,7 @@ impl Client {
 
     fn subscribed(mut self, json: &str) -> Client {
         assert!(self.sends("subscribe", "chat").is_some());
-        self.session.finish(Some(result(json)));
+        self.finish(json);
         self
     }
 
@@ -56,6 +88,14 @@ fn result(json: &str) -> CommandResult {
     CommandResult::parse(json.as_bytes()).expect("a result")
 }
 
+/// All parts were received, in this order.
+#[track_caller]
+fn assert_order(received: &str, parts: &[&str]) {
+    let places: Vec<_> = parts.iter().map(|part| received.find(part)).collect();
+    let are_there = places.iter().all(Option::is_some);
+    assert!(are_there && places.is_sorted(), "{received}");
+}
+
 const CONFIRMED: &str =
     r#"{"subscription": "confirmed", "start": ["a", "b"], "state": "s", "send": ["yes"]}"#;
 
@@ -67,13 +107,10 @@ fn what_a_subscription_needs_goes_with_each_of_its_commands() {
     let json =
         r#"{"command":"message","connection":"c","identifier":"chat","data":"d","state":"s"}"#;
     assert_eq!(body.as_deref(), Some(json));
-    client.session.finish(Some(result(r#"{"state": null}"#)));
+    client.finish(r#"{"state": null}"#);
     let body = client.sends("unsubscribe", "chat");
     assert!(body.is_some_and(|body| body.ends_with(r#""state":null}"#)));
-    assert_eq!(
-        (client.receives("a"), client.session.subscriptions()),
-        (0, 0)
-    );
+    assert!(client.has_nothing());
 }
 
 #[test]
@@ -87,7 +124,7 @@ fn commands_wait_for_the_one_before_them_and_senseless_ones_are_left_out() {
     assert_eq!(client.sends("subscribe", "chat"), None);
     assert_eq!(client.sends("message", "chat"), None);
     assert!(client.session.is_running());
-    client.session.finish(Some(result(CONFIRMED)));
+    client.finish(CONFIRMED);
     let next = client.session.next_ask();
     assert!(next.is_some_and(|body| body.contains(r#""command":"message""#)));
 }
@@ -101,10 +138,7 @@ fn a_subscription_that_is_refused_or_fails_is_none() {
         let mut client = Client::new();
         assert!(client.sends("subscribe", "chat").is_some());
         client.session.finish(result);
-        assert_eq!(
-            (client.receives("a"), client.session.subscriptions()),
-            (0, 0)
-        );
+        assert!(client.has_nothing());
         assert_eq!(client.sends("message", "chat"), None);
     }
 }
@@ -114,19 +148,12 @@ fn a_channel_may_confirm_later_or_refuse_after_all() {
     let pending = r#"{"subscription": "pending", "start": ["a"]}"#;
     let mut client = Client::new().subscribed(pending);
     assert!(client.sends("message", "chat").is_some());
-    client.session.finish(Some(result(
-        r#"{"subscription": "confirmed", "connection": "d"}"#,
-    )));
+    client.finish(r#"{"subscription": "confirmed", "connection": "d"}"#);
     assert_eq!(client.receives("a"), 1);
     let body = client.sends("message", "chat");
     assert!(body.is_some_and(|body| body.contains(r#""connection":"d""#)));
-    client
-        .session
-        .finish(Some(result(r#"{"subscription": "rejected"}"#)));
-    assert_eq!(
-        (client.receives("a"), client.session.subscriptions()),
-        (0, 0)
-    );
+    client.finish(r#"{"subscription": "rejected"}"#);
+    assert!(client.has_nothing());
 }
 
 #[test]
@@ -138,12 +165,9 @@ fn streams_stop_before_others_start() {
         (r#"{"stop_all": true, "start": ["a", "a"]}"#, [1, 0, 0]),
         (r#"{"stop": ["a"], "start": ["a", "b"]}"#, [1, 1, 0]),
     ] {
-        assert!(client.sends("message", "chat").is_some());
-        client.session.finish(Some(result(json)));
-        assert_eq!(
-            ["a", "b", "c"].map(|stream| client.receives(stream)),
-            expected
-        );
+        client.changes(json);
+        let reached = ["a", "b", "c"].map(|stream| client.receives(stream));
+        assert_eq!(reached, expected);
     }
     assert_eq!(client.session.held_bytes(), kept);
 }
@@ -175,21 +199,13 @@ fn what_is_kept_for_a_client_has_a_limit() {
     assert_eq!(subscriptions, SESSION_LIMIT / (1000 + ENTRY_COST));
 
     let streams: Vec<_> = (0..2000).map(|number| format!("\"{number}\"")).collect();
-    let many = format!(
-        r#"{{"subscription": "confirmed", "start": [{}]}}"#,
-        streams.join(",")
-    );
+    let streams = streams.join(",");
+    let many = format!(r#"{{"subscription": "confirmed", "start": [{streams}]}}"#);
     let client = Client::new().subscribed(&many);
     let streams = client.hub.streams();
-    assert!(
-        (1000..SESSION_LIMIT / ENTRY_COST + 1).contains(&streams),
-        "{streams}"
-    );
-    assert!(
-        client
-            .received()
-            .contains(r#""reason":"too_many_subscriptions""#)
-    );
+    assert!((1000..=SESSION_LIMIT / ENTRY_COST).contains(&streams));
+    let reason = r#""reason":"too_many_subscriptions""#;
+    assert!(client.received().contains(reason));
 }
 
 #[test]
@@ -198,10 +214,8 @@ fn the_end_of_a_client_names_its_subscriptions_and_leaves_nothing() {
     let json = r#"{"command":"close","connection":"c","subscriptions":[{"identifier":"chat","state":"s"}]}"#;
     assert_eq!(client.session.close_body(), json);
     drop(client.session);
-    assert_eq!(
-        (client.hub.streams(), Rc::strong_count(&client.outbox)),
-        (0, 1)
-    );
+    assert_eq!(client.hub.streams(), 0);
+    assert_eq!(Rc::strong_count(&client.outbox), 1);
 }
 
 #[test]
@@ -212,24 +226,13 @@ fn what_a_command_broadcasts_leaves_with_its_result() {
     let reached = client.session.finish(Some(result(json)));
     assert_eq!((reached.clients, reached.slow), (1, 0));
     let received = client.received();
-    let positions = ["own", "[7]", r#""type":"disconnect""#].map(|text| received.find(text));
-    assert!(
-        positions.is_sorted() && positions[0].is_some(),
-        "{received}"
-    );
+    assert_order(&received, &["own", "[7]", r#""type":"disconnect""#]);
     assert!(client.outbox.has_ended());
 }
 
 #[test]
 fn a_stream_that_the_application_has_signed_needs_no_command() {
-    let (hub, outbox) = (Rc::<Hub>::default(), Rc::<ClientOutbox>::default());
-    let opened = result(r#"{"connection": "c", "turbo": {"key": "736563726574"}}"#);
-    let (session, _) = CableSession::open(&hub, (1, &outbox), opened);
-    let mut client = Client {
-        hub,
-        outbox,
-        session,
-    };
+    let mut client = Client::opened(r#"{"connection": "c", "turbo": {"key": "736563726574"}}"#);
     let name = "IloybGtPaTh2YzJodmNDOVNiMjl0THpFOm1lc3NhZ2VzIg==";
     let signed =
         format!("{name}--dbd8ed2506779c312a0d26997981588d5909b29a3054e22a14074b131499a72e");
@@ -241,10 +244,7 @@ fn a_stream_that_the_application_has_signed_needs_no_command() {
     let json = r#"{"command":"close","connection":"c","subscriptions":[]}"#;
     assert_eq!(client.session.close_body(), json);
     assert_eq!(client.sends("unsubscribe", &identifier), None);
-    assert_eq!(
-        (client.hub.streams(), client.session.is_running()),
-        (0, false)
-    );
+    assert!(client.has_nothing() && !client.session.is_running());
     let forged = identifier.replace("--d", "--e");
     assert!(client.sends("subscribe", &forged).is_some());
 }
@@ -264,8 +264,7 @@ fn a_client_whispers_on_the_stream_that_its_channel_has_named_while_it_receives_
     }
     let mut whisper = |change: Option<&str>| {
         if let Some(change) = change {
-            assert!(client.sends("message", "chat").is_some());
-            client.session.finish(Some(result(change)));
+            client.changes(change);
         }
         let text = r#"{"command":"whisper","identifier":"chat","data":{"typing":1}}"#;
         client.session.receive(text);
@@ -276,12 +275,16 @@ fn a_client_whispers_on_the_stream_that_its_channel_has_named_while_it_receives_
         }
     };
     assert_eq!(whisper(None), 1);
-    assert_eq!(whisper(Some("{}")), 1);
-    assert_eq!(whisper(Some(r#"{"stop": ["b"]}"#)), 0);
-    assert_eq!(whisper(Some(r#"{"start": ["b"]}"#)), 0);
-    assert_eq!(whisper(Some(r#"{"whisper": "c"}"#)), 0);
-    assert_eq!(whisper(Some(r#"{"whisper": "a"}"#)), 1);
-    assert_eq!(whisper(Some(r#"{"stop_all": true}"#)), 0);
+    for (change, reached) in [
+        ("{}", 1),
+        (r#"{"stop": ["b"]}"#, 0),
+        (r#"{"start": ["b"]}"#, 0),
+        (r#"{"whisper": "c"}"#, 0),
+        (r#"{"whisper": "a"}"#, 1),
+        (r#"{"stop_all": true}"#, 0),
+    ] {
+        assert_eq!(whisper(Some(change)), reached, "{change}");
+    }
     let mut bytes = [0; 200];
     let count = other.take(&mut bytes);
     let text = r#"{"identifier":"chat","message":{"typing":1}}"#;

@@ -4,7 +4,14 @@ use super::*;
 use crate::{BroadcastHistory, SocketEnd};
 
 impl Client {
+    /// One that speaks the extended protocol, and has read its welcome.
     pub(super) fn extended() -> Client {
+        let client = Client::welcome();
+        client.received();
+        client
+    }
+
+    fn welcome() -> Client {
         let mut history = BroadcastHistory::new("e".into(), 10, 1 << 20);
         history.expire(100);
         Client::named(&Rc::new(Hub::with_history(history)), ("first", None))
@@ -22,15 +29,19 @@ impl Client {
         }
     }
 
+    /// One that has subscribed, and read the confirmation.
+    fn confirmed() -> Client {
+        let client = Client::extended().subscribed(CONFIRMED);
+        client.received();
+        client
+    }
+
     /// Is cut off, and comes back.
     pub(super) fn comes_back(mut self) -> Client {
         assert!(self.session.may_return());
         let kept = self.session.keep();
-        assert!(
-            self.session
-                .close_body()
-                .ends_with(r#""subscriptions":[]}"#)
-        );
+        let body = self.session.close_body();
+        assert!(body.ends_with(r#""subscriptions":[]}"#));
         let hub = Rc::clone(&self.hub);
         drop(self);
         assert_eq!(hub.streams(), 0);
@@ -47,7 +58,6 @@ impl Client {
 #[test]
 fn what_was_missed_follows_the_confirmation_and_precedes_what_is_broadcast() {
     let mut client = Client::extended();
-    client.received();
     client.hub.broadcast("a", b"1");
     client.hub.broadcast("b", b"2");
     assert!(client.asks("subscribe", r#"{"since":100}"#).is_some());
@@ -55,21 +65,16 @@ fn what_was_missed_follows_the_confirmation_and_precedes_what_is_broadcast() {
     client.hub.broadcast("a", b"3");
     let answer = r#"{"subscription": "confirmed", "start": ["a", "b"], "send": ["yes"],
         "broadcasts": [["a", "4"]]}"#;
-    client.session.finish(Some(result(answer)));
+    client.finish(answer);
     let received = client.received();
     let parts = ["yes", ":1,", ":2,", ":3,", "confirm_history", ":4,"];
-    let places: Vec<_> = parts.iter().map(|part| received.find(part)).collect();
-    assert!(
-        places.iter().all(Option::is_some) && places.is_sorted(),
-        "{received}"
-    );
+    assert_order(&received, &parts);
     assert_eq!(received.matches("\"message\":4").count(), 1);
 }
 
 #[test]
 fn messages_are_sent_again_only_as_fast_as_the_client_reads() {
-    let mut client = Client::extended().subscribed(CONFIRMED);
-    client.received();
+    let mut client = Client::confirmed();
     client.hub.broadcast("a", b"1");
     client.received();
     let position = r#"{"streams":{"a":{"epoch":"e","offset":0}}}"#;
@@ -84,19 +89,16 @@ fn messages_are_sent_again_only_as_fast_as_the_client_reads() {
 
 #[test]
 fn what_is_not_kept_any_more_is_said() {
-    let mut client = Client::extended().subscribed(CONFIRMED);
-    client.received();
+    let mut client = Client::confirmed();
+    let other = r#"{"streams":{"a":{"epoch":"other","offset":0}}}"#;
     for (history, kind) in [
-        (
-            r#"{"streams":{"a":{"epoch":"other","offset":0}}}"#,
-            "reject_history",
-        ),
-        ("7", "reject_history"),
-        (r#"{"since":100}"#, "confirm_history"),
+        (other, "reject"),
+        ("7", "reject"),
+        (r#"{"since":100}"#, "confirm"),
     ] {
         client.asks("history", history);
         let received = client.received();
-        assert!(received.contains(kind), "{history} {received}");
+        assert!(received.contains(&format!("{kind}_history")), "{received}");
     }
     client.asks("history", "{}");
     client
@@ -112,20 +114,15 @@ fn a_client_of_the_plain_protocol_asks_in_vain() {
     client.received();
     let waiting = client.session.held_bytes();
     assert_eq!(client.asks("history", r#"{"since":1}"#), None);
-    assert_eq!(
-        (client.received(), client.session.held_bytes()),
-        (String::new(), waiting)
-    );
+    assert_eq!(client.received(), "");
+    assert_eq!(client.session.held_bytes(), waiting);
 }
 
 #[test]
 fn a_client_that_comes_back_goes_on_and_gets_what_it_missed_once_and_in_order() {
-    let mut client = Client::extended();
-    assert!(
-        client
-            .received()
-            .ends_with(r#"{"type":"welcome","sid":"first"}"#)
-    );
+    let mut client = Client::welcome();
+    let welcome = r#"{"type":"welcome","sid":"first"}"#;
+    assert!(client.received().ends_with(welcome));
     assert!(!client.session.may_return());
     client = client.subscribed(CONFIRMED);
     client.hub.broadcast("a", b"1");
@@ -145,12 +142,7 @@ fn a_client_that_comes_back_goes_on_and_gets_what_it_missed_once_and_in_order() 
     assert!(!client.session.is_held());
     hub.broadcast("a", b"4");
     let received = client.received();
-    let parts = [":2,", ":3,", "confirm_history", ":4,"];
-    let places: Vec<_> = parts.iter().map(|part| received.find(part)).collect();
-    assert!(
-        places.iter().all(Option::is_some) && places.is_sorted(),
-        "{received}"
-    );
+    assert_order(&received, &[":2,", ":3,", "confirm_history", ":4,"]);
     assert_eq!(received.matches("\"message\":").count(), 3);
     let body = client.sends("message", "chat");
     assert!(body.is_some_and(|body| body.ends_with(r#""state":"s"}"#)));
@@ -158,7 +150,7 @@ fn a_client_that_comes_back_goes_on_and_gets_what_it_missed_once_and_in_order() 
 
 #[test]
 fn a_client_that_does_not_ask_goes_on_and_what_it_asks_for_later_ends_there() {
-    let client = Client::extended().subscribed(CONFIRMED);
+    let client = Client::confirmed();
     let hub = Rc::clone(&client.hub);
     let mut client = client.comes_back();
     hub.broadcast("a", b"1");
@@ -171,18 +163,13 @@ fn a_client_that_does_not_ask_goes_on_and_what_it_asks_for_later_ends_there() {
     for count in [0, 2] {
         client.asks("history", r#"{"streams":{"a":{"epoch":"e","offset":0}}}"#);
         let received = client.received();
-        assert_eq!(
-            received.matches("\"message\":").count(),
-            count,
-            "{received}"
-        );
+        assert_eq!(received.matches("\"message\":").count(), count);
     }
 }
 
 #[test]
 fn any_other_command_lets_a_client_that_has_come_back_go_on() {
-    let client = Client::extended().subscribed(CONFIRMED);
-    let mut client = client.comes_back();
+    let mut client = Client::confirmed().comes_back();
     client.received();
     assert!(client.sends("unsubscribe", "chat").is_some());
     assert!(!client.session.is_held());
@@ -194,29 +181,25 @@ fn any_other_command_lets_a_client_that_has_come_back_go_on() {
 
 #[test]
 fn a_client_that_does_not_know_that_it_has_subscribed_is_told_again() {
-    let client = Client::extended().subscribed(CONFIRMED);
-    let mut client = client.comes_back();
+    let mut client = Client::confirmed().comes_back();
     client.received();
     client.hub.broadcast("a", b"1");
     assert_eq!(client.asks("subscribe", r#"{"since":100}"#), None);
     let received = client.received();
-    assert!(
-        received.contains("confirm_subscription") && received.contains(":1,"),
-        "{received}"
-    );
+    assert_order(&received, &["confirm_subscription", ":1,"]);
     assert_eq!(client.receives("a"), 1);
 }
 
 #[test]
 fn whoever_leaves_or_was_disconnected_does_not_come_back() {
-    let mut client = Client::extended().subscribed(CONFIRMED);
+    let mut client = Client::confirmed();
     assert!(client.session.may_return());
     client.session.leave();
     assert!(!client.session.may_return());
-    let client = Client::extended().subscribed(CONFIRMED);
+    let client = Client::confirmed();
     client.outbox.close(Some("remote"), true);
     assert!(!client.session.may_return());
-    let client = Client::extended().subscribed(CONFIRMED);
+    let client = Client::confirmed();
     client.outbox.end(SocketEnd::Returned, None);
     assert!(client.session.may_return());
     assert!(!Client::new().subscribed(CONFIRMED).session.may_return());
@@ -224,7 +207,7 @@ fn whoever_leaves_or_was_disconnected_does_not_come_back() {
 
 #[test]
 fn the_end_of_a_client_that_stays_away_is_that_of_each_subscription() {
-    let mut client = Client::extended().subscribed(CONFIRMED);
+    let mut client = Client::confirmed();
     let bodies: Vec<_> = client.session.keep().end_bodies().collect();
     let body = r#"{"command":"unsubscribe","connection":"c","identifier":"chat","state":"s"}"#;
     assert_eq!(bodies, [body]);
@@ -232,7 +215,7 @@ fn the_end_of_a_client_that_stays_away_is_that_of_each_subscription() {
 
 #[test]
 fn a_client_that_is_away_may_come_back_to_another_edge() {
-    let mut client = Client::extended().subscribed(CONFIRMED);
+    let mut client = Client::confirmed();
     let held = client.session.held_bytes();
     let (now, there) = (Instant::now(), Client::extended().hub);
     let record = client.session.keep().record(now);
@@ -247,21 +230,15 @@ fn a_client_that_is_away_may_come_back_to_another_edge() {
 
 #[test]
 fn a_client_that_moves_to_another_edge_keeps_its_name_and_what_it_may_still_ask_for() {
-    let client = Client::extended().subscribed(CONFIRMED);
-    let mut client = client.comes_back();
+    let mut client = Client::confirmed().comes_back();
     client.session.go_on();
     client.hub.broadcast("a", b"1");
-    let (now, outbox) = (Instant::now(), Rc::new(ClientOutbox::extended()));
+    let now = Instant::now();
     let record = client.session.record(now);
     assert_eq!(record.name(), Some("second"));
     let hub = Rc::clone(&client.hub);
     drop(client);
-    let session = CableSession::resume(&hub, (5, &outbox), record, now);
-    let mut client = Client {
-        hub,
-        outbox,
-        session,
-    };
+    let mut client = Client::resumed(&hub, ClientOutbox::extended(), record, now);
     assert_eq!(client.session.name().map(|name| &**name), Some("second"));
     client.asks("history", r#"{"streams":{"a":{"epoch":"e","offset":0}}}"#);
     let received = client.received();

@@ -17,22 +17,23 @@ impl Client {
         assert_eq!(self.session.next_ask(), None);
     }
 
+    /// One in the lobby, who has read the confirmation.
+    fn in_lobby() -> Client {
+        let client = Client::extended().subscribed(LOBBY);
+        client.received();
+        client
+    }
+
     /// What it has been told at this time.
     fn told(&self, now: u64) -> String {
         self.hub.tell_presence(now);
         self.received()
     }
-
-    fn changes(&mut self, json: &str) {
-        assert!(self.sends("message", "chat").is_some());
-        self.session.finish(Some(result(json)));
-    }
 }
 
 #[test]
 fn a_client_says_who_it_is_and_hears_who_is_there() {
-    let mut client = Client::extended().subscribed(LOBBY);
-    client.received();
+    let mut client = Client::in_lobby();
     let kept = client.session.held_bytes();
     client.says("presence", JOIN);
     assert!(client.received().contains(NOBODY));
@@ -45,16 +46,13 @@ fn a_client_says_who_it_is_and_hears_who_is_there() {
     assert!(client.told(2).ends_with(&format!(r#""message":{list}}}"#)));
     client.says("leave", r#""presence":null"#);
     assert!(client.told(3).contains(LEFT));
-    assert_eq!(
-        (client.session.held_bytes(), client.hub.presence_bytes()),
-        (kept, 0)
-    );
+    assert_eq!(client.session.held_bytes(), kept);
+    assert_eq!(client.hub.presence_bytes(), 0);
 }
 
 #[test]
 fn who_is_present_is_asked_for_only_as_fast_as_the_client_reads() {
-    let mut client = Client::extended().subscribed(LOBBY);
-    client.received();
+    let mut client = Client::in_lobby();
     for _ in 0..5 {
         client.says("presence", JOIN);
     }
@@ -67,17 +65,14 @@ fn a_subscription_may_say_who_is_present_from_then_on_and_its_end_that_he_leaves
     let text = format!(r#"{{"command":"subscribe","identifier":"chat",{JOIN}}}"#);
     client.session.receive(&text);
     assert!(client.session.next_ask().is_some());
-    client.session.finish(Some(result(LOBBY)));
+    client.finish(LOBBY);
     assert_eq!(client.session.next_ask(), None);
     assert!(client.told(1).contains(JOINED));
     let other = Rc::new(ClientOutbox::extended());
-    client
-        .hub
-        .start("a", &client.hub.identifier("chat"), (2, &other));
     let plain = Rc::<ClientOutbox>::default();
-    client
-        .hub
-        .start("a", &client.hub.identifier("chat"), (3, &plain));
+    let identifier = client.hub.identifier("chat");
+    client.hub.start("a", &identifier, (2, &other));
+    client.hub.start("a", &identifier, (3, &plain));
     assert!(client.sends("unsubscribe", "chat").is_some());
     client.told(2);
     assert!(!other.is_empty() && plain.is_empty());
@@ -91,13 +86,9 @@ fn a_client_says_nothing_where_its_channel_has_not_asked_for_it() {
         client.says(command, JOIN);
         assert!(client.told(1).ends_with(ERROR), "{command}");
     }
-    let mut client = Client::extended().subscribed(LOBBY);
-    client.received();
-    for member in [
-        "null",
-        r#"{"id":7}"#,
-        &format!(r#"{{"id":"{}"}}"#, "a".repeat(5000)),
-    ] {
+    let mut client = Client::in_lobby();
+    let long = format!(r#"{{"id":"{}"}}"#, "a".repeat(5000));
+    for member in ["null", r#"{"id":7}"#, &long] {
         client.says("join", &format!(r#""presence":{member}"#));
         assert!(client.told(1).ends_with(ERROR), "{member}");
     }
@@ -105,10 +96,8 @@ fn a_client_says_nothing_where_its_channel_has_not_asked_for_it() {
     client.received();
     client.says("join", JOIN);
     client.says("presence", JOIN);
-    assert_eq!(
-        (client.told(1), client.hub.presence_bytes()),
-        (String::new(), 0)
-    );
+    assert_eq!(client.told(1), "");
+    assert_eq!(client.hub.presence_bytes(), 0);
 }
 
 #[test]
@@ -133,7 +122,7 @@ fn the_application_says_who_is_present_and_its_word_is_the_last() {
 
 #[test]
 fn who_comes_back_in_time_has_not_left() {
-    let mut client = Client::extended().subscribed(LOBBY);
+    let mut client = Client::in_lobby();
     client.says("join", JOIN);
     client.told(100);
     let mut client = client.comes_back();
@@ -155,20 +144,19 @@ fn who_comes_back_in_time_has_not_left() {
 
 #[test]
 fn who_is_present_is_so_at_another_edge() {
-    let mut client = Client::extended().subscribed(LOBBY);
+    let mut client = Client::in_lobby();
     client.says("join", JOIN);
-    let (there, outbox) = (Client::extended().hub, Rc::<ClientOutbox>::default());
-    let now = Instant::now();
+    let (there, now) = (Client::extended().hub, Instant::now());
     let record = client.session.record(now);
-    let session = CableSession::resume(&there, (5, &outbox), record, now);
-    assert_eq!(session.held_bytes(), client.session.held_bytes());
+    let resumed = Client::resumed(&there, ClientOutbox::default(), record, now);
+    assert_eq!(resumed.session.held_bytes(), client.session.held_bytes());
     assert_eq!(there.presence_bytes(), client.hub.presence_bytes());
     assert_eq!(there.tell_presence(1).clients, 0, "all know it");
 }
 
 #[test]
 fn who_is_away_leaves_at_another_edge_unless_he_comes_back() {
-    let mut client = Client::extended().subscribed(LOBBY);
+    let mut client = Client::in_lobby();
     client.says("join", JOIN);
     let (there, now) = (Client::extended().hub, Instant::now());
     there.tell_presence(100);

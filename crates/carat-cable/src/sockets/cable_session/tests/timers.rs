@@ -29,11 +29,6 @@ impl Timed {
         let body: serde_json::Value = serde_json::from_str(&body).expect("a body");
         usize::try_from(body["timer"].as_u64()?).ok()
     }
-
-    fn change(&mut self, json: &str) {
-        self.0.sends("message", "chat").expect("a command");
-        self.0.session.finish(Some(result(json)));
-    }
 }
 
 #[test]
@@ -44,7 +39,7 @@ fn a_timer_is_a_command_each_time_that_it_is_due() {
     let body = client.0.session.next_ask();
     let json = r#"{"command":"timer","connection":"c","identifier":"chat","timer":0,"every":1000,"state":null}"#;
     assert_eq!(body.as_deref(), Some(json));
-    client.0.session.finish(Some(result(r#"{"state": "s"}"#)));
+    client.0.finish(r#"{"state": "s"}"#);
     assert_eq!((client.next(), client.after(1000)), (None, Some(1000)));
     let body = client.0.session.next_ask();
     assert!(body.is_some_and(|body| body.ends_with(r#""state":"s"}"#)));
@@ -59,12 +54,10 @@ fn a_command_of_a_timer_that_waits_is_not_doubled() {
     }
     client.0.session.finish(None);
     // The one that has waited for longest is first.
-    let numbers = [client.next(), client.next(), client.next()];
-    assert_eq!(numbers, [Some(0), Some(1), None]);
+    assert_eq!([(); 3].map(|()| client.next()), [Some(0), Some(1), None]);
     assert_eq!(client.after(500), Some(500));
     client.after(100_000);
-    let numbers = [client.next(), client.next(), client.next()];
-    assert_eq!(numbers, [Some(0), Some(1), None]);
+    assert_eq!([(); 3].map(|()| client.next()), [Some(0), Some(1), None]);
     assert_eq!(client.after(0), Some(1000));
 }
 
@@ -76,10 +69,9 @@ fn timers_and_the_client_take_turns() {
         client.0.session.receive(text);
     }
     client.after(1000);
-    let turns: Vec<_> = (0..2).map(|_| client.next()).collect();
-    assert_eq!(turns, [Some(0), None]);
+    assert_eq!([(); 2].map(|()| client.next()), [Some(0), None]);
     client.after(1000);
-    let turns: Vec<_> = (0..4).map(|_| client.next()).collect();
+    let turns = [(); 4].map(|()| client.next());
     assert_eq!(turns, [Some(1), None, Some(0), None]);
     assert!(!client.0.session.is_running());
 }
@@ -88,27 +80,24 @@ fn timers_and_the_client_take_turns() {
 fn timers_end_with_their_subscription_or_when_the_application_says_so() {
     let mut client = Timed::new(r#"{"subscription": "confirmed"}"#);
     let kept = client.0.session.held_bytes();
-    client.change(r#"{"timers": []}"#);
+    client.0.changes(r#"{"timers": []}"#);
     assert_eq!(client.after(0), None);
-    client.change(r#"{"timers": [5000]}"#);
+    client.0.changes(r#"{"timers": [5000]}"#);
     assert!(client.0.session.held_bytes() > kept);
     assert_eq!(client.after(0), Some(5000));
-    client.change(r#"{"timers": [7000]}"#);
+    client.0.changes(r#"{"timers": [7000]}"#);
     assert_eq!(client.after(0), Some(7000));
-    client.change(r#"{"timers": []}"#);
-    assert_eq!(
-        (client.after(10_000), client.0.session.held_bytes()),
-        (None, kept)
-    );
-    client.change(r#"{"timers": [5000]}"#);
+    client.0.changes(r#"{"timers": []}"#);
+    assert_eq!(client.after(10_000), None);
+    assert_eq!(client.0.session.held_bytes(), kept);
+    client.0.changes(r#"{"timers": [5000]}"#);
     client.after(0);
     client.0.sends("unsubscribe", "chat").expect("a command");
-    client.0.session.finish(Some(result(r#"{"timers": []}"#)));
+    client.0.finish(r#"{"timers": []}"#);
     assert_eq!((client.after(10_000), client.next()), (None, None));
     let rejected = Timed::new(r#"{"subscription": "rejected", "timers": [1000]}"#);
-    assert_eq!(rejected.0.session.held_bytes(), {
-        Client::new().session.held_bytes()
-    });
+    let new = Client::new().session.held_bytes();
+    assert_eq!(rejected.0.session.held_bytes(), new);
 }
 
 #[test]
@@ -120,7 +109,7 @@ fn timers_have_bounds() {
     client.after(100);
     assert_eq!((0..100).filter_map(|_| client.next()).count(), TIMERS_LIMIT);
     let forever = format!(r#"{{"timers": [{}]}}"#, u64::MAX);
-    client.change(&forever);
+    client.0.changes(&forever);
     client.after(0);
     client.after(1000);
     assert_eq!(client.next(), None);
@@ -132,16 +121,11 @@ fn timers_go_on_at_another_edge() {
     client.after(1000);
     client.after(400);
     let record = client.0.session.record(client.1);
-    let (hub, outbox) = (Rc::<Hub>::default(), Rc::<ClientOutbox>::default());
     let now = client.1 + Duration::from_secs(5);
-    let session = CableSession::resume(&hub, (1, &outbox), record, now);
-    assert_eq!(session.held_bytes(), client.0.session.held_bytes());
-    let client_there = Client {
-        hub,
-        outbox,
-        session,
-    };
-    let mut there = Timed(client_there, now);
+    let resumed = Client::resumed(&Rc::default(), ClientOutbox::default(), record, now);
+    let mut there = Timed(resumed, now);
+    let held = [&there, &client].map(|it| it.0.session.held_bytes());
+    assert_eq!(held[0], held[1]);
     // The first waited for its turn, and the second had 58.6 seconds left.
     assert_eq!((there.after(0), there.next()), (Some(1000), Some(0)));
     assert_eq!(there.next(), None);

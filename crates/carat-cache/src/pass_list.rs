@@ -67,10 +67,8 @@ mod tests {
             list.add(url, now);
             list.add(url, now);
         }
-        assert_eq!(
-            (list.order.len(), list.until.len()),
-            (PASSES_LIMIT, PASSES_LIMIT)
-        );
+        let found = (list.order.len(), list.until.len());
+        assert_eq!(found, (PASSES_LIMIT, PASSES_LIMIT));
         assert!(!list.contains(0, now) && list.contains(PASSES_LIMIT as u64, now));
     }
 }

@@ -63,12 +63,7 @@ mod tests {
     fn only_what_asks_for_a_whole_public_page_is_shared() {
         let is_shareable = |name| of(&Method::GET, name).map(|it| it.is_shareable);
         assert_eq!(is_shareable("accept"), Some(true));
-        for name in [
-            "authorization",
-            "range",
-            "if-none-match",
-            "if-modified-since",
-        ] {
+        for name in "authorization|range|if-none-match|if-modified-since".split('|') {
             assert_eq!(is_shareable(name), Some(false), "{name}");
         }
         for name in ["upgrade", "if-match", "if-unmodified-since"] {

@@ -411,10 +411,8 @@ mod tests {
                 .collect();
             assert_eq!(self.store.entries, entries.len());
             let weights = entries.iter().map(|(slot, entry)| {
-                assert_eq!(
-                    slot.weight.get(),
-                    slot_head(slot, entry) + entry.body_bytes()
-                );
+                let found = slot.weight.get();
+                assert_eq!(found, slot_head(slot, entry) + entry.body_bytes());
                 slot.weight.get()
             });
             assert_eq!(self.store.queues.bytes(), weights.sum::<usize>());

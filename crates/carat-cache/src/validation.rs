@@ -100,13 +100,7 @@ mod tests {
     fn a_client_that_names_the_tag_has_it() {
         let page = entry(&[("etag", "W/\"a,b\""), ("last-modified", OLD)], "page");
         let has = |lines: &[(&'static str, &'static str)]| client_has(&headers(lines), &page);
-        for tags in [
-            "\"a,b\"",
-            "W/\"a,b\"",
-            "\"x\", W/\"a,b\"",
-            "*",
-            "x, \"a,b\"",
-        ] {
+        for tags in "\"a,b\"|W/\"a,b\"|\"x\", W/\"a,b\"|*|x, \"a,b\"".split('|') {
             assert!(has(&[("if-none-match", tags)]), "{tags}");
         }
         for tags in ["\"a\"", "a,b", "\"a,b", "", "\"b\", \"a\""] {

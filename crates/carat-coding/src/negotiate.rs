@@ -244,30 +244,17 @@ mod tests {
     fn case_space_and_lines_do_not_matter() {
         assert_eq!(choice("GZip"), Some(Coding::Gzip));
         assert_eq!(choice("x-gzip"), Some(Coding::Gzip));
-        assert_eq!(
-            choice("\tbr \t; Q=0.3 ,, gzip ;q=0.2"),
-            Some(Coding::Brotli)
-        );
+        let found = choice("\tbr \t; Q=0.3 ,, gzip ;q=0.2");
+        assert_eq!(found, Some(Coding::Brotli));
         let lines = [&b"gzip;q=0.1"[..], b"", b"zstd;q=0", b"br;q=0.2"];
         assert_eq!(negotiate(lines), Some(Coding::Brotli));
     }
 
     #[test]
     fn a_malformed_entry_says_nothing() {
-        for header in [
-            "gzip;q=",
-            "gzip;q",
-            "gzip;",
-            "gzip;q=2",
-            "gzip;q=1.001",
-            "gzip;q=-1",
-            "gzip;q=0.5x",
-            "gzip;q=.5",
-            "gzip;level=9",
-            "gzip;q=1;q=1",
-            "gz ip",
-            "*;q=",
-        ] {
+        let texts = "gzip;q=|gzip;q|gzip;|gzip;q=2|gzip;q=1.001|gzip;q=-1|gzip;q=0.5x|gzip;q=.5|\
+            gzip;level=9|gzip;q=1;q=1|gz ip|*;q=";
+        for header in texts.split('|') {
             assert_eq!(choice(header), None, "{header}");
             let header = format!("{header}, br;q=0.1");
             assert_eq!(choice(&header), Some(Coding::Brotli), "{header}");

@@ -344,9 +344,7 @@ mod tests {
         assert_eq!([report.old.errors, report.new.errors], [0, 1]);
         assert_eq!([report.old.requests, report.new.requests], [1, 1]);
         assert!(report.old.p99 < report.new.p99);
-        assert_eq!(
-            [canary.code_of(2), canary.code_of(3)],
-            [Code::Old, Code::New]
-        );
+        let found = [canary.code_of(2), canary.code_of(3)];
+        assert_eq!(found, [Code::Old, Code::New]);
     }
 }

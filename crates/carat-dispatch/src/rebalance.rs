@@ -137,10 +137,8 @@ mod tests {
             fixture.dispatcher.rebalance(now + OVERTAKEN_WAIT / 2);
             assert_eq!(fixture.load(), [1, 1]);
             fixture.dispatcher.rebalance(now + OVERTAKEN_WAIT * 2);
-            assert_eq!(
-                (fixture.load(), fixture.queue()),
-                (vec![0, 1], vec!["/next".to_owned()])
-            );
+            let found = (fixture.load(), fixture.queue());
+            assert_eq!(found, (vec![0, 1], vec!["/next".to_owned()]));
             lane.stall.end();
             fixture.dispatcher.refill(lane, now);
             assert_eq!(fixture.load(), [1, 1]);

@@ -135,10 +135,8 @@ mod tests {
     fn the_server_is_what_the_host_header_says() {
         target_of("/a?b=c", Some("example.org:8080"), |target| {
             assert_eq!((target.path, target.query), ("/a", "b=c"));
-            assert_eq!(
-                (target.server_name, target.server_port),
-                (&b"example.org"[..], 8080)
-            );
+            let found = (target.server_name, target.server_port);
+            assert_eq!(found, (&b"example.org"[..], 8080));
         });
         target_of("/", Some("[::1]:8080"), |target| {
             assert_eq!(target.server_name, b"[::1]");
@@ -163,10 +161,8 @@ mod tests {
     #[test]
     fn an_absolute_target_overrules_the_host_header() {
         target_of("http://real.example/x", Some("other.example"), |target| {
-            assert_eq!(
-                (target.server_name, target.path),
-                (&b"real.example"[..], "/x")
-            );
+            let found = (target.server_name, target.path);
+            assert_eq!(found, (&b"real.example"[..], "/x"));
         });
     }
 }

@@ -133,27 +133,19 @@ mod tests {
         assert_eq!(asked("bytes=500-5000"), parts(&[(500, 1000)]));
         assert_eq!(asked("bytes=-1"), parts(&[(999, 1000)]));
         assert_eq!(asked("bytes=-5000"), parts(&[(0, 1000)]));
-        assert_eq!(
-            asked("bytes=7-99999999999999999999999999"),
-            parts(&[(7, 1000)])
-        );
-        assert_eq!(
-            asked("Bytes=00000000000000000000000001-2"),
-            parts(&[(1, 3)])
-        );
+        let found = asked("bytes=7-99999999999999999999999999");
+        assert_eq!(found, parts(&[(7, 1000)]));
+        let found = asked("Bytes=00000000000000000000000001-2");
+        assert_eq!(found, parts(&[(1, 3)]));
     }
 
     #[test]
     fn several_ranges_keep_their_order_and_those_that_touch_become_one() {
-        assert_eq!(
-            asked("bytes=500-600, 0-10 ,,\t-5"),
-            parts(&[(500, 601), (0, 11), (995, 1000)])
-        );
+        let found = asked("bytes=500-600, 0-10 ,,\t-5");
+        assert_eq!(found, parts(&[(500, 601), (0, 11), (995, 1000)]));
         assert_eq!(asked("bytes=0-10,11-20"), parts(&[(0, 21)]));
-        assert_eq!(
-            asked("bytes=900-,0-10,100-200,5-150"),
-            parts(&[(900, 1000), (0, 201)])
-        );
+        let found = asked("bytes=900-,0-10,100-200,5-150");
+        assert_eq!(found, parts(&[(900, 1000), (0, 201)]));
         assert_eq!(asked("bytes=5-6,0-1,2-4"), parts(&[(0, 7)]));
         assert_eq!(asked("bytes=0-,0-,-1000"), parts(&[(0, 1000)]));
     }
@@ -168,30 +160,11 @@ mod tests {
 
     #[test]
     fn a_header_that_is_malformed_or_in_another_unit_asks_for_the_whole() {
-        for header in [
-            "",
-            "bytes",
-            "bytes=",
-            "bytes=,",
-            "bytes=-",
-            "bytes=a-b",
-            "bytes=1",
-            "bytes=5-4",
-            "bytes=0-1,5-4",
-            "bytes=0-1,x",
-            "bytes=--1",
-            "bytes=1-2-3",
-            "bytes=+1-2",
-            "bytes=1 -2",
-            "bytes = 0-1",
-            "bytes =0-1",
-            " bytes=0-1",
-            "lines=0-1",
-            "octets=0-1",
-            "bytes:0-1",
-            "bytes=0x1-2",
-            "bytes=1-2;q=1",
-        ] {
+        let texts = "|bytes|bytes=|bytes=,|bytes=-|bytes=a-b|bytes=1|bytes=5-4|bytes=0-1,5-4|\
+            bytes=0-1,x|bytes=--1|bytes=1-2-3|bytes=+1-2|bytes=1 -2|bytes = 0-1|\
+            bytes =0-1| bytes=0-1|lines=0-1|octets=0-1|bytes:0-1|bytes=0x1-2|\
+            bytes=1-2;q=1";
+        for header in texts.split('|') {
             assert_eq!(asked(header), RequestedRanges::Whole, "{header}");
         }
     }
@@ -199,10 +172,8 @@ mod tests {
     #[test]
     fn nothing_is_cut_out_of_an_empty_content() {
         for header in ["bytes=0-", "bytes=-1", "bytes=0-0,-1"] {
-            assert_eq!(
-                RequestedRanges::of(header.as_bytes(), 0),
-                RequestedRanges::Whole
-            );
+            let found = RequestedRanges::of(header.as_bytes(), 0);
+            assert_eq!(found, RequestedRanges::Whole);
         }
     }
 

@@ -99,15 +99,7 @@ mod tests {
 
     #[test]
     fn what_is_no_network_is_refused() {
-        for text in [
-            "",
-            "10",
-            "10.0.0.0/33",
-            "::/129",
-            "host",
-            "10.0.0.0/-1",
-            "1.2.3.4/",
-        ] {
+        for text in "|10|10.0.0.0/33|::/129|host|10.0.0.0/-1|1.2.3.4/".split('|') {
             assert!(text.parse::<Network>().is_err(), "{text:?}");
         }
     }

@@ -132,10 +132,8 @@ mod tests {
         in_directory(|path| {
             let file = PidFile::new(path.clone());
             file.write().expect("writable");
-            assert_eq!(
-                fs::read_to_string(&path).expect("there"),
-                format!("{}\n", std::process::id())
-            );
+            let found = fs::read_to_string(&path).expect("there");
+            assert_eq!(found, format!("{}\n", std::process::id()));
             assert_eq!(
                 fs::read_dir(path.parent().expect("a parent"))
                     .expect("there")

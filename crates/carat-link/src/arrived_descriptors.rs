@@ -188,10 +188,8 @@ mod tests {
             messages.push((1, false));
             let mut descriptors = received(&messages);
             let count = counts.iter().sum();
-            assert_eq!(
-                take(&mut descriptors, count, true),
-                Err(MissingDescriptors::Lost)
-            );
+            let found = take(&mut descriptors, count, true);
+            assert_eq!(found, Err(MissingDescriptors::Lost));
             assert_eq!(descriptors.len(), 1);
             assert_eq!(take(&mut descriptors, 1, true), Ok(1));
         }

@@ -127,18 +127,12 @@ mod tests {
 
     #[test]
     fn what_a_terminal_obeys_is_shown() {
-        assert_eq!(
-            quoted("a\r\x1b[2J\0\u{9b}\u{202e}"),
-            r#""a\r\u{1b}[2J\0\u{9b}\u{202e}""#
-        );
-        assert_eq!(
-            block("\x1b[2J\n\0\u{9b}\u{2028}x"),
-            "\\u{1b}[2J\n    \\u{0}\\u{9b}\\u{2028}x"
-        );
-        assert_eq!(
-            json_printable("\"\u{9b}\u{7f}ü\"".to_owned()),
-            r#""\u009b\u007fü""#
-        );
+        let found = quoted("a\r\x1b[2J\0\u{9b}\u{202e}");
+        assert_eq!(found, r#""a\r\u{1b}[2J\0\u{9b}\u{202e}""#);
+        let found = block("\x1b[2J\n\0\u{9b}\u{2028}x");
+        assert_eq!(found, "\\u{1b}[2J\n    \\u{0}\\u{9b}\\u{2028}x");
+        let found = json_printable("\"\u{9b}\u{7f}ü\"".to_owned());
+        assert_eq!(found, r#""\u009b\u007fü""#);
     }
 
     #[test]

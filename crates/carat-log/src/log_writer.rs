@@ -226,10 +226,8 @@ mod tests {
         write();
         writer.switch_to(move || (Some(full()), String::new()));
         write();
-        assert_eq!(
-            errors.try_iter().collect::<Vec<_>>(),
-            [io::ErrorKind::StorageFull]
-        );
+        let found = errors.try_iter().collect::<Vec<_>>();
+        assert_eq!(found, [io::ErrorKind::StorageFull]);
     }
 
     #[test]

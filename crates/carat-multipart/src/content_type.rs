@@ -60,10 +60,8 @@ mod tests {
             ),
             ("multipart/form-data; boundary==_a=b", "=_a=b"),
         ] {
-            assert_eq!(
-                boundary_of(content_type.as_bytes()),
-                Some(boundary.as_bytes())
-            );
+            let found = boundary_of(content_type.as_bytes());
+            assert_eq!(found, Some(boundary.as_bytes()));
         }
     }
 

@@ -91,18 +91,9 @@ fn an_empty_file_is_a_file() {
 
 #[test]
 fn a_content_may_contain_almost_a_delimiter() {
-    for content in [
-        "--xyz-",
-        "a--xyz\r\n",
-        "a--xyz--",
-        "\r\n--xyz",
-        "\r\n--xyz\r",
-        "\r\n--xyz-",
-        "\r\n--xyzz\r\n",
-        "\r\n--xy\r\n--xz",
-        "\r\r\n-\r\n\r\n--xyz\r\r",
-        "\n--xyz\r\n",
-    ] {
+    let texts = "--xyz-|a--xyz\r\n|a--xyz--|\r\n--xyz|\r\n--xyz\r|\r\n--xyz-|\r\n--xyzz\r\n|\
+        \r\n--xy\r\n--xz|\r\r\n-\r\n\r\n--xyz\r\r|\n--xyz\r\n";
+    for content in texts.split('|') {
         // The next bytes show that it is none.
         let content = format!("{content}!\r\n").into_bytes();
         if content.starts_with(b"--xyz") {
@@ -175,14 +166,10 @@ fn a_form_over_a_limit_is_refused_and_one_at_it_is_not() {
     };
     let refused = |limits: FormLimits| split_with(limits, body.chunks(3)).err();
     assert_eq!(refused(limits), None);
-    assert_eq!(
-        refused(FormLimits { parts: 2, ..limits }),
-        Some(Exceeded::Parts)
-    );
-    assert_eq!(
-        refused(FormLimits { files: 0, ..limits }),
-        Some(Exceeded::Files)
-    );
+    let found = refused(FormLimits { parts: 2, ..limits });
+    assert_eq!(found, Some(Exceeded::Parts));
+    let found = refused(FormLimits { files: 0, ..limits });
+    assert_eq!(found, Some(Exceeded::Files));
     let short = FormLimits {
         part_header: header - 1,
         ..limits

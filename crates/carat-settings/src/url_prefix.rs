@@ -29,17 +29,7 @@ mod tests {
         for path in ["/app", "/app/", "/app/x", "/app//x", "/app/../x", "*"] {
             assert!(prefix.contains(path), "{path}");
         }
-        for path in [
-            "/",
-            "/application",
-            "/ap",
-            "//app",
-            "/x/app",
-            "/APP",
-            "/%61pp",
-            "/app%2fx",
-            "app",
-        ] {
+        for path in "/|/application|/ap|//app|/x/app|/APP|/%61pp|/app%2fx|app".split('|') {
             assert!(!prefix.contains(path), "{path}");
         }
     }

@@ -59,23 +59,11 @@ mod tests {
         assert_eq!(path("link/a b").as_deref(), Some("content"));
         assert_eq!(path("files/a b").as_deref(), Some("content"));
         assert_eq!(url("/protected/a%20b").as_deref(), Some("content"));
-        for outside in [
-            "secret",
-            "link/../secret",
-            "files/../secret",
-            "files",
-            "files/",
-            "filesx/a b",
-        ] {
+        for outside in "secret|link/../secret|files/../secret|files|files/|filesx/a b".split('|') {
             assert_eq!(path(outside), None, "{outside}");
         }
-        for outside in [
-            "/a%20b",
-            "/protected/../secret",
-            "/protected/",
-            "/protected/b",
-            "protected/a%20b",
-        ] {
+        let texts = "/a%20b|/protected/../secret|/protected/|/protected/b|protected/a%20b";
+        for outside in texts.split('|') {
             assert_eq!(url(outside), None, "{outside}");
         }
     }

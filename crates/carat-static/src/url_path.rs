@@ -119,31 +119,9 @@ mod tests {
 
     #[test]
     fn what_leads_elsewhere_is_no_name() {
-        for path in [
-            "",
-            "*",
-            "a",
-            "//",
-            "//a",
-            "/a//b",
-            "/.",
-            "/..",
-            "/../a",
-            "/a/..",
-            "/a/../b",
-            "/%2e%2e/a",
-            "/.%2e/a",
-            "/a%2fb",
-            "/a%00",
-            "/%",
-            "/%4",
-            "/%zz",
-            "/.env",
-            "/a/.git/config",
-            "/%2egit",
-            "/a/.well-known/x",
-            "/./a",
-        ] {
+        let texts = "|*|a|//|//a|/a//b|/.|/..|/../a|/a/..|/a/../b|/%2e%2e/a|/.%2e/a|/a%2fb|/a%00|\
+            /%|/%4|/%zz|/.env|/a/.git/config|/%2egit|/a/.well-known/x|/./a";
+        for path in texts.split('|') {
             assert_eq!(UrlPath::parse(path), None, "{path}");
         }
     }

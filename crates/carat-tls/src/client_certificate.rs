@@ -98,9 +98,7 @@ mod tests {
             "SSL_CLIENT_CERT_CHAIN_0",
         ];
         assert_eq!(names, expected);
-        assert_eq!(
-            client_variables(None),
-            [("SSL_CLIENT_VERIFY", b"NONE".to_vec())]
-        );
+        let found = client_variables(None);
+        assert_eq!(found, [("SSL_CLIENT_VERIFY", b"NONE".to_vec())]);
     }
 }

@@ -227,10 +227,8 @@ mod tests {
         let frame = Frame::first(&bytes)
             .expect("well formed")
             .expect("complete");
-        assert_eq!(
-            (frame.kind, frame.payload, frame.size()),
-            (Kind::Bye, &b"xy"[..], bytes.len())
-        );
+        let found = (frame.kind, frame.payload, frame.size());
+        assert_eq!(found, (Kind::Bye, &b"xy"[..], bytes.len()));
     }
 
     #[test]
@@ -257,10 +255,8 @@ mod tests {
 
     #[test]
     fn an_unknown_kind_and_an_empty_frame_are_refused() {
-        assert_eq!(
-            Frame::first(&[1, 0, 0, 0, 250]),
-            Err(Malformed::UnknownKind(122))
-        );
+        let found = Frame::first(&[1, 0, 0, 0, 250]);
+        assert_eq!(found, Err(Malformed::UnknownKind(122)));
         assert_eq!(Frame::first(&[0, 0, 0, 0]), Err(Malformed::Truncated));
     }
 }

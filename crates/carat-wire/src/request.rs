@@ -225,9 +225,7 @@ mod tests {
         let mut payload = frame.expect("complete").payload.to_vec();
         assert_eq!(payload[5], 7, "behind the id and the version");
         payload[5] = 8;
-        assert_eq!(
-            Request::decode(&payload).map(|request| request.head),
-            Err(Malformed::BadValue("scheme"))
-        );
+        let found = Request::decode(&payload).map(|request| request.head);
+        assert_eq!(found, Err(Malformed::BadValue("scheme")));
     }
 }

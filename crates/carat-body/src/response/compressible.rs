@@ -154,20 +154,11 @@ mod tests {
 
     #[test]
     fn text_by_whatever_name_is_compressible() {
-        for kind in [
-            "text/html",
-            "TEXT/HTML; charset=utf-8",
-            "text/event-stream",
-            "application/json",
-            "application/json;charset=utf-8",
-            "application/problem+json ; x",
-            "application/vnd.api+JSON",
-            "image/svg+xml",
-            "application/xhtml+xml",
-            "application/javascript",
-            "application/wasm",
-            "font/ttf",
-        ] {
+        let texts = "text/html|TEXT/HTML; charset=utf-8|text/event-stream|application/json|\
+            application/json;charset=utf-8|application/problem+json ; x|\
+            application/vnd.api+JSON|image/svg+xml|application/xhtml+xml|\
+            application/javascript|application/wasm|font/ttf";
+        for kind in texts.split('|') {
             assert_eq!(
                 of(200, &[("content-type", kind)]),
                 Compressible::Yes,
@@ -178,24 +169,10 @@ mod tests {
 
     #[test]
     fn what_is_compressed_already_or_unknown_is_not() {
-        for kind in [
-            "image/png",
-            "image/jpeg",
-            "image/svg",
-            "video/mp4",
-            "audio/mpeg",
-            "application/zip",
-            "application/gzip",
-            "application/pdf",
-            "application/octet-stream",
-            "font/woff",
-            "font/woff2",
-            "multipart/byteranges; boundary=x",
-            "text",
-            "json",
-            "+jso",
-            "",
-        ] {
+        let texts = "image/png|image/jpeg|image/svg|video/mp4|audio/mpeg|application/zip|\
+            application/gzip|application/pdf|application/octet-stream|font/woff|\
+            font/woff2|multipart/byteranges; boundary=x|text|json|+jso|";
+        for kind in texts.split('|') {
             assert_eq!(
                 of(200, &[("content-type", kind)]),
                 Compressible::No,

@@ -216,26 +216,17 @@ mod tests {
         assert_eq!(varied(&[]), ["Accept-Encoding"]);
         assert_eq!(varied(&[""]), ["Accept-Encoding"]);
         assert_eq!(varied(&["Origin"]), ["Origin, Accept-Encoding"]);
-        assert_eq!(
-            varied(&["Origin", "Cookie"]),
-            ["Origin, Accept-Encoding", "Cookie"]
-        );
+        let found = varied(&["Origin", "Cookie"]);
+        assert_eq!(found, ["Origin, Accept-Encoding", "Cookie"]);
     }
 
     #[test]
     fn vary_that_says_it_already_stays() {
-        for line in [
-            "*",
-            "accept-encoding",
-            "Origin ,Accept-Encoding",
-            "origin, *",
-        ] {
+        for line in "*|accept-encoding|Origin ,Accept-Encoding|origin, *".split('|') {
             assert_eq!(varied(&[line]), [line]);
         }
-        assert_eq!(
-            varied(&["Origin", "ACCEPT-ENCODING"]),
-            ["Origin", "ACCEPT-ENCODING"]
-        );
+        let found = varied(&["Origin", "ACCEPT-ENCODING"]);
+        assert_eq!(found, ["Origin", "ACCEPT-ENCODING"]);
     }
 
     #[test]

@@ -191,10 +191,8 @@ mod tests {
             // What was fetched may have gone since.
             pages.fetched = u64::from(reports_cached) * range.length;
             let cached = poll_fn(|cx| pages.poll_cached(&range, u64::MAX, cx)).await;
-            assert_eq!(
-                cached.expect_err("shorter").kind(),
-                io::ErrorKind::UnexpectedEof
-            );
+            let found = cached.expect_err("shorter").kind();
+            assert_eq!(found, io::ErrorKind::UnexpectedEof);
         }
     }
 }

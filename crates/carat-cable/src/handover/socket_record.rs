@@ -122,10 +122,8 @@ mod tests {
         assert_eq!(reader.read(&mut first), Ok(None));
 
         let mut record = moved(&session, reader);
-        assert_eq!(
-            (&*record.received, &*record.unsent),
-            (&b"\x81"[..], &[0xFF; 3][..])
-        );
+        let found = (&*record.received, &*record.unsent);
+        assert_eq!(found, (&b"\x81"[..], &[0xFF; 3][..]));
         assert_eq!(record.client, client());
         let text = WebSocketEvent::Text("hello".to_owned());
         assert_eq!(record.reader.read(&mut second), Ok(Some(text)));

@@ -282,10 +282,8 @@ mod tests {
             identifier: identifier.clone(),
         };
         assert_eq!(parse("leave"), Ok(leave));
-        assert_eq!(
-            parse("presence"),
-            Ok(ClientCommand::Presence { identifier })
-        );
+        let found = parse("presence");
+        assert_eq!(found, Ok(ClientCommand::Presence { identifier }));
     }
 
     #[test]

@@ -225,10 +225,8 @@ mod tests {
         assert_eq!(told(&mut presence, 2), [""; 0]);
         presence.leave("room", "ann", 2);
         assert_eq!(presence.list("room"), r#"{"type":"info","total":0}"#);
-        assert_eq!(
-            told(&mut presence, 3),
-            [r#"room {"type":"leave","id":"ann"}"#]
-        );
+        let found = told(&mut presence, 3);
+        assert_eq!(found, [r#"room {"type":"leave","id":"ann"}"#]);
         assert_eq!((presence.held_bytes(), presence.streams.len()), (0, 0));
     }
 
@@ -239,10 +237,8 @@ mod tests {
             presence.join(&room, &member("ann"), number);
             presence.leave("room", "ann", number);
         }
-        assert_eq!(
-            (presence.changed.len(), told(&mut presence, 1).len()),
-            (1, 0)
-        );
+        let found = (presence.changed.len(), told(&mut presence, 1).len());
+        assert_eq!(found, (1, 0));
         assert_eq!(presence.held_bytes(), 0);
     }
 
@@ -257,10 +253,8 @@ mod tests {
         presence.end(&room, &"ben".into(), 2);
         assert_eq!(told(&mut presence, 114), [""; 0]);
         presence.join(&room, &member("ben"), 3);
-        assert_eq!(
-            told(&mut presence, 115),
-            [r#"room {"type":"leave","id":"ann"}"#]
-        );
+        let found = told(&mut presence, 115);
+        assert_eq!(found, [r#"room {"type":"leave","id":"ann"}"#]);
         assert!(presence.list("room").contains("ben"));
         presence.leave("room", "ben", 3);
         assert_eq!(told(&mut presence, 116).len(), 1);

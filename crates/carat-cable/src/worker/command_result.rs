@@ -200,10 +200,8 @@ mod tests {
         assert!(result.stop_all);
         assert_eq!(result.broadcasts, [("s".into(), r#"{"a":1}"#.into())]);
         let close = result.close.expect("a close");
-        assert_eq!(
-            (close.reason.as_deref(), close.reconnect),
-            (Some("remote"), false)
-        );
+        let found = (close.reason.as_deref(), close.reconnect);
+        assert_eq!(found, (Some("remote"), false));
     }
 
     #[test]

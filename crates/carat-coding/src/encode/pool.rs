@@ -106,10 +106,8 @@ mod tests {
         drop(pool.lease(Coding::Zstd));
         assert_eq!(idle(&pool), [Coding::Gzip, Coding::Zstd]);
         let lease = pool.lease(Coding::Gzip);
-        assert_eq!(
-            (lease.coding, idle(&pool)),
-            (Coding::Gzip, vec![Coding::Zstd])
-        );
+        let found = (lease.coding, idle(&pool));
+        assert_eq!(found, (Coding::Gzip, vec![Coding::Zstd]));
         drop(lease);
         assert_eq!(idle(&pool), [Coding::Zstd, Coding::Gzip]);
     }

@@ -22,10 +22,8 @@ fn concurrent_lanes_are_filled_evenly_up_to_their_capacity() {
         assert_eq!(fixture.load().iter().sum::<usize>(), 5);
         assert!(fixture.load().contains(&2));
         let more: Vec<_> = (0..2).map(|_| fixture.dispatch("GET", "/late")).collect();
-        assert_eq!(
-            (fixture.load(), fixture.queue()),
-            (vec![3, 3], vec!["/late".to_owned()])
-        );
+        let found = (fixture.load(), fixture.queue());
+        assert_eq!(found, (vec![3, 3], vec!["/late".to_owned()]));
         drop((pending, more));
     });
 }
@@ -132,10 +130,8 @@ fn requests_that_no_worker_has_begun_are_held_too() {
         let fixture = Fixture::new(&[3]);
         let pending = fixture.dispatch("GET", "/1");
         fixture.dispatcher.hold(Instant::now(), MINUTE);
-        assert_eq!(
-            (fixture.load(), fixture.queue()),
-            (vec![0], vec!["/1".to_owned()])
-        );
+        let found = (fixture.load(), fixture.queue());
+        assert_eq!(found, (vec![0], vec!["/1".to_owned()]));
         fixture.dispatcher.release_hold(Instant::now());
         assert_eq!(fixture.load(), [1]);
         drop(pending);
@@ -161,10 +157,8 @@ fn a_hold_ends_by_itself_and_extends_the_time_that_requests_may_wait() {
         let now = Instant::now();
         fixture.dispatcher.hold(now, MINUTE);
         fixture.dispatcher.end_hold(now + MINUTE / 2);
-        assert_eq!(
-            fixture.dispatcher.hold.left(now + MINUTE / 2),
-            Some(MINUTE / 2)
-        );
+        let found = fixture.dispatcher.hold.left(now + MINUTE / 2);
+        assert_eq!(found, Some(MINUTE / 2));
         fixture.dispatcher.end_hold(now + MINUTE);
         assert_eq!(fixture.dispatcher.hold.left(now + MINUTE), None);
         let limit = fixture.dispatcher.hold.extend(MINUTE, now + MINUTE);
@@ -188,10 +182,8 @@ fn only_the_request_that_takes_too_long_is_refused() {
             outcome(pending.remove(1)),
             Poll::Ready(Err(Refusal::AppTimeout))
         ));
-        assert_eq!(
-            (lane.ids(), fixture.queue()),
-            (vec![1, 3], vec!["/4".to_owned()])
-        );
+        let found = (lane.ids(), fixture.queue());
+        assert_eq!(found, (vec![1, 3], vec!["/4".to_owned()]));
         assert!(!lane.has_room(Instant::now()));
         assert!(!fixture.dispatcher.lanes.is_drained(lane.tag.worker));
 
@@ -296,10 +288,8 @@ fn a_worker_takes_one_more_request_for_each_that_only_waits() {
     locally(|| {
         let (fixture, workers) = Fixture::with_io_threads(1, 2, 1);
         let pending: Vec<_> = (0..5).map(|_| fixture.dispatch("GET", "/")).collect();
-        assert_eq!(
-            (fixture.dispatcher.lanes.running(), fixture.queue().len()),
-            (2, 3)
-        );
+        let found = (fixture.dispatcher.lanes.running(), fixture.queue().len());
+        assert_eq!(found, (2, 3));
         let busy: Vec<_> = workers[0].iter().filter(|lane| !lane.is_empty()).collect();
         for lane in &busy {
             lane.worker_begins(1);

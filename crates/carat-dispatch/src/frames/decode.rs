@@ -254,20 +254,16 @@ mod tests {
     fn a_header_value_with_a_line_end_is_refused() {
         for value in [&b"a\r\nset-cookie: x"[..], b"a\nb", b"a\rb", b"a\0b"] {
             let sent = respond(&Method::GET, &[("location", value)], b"");
-            assert_eq!(
-                sent.expect_err("refused"),
-                InvalidReply::Value("location".to_owned())
-            );
+            let found = sent.expect_err("refused");
+            assert_eq!(found, InvalidReply::Value("location".to_owned()));
         }
     }
 
     #[test]
     fn a_header_name_that_is_not_a_token_is_refused() {
         let sent = respond(&Method::GET, &[("x y", b"1")], b"");
-        assert_eq!(
-            sent.expect_err("refused"),
-            InvalidReply::Name("x y".to_owned())
-        );
+        let found = sent.expect_err("refused");
+        assert_eq!(found, InvalidReply::Name("x y".to_owned()));
     }
 
     #[test]

@@ -94,10 +94,8 @@ mod tests {
     fn anything_may_follow_a_star() {
         let paths = ["/reports/1", "/reports/", "/%72eports//1", "/reports%2f"];
         assert_eq!(matches("/reports/*", &paths), [true; 4]);
-        assert_eq!(
-            matches("/reports/*", &["/reports", "/report/s"]),
-            [false; 2]
-        );
+        let found = matches("/reports/*", &["/reports", "/report/s"]);
+        assert_eq!(found, [false; 2]);
         assert_eq!(matches("/*", &["/", "/a", "*"]), [true, true, false]);
         assert_eq!(matches("/", &["/", "//", "/a"]), [true, true, false]);
     }

@@ -353,10 +353,8 @@ mod tests {
                 served.push(running.expect("one").text);
                 fixture.reply(lane);
             }
-            assert_eq!(
-                (served[1].as_str(), pending.len()),
-                ("GET /up", served.len())
-            );
+            let found = (served[1].as_str(), pending.len());
+            assert_eq!(found, ("GET /up", served.len()));
             assert_eq!(served.last().map(String::as_str), Some("GET /late"));
         });
     }

@@ -359,10 +359,8 @@ mod tests {
             assert_eq!(queue.add(exchange, 30, || 0), Ok(()));
         }
         let next = queue.take_next().expect("there");
-        assert_eq!(
-            (path(&next), queue.waiting() < 30),
-            ("/new/39".to_owned(), true)
-        );
+        let found = (path(&next), queue.waiting() < 30);
+        assert_eq!(found, ("/new/39".to_owned(), true));
         assert_eq!(retry_after(newer.remove(0).1), Some(1));
         assert_eq!(retry_after(newer.pop().expect("there").1), None);
     }

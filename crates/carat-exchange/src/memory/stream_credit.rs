@@ -102,10 +102,8 @@ mod tests {
         assert_eq!(credit.renew(SHORT / 2 + 1), None);
         assert_eq!(credit.renew(SHORT / 2), Some(SHORT_STREAM_WINDOW / 2));
         drop(others);
-        assert_eq!(
-            credit.renew(0),
-            Some(STREAM_WINDOW - SHORT_STREAM_WINDOW / 2)
-        );
+        let found = credit.renew(0);
+        assert_eq!(found, Some(STREAM_WINDOW - SHORT_STREAM_WINDOW / 2));
         assert_eq!(credit.renew(0), None);
         credit.spend(usize::MAX);
         assert_eq!(memory.promised(), 0);

@@ -30,14 +30,10 @@ fn address(text: &str) -> Option<String> {
 fn the_client_is_the_last_address_that_is_no_proxy() {
     assert_eq!(by_list(&["203.0.113.9"]), address("203.0.113.9"));
     assert_eq!(by_list(&["6.6.6.6, 203.0.113.9"]), address("203.0.113.9"));
-    assert_eq!(
-        by_list(&["6.6.6.6, 203.0.113.9, 10.0.0.2, 10.0.0.1"]),
-        address("203.0.113.9")
-    );
-    assert_eq!(
-        by_list(&["6.6.6.6", "203.0.113.9,10.1.1.1"]),
-        address("203.0.113.9")
-    );
+    let found = by_list(&["6.6.6.6, 203.0.113.9, 10.0.0.2, 10.0.0.1"]);
+    assert_eq!(found, address("203.0.113.9"));
+    let found = by_list(&["6.6.6.6", "203.0.113.9,10.1.1.1"]);
+    assert_eq!(found, address("203.0.113.9"));
     assert_eq!(by_list(&["10.0.0.3, 10.0.0.2"]), address("10.0.0.3"));
     assert_eq!(by_list(&[]), None);
 }
@@ -53,18 +49,9 @@ fn an_address_may_have_a_port_or_brackets() {
 
 #[test]
 fn nothing_counts_before_what_is_no_address() {
-    assert_eq!(
-        by_list(&["6.6.6.6, unknown, 10.0.0.2"]),
-        address("10.0.0.2")
-    );
-    for garbage in [
-        "unknown",
-        "6.6.6.6,",
-        "6.6.6.6, \u{e9}",
-        "1.2.3.4.5",
-        "[::1",
-        "",
-    ] {
+    let found = by_list(&["6.6.6.6, unknown, 10.0.0.2"]);
+    assert_eq!(found, address("10.0.0.2"));
+    for garbage in "unknown|6.6.6.6,|6.6.6.6, \u{e9}|1.2.3.4.5|[::1|".split('|') {
         assert_eq!(by_list(&[garbage]), None, "{garbage}");
     }
 }
@@ -90,18 +77,14 @@ fn the_element_of_the_outermost_trusted_proxy_counts() {
         ]),
         (address("192.0.2.60"), Some("https"), None)
     );
-    assert_eq!(
-        by_field(&["for=\"[2001:db8:cafe::17]:4711\";proto=https"]),
-        (address("2001:db8:cafe::17"), Some("https"), None)
-    );
+    let found = by_field(&["for=\"[2001:db8:cafe::17]:4711\";proto=https"]);
+    assert_eq!(found, (address("2001:db8:cafe::17"), Some("https"), None));
 }
 
 #[test]
 fn a_hidden_client_has_no_address_but_a_scheme() {
-    assert_eq!(
-        by_field(&["for=6.6.6.6, for=_secret;proto=https, for=10.0.0.1"]),
-        (address("10.0.0.1"), Some("https"), None)
-    );
+    let found = by_field(&["for=6.6.6.6, for=_secret;proto=https, for=10.0.0.1"]);
+    assert_eq!(found, (address("10.0.0.1"), Some("https"), None));
 }
 
 #[test]
@@ -114,15 +97,9 @@ fn the_elements_of_the_nearest_proxies_are_kept() {
 
 #[test]
 fn a_field_that_leaves_a_doubt_says_nothing() {
-    for doubtful in [
-        "for=192.0.2.1;for=192.0.2.2",
-        "for",
-        "for=",
-        "for=\"192.0.2.1",
-        "for=\"192.0.2.1\"x",
-        "for=\"192\\.0.2.1\"",
-        "f r=1",
-    ] {
+    let texts = "for=192.0.2.1;for=192.0.2.2|for|for=|for=\"192.0.2.1|for=\"192.0.2.1\"x|\
+        for=\"192\\.0.2.1\"|f r=1";
+    for doubtful in texts.split('|') {
         assert_eq!(by_field(&[doubtful]), (None, None, None), "{doubtful}");
         assert_eq!(by_field(&[doubtful, "for=192.0.2.1"]), (None, None, None));
     }

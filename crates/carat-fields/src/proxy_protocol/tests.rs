@@ -27,10 +27,8 @@ fn client_of(header: &[u8]) -> Client {
     }
     let parsed = parse(header).expect("well formed").expect("complete");
     assert_eq!(parsed.length, header.len());
-    assert_eq!(
-        parse(&[header, b"GET / HTTP/1.1\r\n"].concat()),
-        Ok(Some(parsed))
-    );
+    let found = parse(&[header, b"GET / HTTP/1.1\r\n"].concat());
+    assert_eq!(found, Ok(Some(parsed)));
     parsed.client
 }
 
@@ -40,10 +38,8 @@ fn reason_of(header: &[u8]) -> &'static str {
 
 #[test]
 fn a_line_of_version_1_names_the_client() {
-    assert_eq!(
-        client_of(b"PROXY TCP4 192.0.2.1 198.51.100.2 4711 443\r\n"),
-        tcp("192.0.2.1:4711", "198.51.100.2:443", false)
-    );
+    let found = client_of(b"PROXY TCP4 192.0.2.1 198.51.100.2 4711 443\r\n");
+    assert_eq!(found, tcp("192.0.2.1:4711", "198.51.100.2:443", false));
     let longest = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff";
     let line = format!("PROXY TCP6 {longest} {longest} 65535 65535\r\n");
     let end = format!("[{longest}]:65535");
@@ -53,10 +49,8 @@ fn a_line_of_version_1_names_the_client() {
 #[test]
 fn a_line_of_an_unknown_client_has_any_content() {
     assert_eq!(client_of(b"PROXY UNKNOWN\r\n"), Client::Unknown);
-    assert_eq!(
-        client_of(b"PROXY UNKNOWN ffff:: what ever\r\n"),
-        Client::Unknown
-    );
+    let found = client_of(b"PROXY UNKNOWN ffff:: what ever\r\n");
+    assert_eq!(found, Client::Unknown);
 }
 
 #[test]
@@ -100,10 +94,8 @@ fn a_header_of_version_2_names_the_client() {
     addresses[15] = 1;
     addresses[31] = 2;
     addresses.extend([0, 1, 0, 2]);
-    assert_eq!(
-        client_of(&v2(0x21, 0x21, &addresses)),
-        tcp("[::1]:1", "[::2]:2", false)
-    );
+    let found = client_of(&v2(0x21, 0x21, &addresses));
+    assert_eq!(found, tcp("[::1]:1", "[::2]:2", false));
 }
 
 #[test]
@@ -128,24 +120,16 @@ fn a_proxy_may_connect_for_itself_or_for_a_socket_without_an_address() {
 
 #[test]
 fn a_header_of_version_2_that_is_not_exactly_right_is_refused() {
-    assert_eq!(
-        reason_of(&v2(0x11, 0x11, &ADDRESSES)),
-        "its version or command is unknown"
-    );
-    assert_eq!(
-        reason_of(&v2(0x22, 0x11, &ADDRESSES)),
-        "its version or command is unknown"
-    );
-    assert_eq!(
-        reason_of(&v2(0x21, 0x11, &ADDRESSES[..11])),
-        "it is shorter than its addresses"
-    );
+    let found = reason_of(&v2(0x11, 0x11, &ADDRESSES));
+    assert_eq!(found, "its version or command is unknown");
+    let found = reason_of(&v2(0x22, 0x11, &ADDRESSES));
+    assert_eq!(found, "its version or command is unknown");
+    let found = reason_of(&v2(0x21, 0x11, &ADDRESSES[..11]));
+    assert_eq!(found, "it is shorter than its addresses");
     for values in [&[0x04][..], &[0x04, 0, 2, 1], &[0x20, 0, 0]] {
         let payload = [&ADDRESSES[..], values].concat();
-        assert_eq!(
-            reason_of(&v2(0x21, 0x11, &payload)),
-            "its values are cut off"
-        );
+        let found = reason_of(&v2(0x21, 0x11, &payload));
+        assert_eq!(found, "its values are cut off");
     }
 }
 

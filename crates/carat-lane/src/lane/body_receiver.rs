@@ -126,10 +126,8 @@ mod tests {
         body.grant();
         body.push(b"rest").expect("granted");
         body.complete();
-        assert_eq!(
-            (body.status(), body.peek()),
-            (BodyStatus::Bytes, &b"rest"[..])
-        );
+        let found = (body.status(), body.peek());
+        assert_eq!(found, (BodyStatus::Bytes, &b"rest"[..]));
         body.consume(4);
         assert_eq!((body.status(), body.grant()), (BodyStatus::Complete, None));
     }

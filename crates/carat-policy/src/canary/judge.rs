@@ -335,18 +335,12 @@ mod tests {
 
     #[test]
     fn a_difference_below_a_tenth_or_a_millisecond_is_no_reason() {
-        assert_eq!(
-            verdict(|_| (500, false), |_| (1400, false)),
-            CanaryVerdict::NotWorse
-        );
-        assert_eq!(
-            verdict(|_| (50_000, false), |_| (52_000, false)),
-            CanaryVerdict::NotWorse
-        );
-        assert_eq!(
-            verdict(|_| (500, false), |_| (1700, false)),
-            CanaryVerdict::Slower
-        );
+        let found = verdict(|_| (500, false), |_| (1400, false));
+        assert_eq!(found, CanaryVerdict::NotWorse);
+        let found = verdict(|_| (50_000, false), |_| (52_000, false));
+        assert_eq!(found, CanaryVerdict::NotWorse);
+        let found = verdict(|_| (500, false), |_| (1700, false));
+        assert_eq!(found, CanaryVerdict::Slower);
     }
 
     #[test]

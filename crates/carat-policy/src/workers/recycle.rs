@@ -162,10 +162,8 @@ mod tests {
             assert_eq!(limits.reason(serial, 899, HOUR / 2), None);
             let due = limits.reason(serial, 1101, HOUR / 2);
             assert_eq!(due, Some(ReplacementReason::Requests(1101)));
-            assert_eq!(
-                limits.reason(serial, 0, HOUR * 2),
-                Some(ReplacementReason::Age(HOUR * 2))
-            );
+            let found = limits.reason(serial, 0, HOUR * 2);
+            assert_eq!(found, Some(ReplacementReason::Age(HOUR * 2)));
         }
     }
 

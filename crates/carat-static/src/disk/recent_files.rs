@@ -312,9 +312,7 @@ mod tests {
             scene.remember(&name, &vec![0; size]);
         }
         let kept = scene.recent.lock();
-        assert_eq!(
-            (kept.bytes, kept.files.len()),
-            (CONTENT_LIMIT, CONTENT_LIMIT / size)
-        );
+        let found = (kept.bytes, kept.files.len());
+        assert_eq!(found, (CONTENT_LIMIT, CONTENT_LIMIT / size));
     }
 }

@@ -28,31 +28,18 @@ mod tests {
 
     #[test]
     fn names_with_a_digest_are_fingerprinted() {
-        for name in [
-            "app-3f786850.js",
-            "a/b/app-3f786850e387550fdab836ed7e6dc881de23001b.css",
-            "main.3f786850.js",
-            "app-3f786850.js.map",
-            "app-3f786850.digested.js",
-        ] {
+        let texts = "app-3f786850.js|a/b/app-3f786850e387550fdab836ed7e6dc881de23001b.css|\
+            main.3f786850.js|app-3f786850.js.map|app-3f786850.digested.js";
+        for name in texts.split('|') {
             assert!(is_fingerprinted(name.as_bytes()), "{name}");
         }
     }
 
     #[test]
     fn other_names_are_not() {
-        for name in [
-            "app.js",
-            "report-20261122.pdf",
-            "3f786850.js",
-            "app-3f78685.js",
-            "app-3F786850.js",
-            "x-deadbeef.js",
-            "3f786850/app.js",
-            "app-3f786850",
-            "app-3f786850x.js",
-            "",
-        ] {
+        let texts = "app.js|report-20261122.pdf|3f786850.js|app-3f78685.js|app-3F786850.js|\
+            x-deadbeef.js|3f786850/app.js|app-3f786850|app-3f786850x.js|";
+        for name in texts.split('|') {
             assert!(!is_fingerprinted(name.as_bytes()), "{name}");
         }
     }

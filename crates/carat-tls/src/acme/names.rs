@@ -72,19 +72,9 @@ mod tests {
             names.names,
             ["example.com", "www.example.com", "xn--bcher-kva.example"]
         );
-        for wrong in [
-            "",
-            "localhost",
-            "*.example.com",
-            "..",
-            "a/b.example",
-            "a..example",
-            ".example",
-            "-a.example",
-            "192.0.2.1",
-            "a_b.example",
-            "example.com,",
-        ] {
+        let texts = "|localhost|*.example.com|..|a/b.example|a..example|.example|-a.example|\
+            192.0.2.1|a_b.example|example.com,";
+        for wrong in texts.split('|') {
             assert!(AcmeNames::default().add(wrong).is_err(), "{wrong}");
         }
         let many: Vec<_> = (0..=NAMES_LIMIT)

@@ -37,10 +37,8 @@ mod tests {
             |json: &str| -> CertificateStatus { serde_json::from_str(json).expect("a status") };
         let waits = |json: &str| status(json).wait(now).as_secs();
         assert_eq!(CertificateStatus::default().wait(now), Duration::ZERO);
-        assert_eq!(
-            waits(r#"{"expires": 9000, "due": 1060, "error": null}"#),
-            60
-        );
+        let found = waits(r#"{"expires": 9000, "due": 1060, "error": null}"#);
+        assert_eq!(found, 60);
         assert_eq!(waits(r#"{"expires": 9000, "due": 60, "error": null}"#), 0);
         assert_eq!(waits(r#"{"expires": null, "due": 1060, "error": "x"}"#), 60);
         assert_eq!(waits(r#"{"expires": null, "due": 1060, "error": null}"#), 0);

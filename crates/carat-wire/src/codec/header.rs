@@ -234,9 +234,7 @@ mod tests {
 
     #[test]
     fn the_table_is_sized_for_its_longest_name() {
-        assert_eq!(
-            NAMES.iter().map(|name| name.len()).max(),
-            Some(LONGEST_NAME)
-        );
+        let found = NAMES.iter().map(|name| name.len()).max();
+        assert_eq!(found, Some(LONGEST_NAME));
     }
 }

@@ -15,10 +15,8 @@ fn close(code: u16, reason: &[u8]) -> Vec<Vec<u8>> {
 #[test]
 fn nothing_counts_after_a_close() {
     let frames = [close(1000, b""), close(1001, b"")].concat();
-    assert_eq!(
-        events(&frames),
-        [WebSocketEvent::Close(Some(CloseCode::NORMAL))]
-    );
+    let found = events(&frames);
+    assert_eq!(found, [WebSocketEvent::Close(Some(CloseCode::NORMAL))]);
     let frames = [frame(FIN | CLOSE, b""), frame(FIN | PING, b"")];
     assert_eq!(events(&frames), [WebSocketEvent::Close(None)]);
 }
@@ -53,10 +51,8 @@ fn a_code_that_is_never_sent_is_refused() {
 
 #[test]
 fn half_a_code_is_refused() {
-    assert_eq!(
-        error(&[frame(FIN | CLOSE, b"\x03")]),
-        CloseCode::PROTOCOL_ERROR
-    );
+    let found = error(&[frame(FIN | CLOSE, b"\x03")]);
+    assert_eq!(found, CloseCode::PROTOCOL_ERROR);
 }
 
 #[test]

@@ -83,10 +83,8 @@ fn a_process_starts_when_the_server_serves() {
     world.tick();
     assert!(world.app_pids().is_empty());
     world.settle_for(20);
-    assert_eq!(
-        (counts(&world), world.count("process running")),
-        ((2, 0), 2)
-    );
+    let found = (counts(&world), world.count("process running"));
+    assert_eq!(found, ((2, 0), 2));
 }
 
 #[test]

@@ -132,10 +132,8 @@ fn a_new_edge_that_hangs_is_ended_and_then_killed() {
     for (seconds, is_ended, is_killed) in [(178, false, false), (3, true, false), (33, true, true)]
     {
         world.wait(Duration::from_secs(seconds));
-        assert_eq!(
-            (world.has(&TERMINATE), world.has(&KILL)),
-            (is_ended, is_killed)
-        );
+        let found = (world.has(&TERMINATE), world.has(&KILL));
+        assert_eq!(found, (is_ended, is_killed));
     }
 }
 

@@ -348,6 +348,26 @@ mod tests {
             self.fixture.dispatcher.reload.as_ref().expect("reload")
         }
 
+        /// What the dispatcher has sent to lanes.
+        fn load(&self) -> Vec<usize> {
+            self.fixture.load()
+        }
+
+        /// A request that arrives after the file has changed.
+        fn change(&self, content: &str) -> PendingReply {
+            self.write(content);
+            self.dispatch()
+        }
+
+        fn dispatch(&self) -> PendingReply {
+            self.fixture.dispatch("GET", "/")
+        }
+
+        fn end(&self, result: Result<(), &str>) {
+            let result = result.map_err(str::to_owned);
+            self.fixture.dispatcher.end_reload(result);
+        }
+
         fn write(&self, content: &str) {
             fs::write(self.directory.path().join("a.rb"), content).expect("written");
         }
@@ -383,9 +403,9 @@ mod tests {
                 .collect();
             assert_eq!(project.asked(), 1);
             let queue = || project.fixture.queue().len();
-            assert_eq!((project.fixture.load(), queue()), (vec![1], 3));
-            project.fixture.dispatcher.end_reload(Ok(()));
-            assert_eq!((project.fixture.load(), queue()), (vec![3], 1));
+            assert_eq!((project.load(), queue()), (vec![1], 3));
+            project.end(Ok(()));
+            assert_eq!((project.load(), queue()), (vec![3], 1));
             drop((before, after));
         });
     }
@@ -394,13 +414,12 @@ mod tests {
     fn the_end_of_an_earlier_reload_does_not_count() {
         locally(|| {
             let mut project = Project::new(&[3]);
-            project.write("two");
-            let pending = project.fixture.dispatch("GET", "/");
-            project.fixture.dispatcher.end_reload(Ok(()));
-            assert_eq!(project.fixture.load(), [0]);
+            let pending = project.change("two");
+            project.end(Ok(()));
+            assert_eq!(project.load(), [0]);
             assert_eq!(project.asked(), 1);
-            project.fixture.dispatcher.end_reload(Ok(()));
-            assert_eq!(project.fixture.load(), [1]);
+            project.end(Ok(()));
+            assert_eq!(project.load(), [1]);
             drop(pending);
         });
     }
@@ -409,19 +428,16 @@ mod tests {
     fn code_that_cannot_be_loaded_is_answered_by_its_cause_until_it_changes() {
         locally(|| {
             let mut project = Project::new(&[3]);
-            project.write("wrong");
-            let waiting = project.fixture.dispatch("GET", "/");
+            let waiting = project.change("wrong");
             assert_eq!(project.asked(), 1);
-            let cause = Err("a.rb:1: wrong".to_owned());
-            project.fixture.dispatcher.end_reload(cause);
+            project.end(Err("a.rb:1: wrong"));
             assert_eq!(status(waiting), Some(500));
-            assert_eq!(status(project.fixture.dispatch("GET", "/")), Some(500));
+            assert_eq!(status(project.dispatch()), Some(500));
             assert_eq!(project.asked(), 0);
-            project.write("right");
-            let waiting = project.fixture.dispatch("GET", "/");
+            let waiting = project.change("right");
             assert_eq!(project.asked(), 1);
-            project.fixture.dispatcher.end_reload(Ok(()));
-            assert_eq!((project.fixture.load(), status(waiting)), (vec![1], None));
+            project.end(Ok(()));
+            assert_eq!((project.load(), status(waiting)), (vec![1], None));
         });
     }
 
@@ -432,17 +448,15 @@ mod tests {
             .build();
         tokio::task::LocalSet::new().block_on(&runtime.expect("a runtime"), async {
             let mut project = Project::new(&[3]);
-            project.write("needs a database");
-            let waiting = project.fixture.dispatch("GET", "/");
+            let waiting = project.change("needs a database");
             assert_eq!(project.asked(), 1);
-            let cause = Err("no database".to_owned());
-            project.fixture.dispatcher.end_reload(cause);
+            project.end(Err("no database"));
             assert_eq!(status(waiting), Some(500));
             tokio::time::advance(FAILURE_HOLDS).await;
-            let waiting = project.fixture.dispatch("GET", "/");
+            let waiting = project.dispatch();
             assert_eq!(project.asked(), 1);
-            project.fixture.dispatcher.end_reload(Ok(()));
-            assert_eq!((project.fixture.load(), status(waiting)), (vec![1], None));
+            project.end(Ok(()));
+            assert_eq!((project.load(), status(waiting)), (vec![1], None));
         });
     }
 
@@ -450,13 +464,11 @@ mod tests {
     fn code_that_changed_while_it_failed_to_load_is_loaded_again_but_not_for_ever() {
         locally(|| {
             let mut project = Project::new(&[3]);
-            project.write("half");
-            let waiting = project.fixture.dispatch("GET", "/");
+            let waiting = project.change("half");
             for round in 1..ROUNDS {
                 assert_eq!(project.asked(), 1, "{round}");
                 project.write(&format!("half {round}"));
-                let cause = Err("half".to_owned());
-                project.fixture.dispatcher.end_reload(cause);
+                project.end(Err("half"));
             }
             assert_eq!((project.asked(), status(waiting)), (0, Some(500)));
         });
@@ -469,8 +481,7 @@ mod tests {
     fn code_that_takes_too_long_is_not_waited_for() {
         locally(|| {
             let project = Project::new(&[3]);
-            project.write("two");
-            let waiting = project.fixture.dispatch("GET", "/");
+            let waiting = project.change("two");
             let limit = project.reload().limit.get();
             let dispatcher = &project.fixture.dispatcher;
             dispatcher.expire_reload(clock::now());
@@ -484,12 +495,10 @@ mod tests {
     fn a_stop_gives_waiting_requests_to_the_old_code() {
         locally(|| {
             let project = Project::new(&[3]);
-            project.write("two");
-            let waiting = project.fixture.dispatch("GET", "/");
+            let waiting = project.change("two");
             project.fixture.dispatcher.stop_reloading();
-            project.write("three");
-            let late = project.fixture.dispatch("GET", "/");
-            assert_eq!(project.fixture.load(), [2]);
+            let late = project.change("three");
+            assert_eq!(project.load(), [2]);
             drop((waiting, late));
         });
     }
@@ -499,8 +508,8 @@ mod tests {
         locally(|| {
             let project = Project::new(&[3]);
             project.reload().watch_sources("{}");
-            let pending = project.fixture.dispatch("GET", "/");
-            assert_eq!(project.fixture.load(), [1]);
+            let pending = project.dispatch();
+            assert_eq!(project.load(), [1]);
             drop(pending);
         });
     }

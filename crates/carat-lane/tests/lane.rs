@@ -56,6 +56,15 @@ fn pair() -> (Worker, Edge) {
     (worker, edge)
 }
 
+/// Both ends, of which the worker has begun request 1, and that request.
+fn begun(body: RequestBody<'_>) -> (Worker, Edge, CurrentRequest) {
+    let (mut worker, mut edge) = pair();
+    edge.request(1, body);
+    worker.next();
+    let request = worker.take();
+    (worker, edge, request)
+}
+
 impl Edge {
     fn send(&mut self, encode: impl FnOnce(&mut Vec<u8>)) {
         encode(self.outbox.buffer());
@@ -166,13 +175,8 @@ fn requests_are_taken_in_order_and_answered_together() {
 
 #[test]
 fn a_head_request_has_a_response_without_its_body() {
-    let (mut worker, mut edge) = pair();
-    edge.request(1, RequestBody::None);
-    worker.next();
-    let request = CurrentRequest {
-        is_head: true,
-        ..worker.take()
-    };
+    let (mut worker, mut edge, mut request) = begun(RequestBody::None);
+    request.is_head = true;
     assert!(!worker.respond(request, OutgoingBody::Stream));
     worker.flush();
     let received = edge.received();
@@ -182,10 +186,7 @@ fn a_head_request_has_a_response_without_its_body() {
 
 #[test]
 fn a_file_travels_beside_its_response() {
-    let (mut worker, mut edge) = pair();
-    edge.request(1, RequestBody::None);
-    worker.next();
-    let request = worker.take();
+    let (mut worker, mut edge, request) = begun(RequestBody::None);
     let body = OutgoingBody::File {
         file: File::open("/dev/null")
             .expect("there on every machine")
@@ -202,10 +203,7 @@ fn a_file_travels_beside_its_response() {
 
 #[test]
 fn a_body_is_granted_when_it_is_read_and_not_before() {
-    let (mut worker, mut edge) = pair();
-    edge.request(1, RequestBody::Stream { length: None });
-    worker.next();
-    worker.take();
+    let (mut worker, mut edge, _) = begun(RequestBody::Stream { length: None });
     assert!(edge.kinds().is_empty());
 
     assert_eq!(worker.await_body(1), Step::Wait(Readiness::Readable));
@@ -227,10 +225,7 @@ fn a_body_is_granted_when_it_is_read_and_not_before() {
 
 #[test]
 fn a_request_that_arrives_while_a_body_is_read_is_held_for_later() {
-    let (mut worker, mut edge) = pair();
-    edge.request(1, RequestBody::Stream { length: Some(9) });
-    worker.next();
-    worker.take();
+    let (mut worker, mut edge, _) = begun(RequestBody::Stream { length: Some(9) });
     edge.request(2, RequestBody::Inline(b"later"));
     assert_eq!(worker.await_body(1), Step::Wait(Readiness::Readable));
     assert!(worker.session.has_held());
@@ -238,22 +233,25 @@ fn a_request_that_arrives_while_a_body_is_read_is_held_for_later() {
     assert_eq!(worker.take().id, 2);
 }
 
-#[test]
-fn a_stream_waits_when_its_window_is_used_up() {
-    let (mut worker, mut edge) = pair();
-    edge.request(1, RequestBody::None);
-    worker.next();
-    let request = worker.take();
-    assert!(worker.respond(request, OutgoingBody::Stream));
+/// How much of a stream is sent until it waits, of more than its window.
+fn send_most(worker: &mut Worker, edge: &mut Edge, id: u32) -> usize {
     let data = vec![b'x'; STREAM_WINDOW as usize + 1];
     let mut sent = 0;
-    while let Step::Done(Progress::Sent(count)) = worker.send_piece(1, &data[sent..]) {
+    while let Step::Done(Progress::Sent(count)) = worker.send_piece(id, &data[sent..]) {
         sent += count;
         edge.received();
     }
+    sent
+}
+
+#[test]
+fn a_stream_waits_when_its_window_is_used_up() {
+    let (mut worker, mut edge, request) = begun(RequestBody::None);
+    assert!(worker.respond(request, OutgoingBody::Stream));
+    let sent = send_most(&mut worker, &mut edge, 1);
     assert_eq!(sent, STREAM_WINDOW as usize);
     edge.send(|out| Window { id: 1, bytes: 10 }.encode(out));
-    let found = worker.send_piece(1, &data[sent..]);
+    let found = worker.send_piece(1, b"x");
     assert_eq!(found, Step::Done(Progress::Sent(1)));
     worker.session.end_stream(1, StreamEnd::Complete);
     worker.flush();
@@ -263,22 +261,12 @@ fn a_stream_waits_when_its_window_is_used_up() {
 #[test]
 fn a_stream_whose_edge_is_short_of_memory_begins_with_a_short_window() {
     let (mut worker, mut edge) = pair();
-    for (id, has_short_window) in [(1, true), (2, false)] {
-        edge.request_with(id, RequestBody::None, has_short_window);
+    for (id, window) in [(1, SHORT_STREAM_WINDOW), (2, STREAM_WINDOW)] {
+        edge.request_with(id, RequestBody::None, window == SHORT_STREAM_WINDOW);
         worker.next();
         let request = worker.take();
         assert!(worker.respond(request, OutgoingBody::Stream));
-        let data = vec![b'x'; STREAM_WINDOW as usize + 1];
-        let mut sent = 0;
-        while let Step::Done(Progress::Sent(count)) = worker.send_piece(id, &data[sent..]) {
-            sent += count;
-            edge.received();
-        }
-        let window = if has_short_window {
-            SHORT_STREAM_WINDOW
-        } else {
-            STREAM_WINDOW
-        };
+        let sent = send_most(&mut worker, &mut edge, id);
         assert_eq!(sent, window as usize);
         worker.session.end_stream(id, StreamEnd::Complete);
         worker.flush();
@@ -288,10 +276,7 @@ fn a_stream_whose_edge_is_short_of_memory_begins_with_a_short_window() {
 
 #[test]
 fn a_stream_that_the_client_has_left_is_gone() {
-    let (mut worker, mut edge) = pair();
-    edge.request(1, RequestBody::None);
-    worker.next();
-    let request = worker.take();
+    let (mut worker, mut edge, request) = begun(RequestBody::None);
     worker.respond(request, OutgoingBody::Stream);
     edge.send(|out| encode_abort(out, 1));
     assert_eq!(worker.send_piece(1, b"x"), Step::Done(Progress::Gone));
@@ -322,10 +307,7 @@ fn a_lane_that_drains_serves_what_has_arrived_and_no_more() {
 
 #[test]
 fn when_the_edge_is_gone_nothing_follows_and_bodies_are_broken() {
-    let (mut worker, mut edge) = pair();
-    edge.request(1, RequestBody::Stream { length: None });
-    worker.next();
-    worker.take();
+    let (mut worker, edge, _) = begun(RequestBody::Stream { length: None });
     drop(edge);
     assert_eq!(worker.await_body(1), Step::Done(Some(BodyStatus::Broken)));
     assert_eq!(worker.next(), Step::Done(false));
@@ -355,10 +337,7 @@ fn a_request_that_was_recalled_is_given_back() {
 
 #[test]
 fn a_body_beyond_its_grant_ends_the_lane() {
-    let (mut worker, mut edge) = pair();
-    edge.request(1, RequestBody::Stream { length: None });
-    worker.next();
-    worker.take();
+    let (mut worker, mut edge, _) = begun(RequestBody::Stream { length: None });
     edge.send(|out| encode_chunk(out, 1, b"ungranted"));
     let next = worker.session.next(worker.socket.as_fd(), Instant::now());
     assert!(matches!(next, Err(LinkError::TooFarAhead)));

@@ -102,10 +102,8 @@ mod tests {
             files.next();
             is_relevant(notice)
         });
-        assert!(
-            matters && (count..3 * count + 200).contains(&taken),
-            "{taken}"
-        );
+        let holds = matters && (count..3 * count + 200).contains(&taken);
+        assert!(holds, "{taken}");
         assert!(!notices.take());
     }
 

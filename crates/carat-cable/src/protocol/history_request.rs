@@ -67,10 +67,8 @@ mod tests {
             r#"{"since":false,"streams":null}"#,
             r#"{"since":-1,"x":[]}"#,
         ] {
-            assert!(
-                HistoryRequest::parse(json).is_some_and(|it| it.is_empty()),
-                "{json}"
-            );
+            let holds = HistoryRequest::parse(json).is_some_and(|it| it.is_empty());
+            assert!(holds, "{json}");
         }
         let request = HistoryRequest::parse(r#"{"since":5}"#).expect("a request");
         assert_eq!(request.since, Some(5));

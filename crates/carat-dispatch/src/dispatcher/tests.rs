@@ -18,7 +18,7 @@ fn outcome(pending: PendingReply) -> Poll<Result<Reply, Refusal>> {
 fn concurrent_lanes_are_filled_evenly_up_to_their_capacity() {
     locally(|| {
         let fixture = Fixture::new(&[3, 3]);
-        let pending: Vec<_> = (0..5).map(|_| fixture.dispatch("GET", "/")).collect();
+        let pending = requests(&fixture, 5);
         assert_eq!(fixture.load().iter().sum::<usize>(), 5);
         assert!(fixture.load().contains(&2));
         let more: Vec<_> = (0..2).map(|_| fixture.dispatch("GET", "/late")).collect();
@@ -32,14 +32,9 @@ fn concurrent_lanes_are_filled_evenly_up_to_their_capacity() {
 fn requests_on_lanes_are_not_counted_as_waiting() {
     locally(|| {
         let fixture = Fixture::new(&[3]);
-        let pending: Vec<_> = (0..4).map(|_| fixture.dispatch("GET", "/")).collect();
+        let pending = requests(&fixture, 4);
         assert_eq!((fixture.load(), pending.len()), (vec![3], 4));
-        assert!(
-            fixture
-                .dispatcher
-                .dispatch(Call::plain("GET", "/"))
-                .is_err()
-        );
+        assert!(is_full(&fixture));
     });
 }
 
@@ -49,14 +44,9 @@ fn a_burst_with_vacancies_is_not_refused_while_the_outbox_is_full() {
         let fixture = Fixture::new(&[3]);
         fixture.lanes[0].fill_outbox();
         fixture.dispatcher.choose(None, Instant::now());
-        let pending: Vec<_> = (0..4).map(|_| fixture.dispatch("GET", "/")).collect();
+        let pending = requests(&fixture, 4);
         assert_eq!((fixture.load(), pending.len()), (vec![0], 4));
-        assert!(
-            fixture
-                .dispatcher
-                .dispatch(Call::plain("GET", "/"))
-                .is_err()
-        );
+        assert!(is_full(&fixture));
 
         fixture.lanes[0].outbox.push(Vec::clear);
         assert!(fixture.lanes[0].outbox.has_recovered());
@@ -81,10 +71,7 @@ fn requests_that_may_be_repeated_return_to_the_queue_in_order() {
 
         assert_eq!(fixture.queue(), ["/1", "/3", "/5", "/6", "/7"]);
         for index in [3, 1] {
-            assert!(matches!(
-                outcome(pending.remove(index)),
-                Poll::Ready(Err(Refusal::WorkerLost))
-            ));
+            assert_refused(pending.remove(index), Refusal::WorkerLost);
         }
         assert!(pending.into_iter().all(|reply| outcome(reply).is_pending()));
     });
@@ -100,10 +87,7 @@ fn what_has_begun_twice_is_not_pending_a_third_time() {
             lane.worker_begins(1);
             fixture.dispatcher.lane_lost(lane, None);
         }
-        assert!(matches!(
-            outcome(pending),
-            Poll::Ready(Err(Refusal::WorkerLost))
-        ));
+        assert_refused(pending, Refusal::WorkerLost);
     });
 }
 
@@ -144,8 +128,7 @@ fn a_full_queue_refuses_requests_that_would_be_held() {
         let fixture = Fixture::new(&[3]);
         fixture.dispatcher.hold(Instant::now(), MINUTE);
         let held = fixture.dispatch("GET", "/1");
-        let call = Call::plain("GET", "/2");
-        assert!(fixture.dispatcher.dispatch(call).is_err());
+        assert!(is_full(&fixture));
         drop(held);
     });
 }
@@ -178,10 +161,7 @@ fn only_the_request_that_takes_too_long_is_refused() {
         lane.worker_begins(3);
         fixture.dispatcher.give_up(&lane, &[2], Instant::now());
 
-        assert!(matches!(
-            outcome(pending.remove(1)),
-            Poll::Ready(Err(Refusal::AppTimeout))
-        ));
+        assert_refused(pending.remove(1), Refusal::AppTimeout);
         let found = (lane.ids(), fixture.queue());
         assert_eq!(found, (vec![1, 3], vec!["/4".to_owned()]));
         assert!(!lane.has_room(Instant::now()));
@@ -232,9 +212,7 @@ fn a_request_that_arrives_after_the_stop_cut_off_all_others_is_refused() {
 fn a_lane_on_trial_gets_its_own_requests_and_no_others() {
     locally(|| {
         let fixture = Fixture::new(&[]);
-        let lane = Lane::unshared(1, 1);
-        lane.begin_trial();
-        fixture.dispatcher.lane_opened(&lane);
+        let lane = lane_on_trial(&fixture, 1);
         let queued = fixture.dispatch("GET", "/queued");
         let checked = fixture.dispatcher.try_on(&lane, Call::plain("GET", "/up"));
         assert_eq!(lane.in_flight().len(), 1);
@@ -266,15 +244,56 @@ fn a_check_waits_until_its_lane_is_open() {
 fn a_check_is_not_repeated_by_another_worker() {
     locally(|| {
         let fixture = Fixture::new(&[1]);
-        let lane = Lane::unshared(2, 1);
-        lane.begin_trial();
-        fixture.dispatcher.lane_opened(&lane);
+        let lane = lane_on_trial(&fixture, 2);
         let checked = fixture.dispatcher.try_on(&lane, Call::plain("GET", "/up"));
         fixture.dispatcher.lane_lost(&lane, None);
-        let outcome = pin!(checked).poll(&mut Context::from_waker(Waker::noop()));
-        assert!(matches!(outcome, Poll::Ready(Err(Refusal::WorkerLost))));
+        assert_refused(checked, Refusal::WorkerLost);
         assert_eq!(fixture.load(), [0]);
     });
+}
+
+/// So many requests.
+fn requests(fixture: &Fixture, count: usize) -> Vec<PendingReply> {
+    let pending = (0..count).map(|_| fixture.dispatch("GET", "/"));
+    pending.collect()
+}
+
+/// Another request is refused.
+fn is_full(fixture: &Fixture) -> bool {
+    let refused = fixture.dispatcher.dispatch(Call::plain("GET", "/"));
+    refused.is_err()
+}
+
+#[track_caller]
+fn assert_refused(pending: PendingReply, refusal: Refusal) {
+    let outcome = outcome(pending);
+    assert!(
+        matches!(&outcome, Poll::Ready(Err(it)) if *it == refusal),
+        "{outcome:?}"
+    );
+}
+
+/// A worker with a thread and a lane more, whose requests are short.
+fn with_spare_lane() -> (Fixture, Vec<Rc<Lane>>) {
+    let (fixture, mut workers) = Fixture::with_io_threads(1, 1, 1);
+    let lanes = workers.remove(0);
+    for lane in &lanes {
+        lane.note_service_time(Duration::from_micros(10));
+    }
+    (fixture, lanes)
+}
+
+fn busy(lanes: &[Rc<Lane>]) -> &Lane {
+    let mut busy = lanes.iter().filter(|lane| !lane.is_empty());
+    busy.next().expect("one")
+}
+
+/// A lane of a worker on trial.
+fn lane_on_trial(fixture: &Fixture, worker: u32) -> Rc<Lane> {
+    let lane = Lane::unshared(worker, 1);
+    lane.begin_trial();
+    fixture.dispatcher.lane_opened(&lane);
+    lane
 }
 
 /// The application says that the request on this lane mostly waits.
@@ -287,7 +306,7 @@ fn marks(fixture: &Fixture, lane: &Lane) {
 fn a_worker_takes_one_more_request_for_each_that_only_waits() {
     locally(|| {
         let (fixture, workers) = Fixture::with_io_threads(1, 2, 1);
-        let pending: Vec<_> = (0..5).map(|_| fixture.dispatch("GET", "/")).collect();
+        let pending = requests(&fixture, 5);
         let found = (fixture.dispatcher.lanes.running(), fixture.queue().len());
         assert_eq!(found, (2, 3));
         let busy: Vec<_> = workers[0].iter().filter(|lane| !lane.is_empty()).collect();
@@ -311,15 +330,9 @@ fn a_worker_takes_one_more_request_for_each_that_only_waits() {
 #[test]
 fn requests_behind_one_that_only_waits_are_recalled() {
     locally(|| {
-        let (fixture, workers) = Fixture::with_io_threads(1, 1, 1);
-        for lane in &workers[0] {
-            lane.note_service_time(Duration::from_micros(10));
-        }
-        let pending: Vec<_> = (0..3).map(|_| fixture.dispatch("GET", "/")).collect();
-        let first = workers[0]
-            .iter()
-            .find(|lane| !lane.is_empty())
-            .expect("one");
+        let (fixture, lanes) = with_spare_lane();
+        let pending = requests(&fixture, 3);
+        let first = busy(&lanes);
         assert_eq!(first.in_flight().len(), 3);
         first.worker_begins(1);
         marks(&fixture, first);
@@ -333,15 +346,9 @@ fn requests_behind_one_that_only_waits_are_recalled() {
 #[test]
 fn a_mark_that_comes_after_the_next_request_has_begun_has_no_effect() {
     locally(|| {
-        let (fixture, workers) = Fixture::with_io_threads(1, 1, 1);
-        for lane in &workers[0] {
-            lane.note_service_time(Duration::from_micros(10));
-        }
-        let pending: Vec<_> = (0..2).map(|_| fixture.dispatch("GET", "/")).collect();
-        let lane = workers[0]
-            .iter()
-            .find(|lane| !lane.is_empty())
-            .expect("one");
+        let (fixture, lanes) = with_spare_lane();
+        let pending = requests(&fixture, 2);
+        let lane = busy(&lanes);
         lane.worker_begins(2);
         marks(&fixture, lane);
         assert!(!fixture.dispatcher.lanes.has_idle(None));

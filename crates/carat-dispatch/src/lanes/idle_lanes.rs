@@ -105,11 +105,8 @@ mod tests {
             assert_eq!(first.iter().max(), Some(&6), "{first:?}");
             pending.extend((0..6).map(|_| fixture.dispatch("GET", "/")));
             let both = loads(&workers);
-            assert_eq!(
-                both.iter().filter(|load| **load == 0).count(),
-                1,
-                "{both:?}"
-            );
+            let found = both.iter().filter(|load| **load == 0).count();
+            assert_eq!(found, 1, "{both:?}");
 
             let now = clock::now() + PREFETCH_WAIT * 2;
             for lane in workers.iter().flatten() {

@@ -67,11 +67,8 @@ fn a_line_that_is_not_exactly_right_is_refused() {
         "PROXY UDP4 192.0.2.1 198.51.100.2 1 2\r\n",
         "PROXY \r\n",
     ] {
-        assert_eq!(
-            reason_of(line.as_bytes()),
-            "its line is malformed",
-            "{line}"
-        );
+        let found = reason_of(line.as_bytes());
+        assert_eq!(found, "its line is malformed", "{line}");
     }
     let endless = [b"PROXY UNKNOWN ".to_vec(), vec![b'x'; 93]].concat();
     assert_eq!(parse(&endless[..106]), Ok(None));

@@ -108,11 +108,8 @@ mod tests {
     fn a_client_that_has_the_version_gets_304() {
         assert_eq!(judge(&[]), Verdict::Send);
         for tags in ["\"x\"", "W/\"x\"", "*", "\"a\", \"x\"", "\"a\",W/\"x\" "] {
-            assert_eq!(
-                judge(&[("if-none-match", tags)]),
-                Verdict::NotModified,
-                "{tags}"
-            );
+            let found = judge(&[("if-none-match", tags)]);
+            assert_eq!(found, Verdict::NotModified, "{tags}");
         }
         let found = judge(&[("if-none-match", "\"a\""), ("if-none-match", "\"x\"")]);
         assert_eq!(found, Verdict::NotModified);

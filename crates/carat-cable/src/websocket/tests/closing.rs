@@ -41,11 +41,8 @@ fn a_code_that_is_never_sent_is_refused() {
     for code in [
         0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65_535,
     ] {
-        assert_eq!(
-            error(&close(code, b"")),
-            CloseCode::PROTOCOL_ERROR,
-            "{code}"
-        );
+        let found = error(&close(code, b""));
+        assert_eq!(found, CloseCode::PROTOCOL_ERROR, "{code}");
     }
 }
 

@@ -41,10 +41,8 @@ fn the_busiest_worker_becomes_the_mold_and_the_others_are_replaced() {
     let old = world.mold_pids()[0];
     world.tick();
     assert_eq!(world.count(REPLACED), 1);
-    assert!(
-        !world.process(pid).is_draining,
-        "before its successor serves"
-    );
+    let holds = !world.process(pid).is_draining;
+    assert!(holds, "before its successor serves");
     world.settle_for(3);
     assert_eq!((world.count(PROMOTED), world.workers()), (1, 2));
     world.settle();

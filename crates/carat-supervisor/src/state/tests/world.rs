@@ -724,10 +724,8 @@ impl World {
         let running = self.processes.values().filter(|it| !it.is_closed);
         let used = running.map(|it| it.bytes).sum::<u64>() + EDGE_BYTES;
         let is_new = matches!(command, Command::BootMold { settings: it, .. } if *it == settings);
-        assert!(
-            !is_new || used.saturating_add(MOLD_BYTES) <= limit,
-            "a second mold beyond the budget: {used} of {limit}"
-        );
+        let holds = !is_new || used.saturating_add(MOLD_BYTES) <= limit;
+        assert!(holds, "a second mold beyond the budget: {used} of {limit}");
     }
 
     /// A worker that could stay is drained only while another one serves.
@@ -743,10 +741,8 @@ impl World {
         let process = RubyProcess::Worker(*worker);
         let others = self.serving_processes();
         let others = others.filter(|(_, it)| it.process != process);
-        assert!(
-            !is_chosen || others.count() > 0,
-            "drained the last serving worker: {reason:?}"
-        );
+        let holds = !is_chosen || others.count() > 0;
+        assert!(holds, "drained the last serving worker: {reason:?}");
     }
 
     /// When a restart is done, no worker of another generation is left that could answer.
@@ -754,10 +750,8 @@ impl World {
         let is_done = matches!(command, Command::Log(line) if line.message == "restarted");
         let newest = self.state.processes().molds.oldest_generation;
         let mut old = self.serving_processes();
-        assert!(
-            !is_done || old.all(|(_, it)| it.generation >= newest),
-            "old code is left: {self:#?}"
-        );
+        let holds = !is_done || old.all(|(_, it)| it.generation >= newest);
+        assert!(holds, "old code is left: {self:#?}");
     }
 
     /// Each process that the state was told of is known, or killed, or finds its control socket closed.
@@ -767,10 +761,8 @@ impl World {
         for (pid, it) in self.processes.iter().filter(|(_, it)| !it.is_meter) {
             let count = known.iter().filter(|known| known.pid == *pid).count();
             let is_cared_for = count == 1 || it.is_killed || it.is_closed || !it.said_hello;
-            assert!(
-                is_cared_for || self.outcome.is_some(),
-                "forgot process {pid}: {it:?}"
-            );
+            let holds = is_cared_for || self.outcome.is_some();
+            assert!(holds, "forgot process {pid}: {it:?}");
         }
     }
 

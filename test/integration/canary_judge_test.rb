@@ -81,9 +81,7 @@ class CanaryJudgeTest < Support::IntegrationTest
 
   # A server that has been restarted with another version, and has decided. What the command printed comes with it.
   def restarted(version)
-    config = "canary 50, judge: true\n"
-    server = serve(CODE, workers: 1, files: { "version" => "1", "carat.rb" => config }, args: CONTROL_SOCKET)
-    await_workers(server, 1)
+    server = start(workers: 1, config: "canary 50, judge: true\n")
     server.directory.write("version", version)
     out, = carat(server, "restart")
     eventually(message: "a decision") do
@@ -95,9 +93,5 @@ class CanaryJudgeTest < Support::IntegrationTest
 
   def decision(server)
     status(server).fetch("canary_decision")
-  end
-
-  def versions(server, count)
-    Array.new(count) { server.get("/").body }.tally
   end
 end

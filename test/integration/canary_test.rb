@@ -121,22 +121,9 @@ class CanaryTest < Support::IntegrationTest
 
   private
 
-  def start(**options)
-    config = options.delete(:config)
-    files = { "version" => "1", "carat.rb" => config }.compact
-    server = serve(CODE, **options, files:, args: ["--control-socket", "carat.sock"])
-    await_workers(server, options[:workers] || 1)
-    eventually(message: "the control socket") { File.socket?(File.join(server.directory.path, "carat.sock")) }
-    server
-  end
-
   def restart(server, version, *words)
     server.directory.write("version", version)
     carat(server, "restart", *words)
-  end
-
-  def versions(server, count)
-    Array.new(count) { server.get("/").body }.tally
   end
 
   def cookie(response)

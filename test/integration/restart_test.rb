@@ -193,15 +193,6 @@ class RestartTest < Support::IntegrationTest
 
   private
 
-  def start(**options)
-    config = options.delete(:config)
-    files = { "version" => "1", "carat.rb" => config }.compact
-    server = serve(CODE, **options, files:, args: ["--control-socket", "carat.sock"])
-    await_workers(server, options[:workers] || 1)
-    eventually(message: "the control socket") { File.socket?(File.join(server.directory.path, "carat.sock")) }
-    server
-  end
-
   # Releases the version; every second time a broken one before.
   def release(server, version, load)
     server.directory.write("version", "broken") if version.odd?

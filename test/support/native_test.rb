@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "minitest"
+require "tmpdir"
 require "carat/native"
 require_relative "lane_harness"
 
@@ -32,6 +33,15 @@ module Support
       lane = harness(release: release)
       lane.request(**request)
       lane.slot.take
+    end
+
+    # Yields an unlinked file with this text; its position is not 0.
+    def with_file(text)
+      File.open(Dir.tmpdir, File::RDWR | File::TMPFILE | File::BINARY) do |file|
+        file.write(text)
+        file.flush
+        yield file
+      end
     end
   end
 end

@@ -86,6 +86,21 @@ module Support
       end
     end
 
+    def scheduler
+      Fiber.scheduler
+    end
+
+    def now
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+
+    # Computes without a wait.
+    def spin(seconds)
+      over = now + seconds
+      true until now > over
+      true
+    end
+
     # The number of waiting fibers of this thread.
     def waiting
       Fiber.scheduler.waiting

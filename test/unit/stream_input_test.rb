@@ -276,13 +276,4 @@ class StreamInputTest < Support::NativeTest
     waiting.join
     input
   end
-
-  # Yields an unlinked file with this text.
-  def with_file(text)
-    File.open(Dir.tmpdir, File::RDWR | File::TMPFILE | File::BINARY) do |file|
-      file.write(text)
-      file.flush
-      yield file
-    end
-  end
 end

@@ -84,14 +84,5 @@ module Native
       lane.request(file: file, method: "POST")
       lane.slot.take
     end
-
-    # Yields an unlinked file with this text; its position is not 0.
-    def with_file(text)
-      File.open(Dir.tmpdir, File::RDWR | File::TMPFILE | File::BINARY) do |file|
-        file.write(text)
-        file.flush
-        yield file
-      end
-    end
   end
 end

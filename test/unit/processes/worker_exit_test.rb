@@ -5,22 +5,6 @@ require "test_helper"
 
 module Carat
   class WorkerExitTest < Minitest::Test
-    def test_each_generation_runs_its_own_blocks_only
-      assert_equal %w[grandchild child parent], lines(<<~RUBY)
-        at_exit { puts "parent" }
-        fork do
-          Carat::Processes::WorkerExit.arrange
-          at_exit { puts "child" }
-          fork do
-            Carat::Processes::WorkerExit.arrange
-            at_exit { puts "grandchild" }
-          end
-          Process.wait
-        end
-        Process.wait
-      RUBY
-    end
-
     def test_exit_status_is_that_of_ruby
       { "nil" => [0, nil], "exit(3)" => [3, nil], "at_exit { exit(4) }" => [4, nil], "abort" => [1, nil],
         "raise 'no'" => [1, nil], "exit!(5)" => [5, nil] }.each do |code, expected|

@@ -75,13 +75,6 @@ class FiberLaneTest < Support::FiberLaneTest
     assert_equal ["a body", "go"], Array.new(2) { lane.response.body }.sort
   end
 
-  def test_an_exit_is_answered_and_asks_for_an_orderly_end
-    lane = fibers(->(env) { env["PATH_INFO"] == "/exit" ? exit : [200, {}, ["ok"]] })
-    assert_equal SORRY, lane.call(path: "/exit").to_a.values_at(1, 4)
-    assert_equal "ok", lane.call.body
-    assert_equal 1, lane.fatal
-  end
-
   def test_a_thread_that_is_killed_leaves_no_request_behind
     lane = fibers(->(env) { env["PATH_INFO"] == "/end" ? Thread.exit : [200, {}, [@gates[:all].pop]] })
     first = lane.request

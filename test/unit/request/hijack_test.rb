@@ -27,28 +27,6 @@ class RequestHijackTest < Support::NativeTest
     assert_equal [true, true], seen.each_cons(2).map { |one, other| one.equal?(other) }
   end
 
-  def test_a_request_that_is_over_keeps_its_successor_untouched
-    stale = nil
-    lane = serve(lambda do |env|
-      stale ||= env["rack.hijack"]
-      error = assert_raises(IOError) { stale.call } unless stale.equal?(env["rack.hijack"])
-      [200, {}, [error&.message.to_s]]
-    end)
-
-    assert_equal "", lane.call.body
-    assert_match(/over/, lane.call.body)
-  end
-
-  def test_an_error_after_it_ends_the_request
-    lane = serve(->(env) { env["rack.hijack"].call && raise("afterwards") })
-    lane.request
-    lane.expect(:tunnel)
-    lane.expect(:abort)
-    lane.finish
-
-    assert_includes lane.errors.string, "afterwards"
-  end
-
   def test_a_body_that_still_arrives_and_other_requests_on_the_connection_rule_it_out
     seen = nil
     lane = serve(->(env) { [200, {}, [(seen = env.slice("rack.hijack?", "rack.hijack")).size.to_s]] })
@@ -56,15 +34,6 @@ class RequestHijackTest < Support::NativeTest
       lane.call(**request)
       assert_equal({ "rack.hijack?" => false }, seen)
     end
-  end
-
-  def test_a_response_may_take_the_connection_over
-    lane = serve(->(_env) { [200, { "rack.hijack" => ->(io) { io.write("later") }, "x" => "y" }, []] })
-    response = lane.call
-    lane.expect(:end)
-
-    assert_equal [200, [%w[x y]], :tunnel], response.to_a.values_at(1, 3, 4)
-    assert_equal "later", socket(lane).readpartial(10)
   end
 
   def test_a_protocol_is_named_by_status_101_or_by_its_name

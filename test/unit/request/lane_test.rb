@@ -39,20 +39,6 @@ class LaneTest < Support::NativeTest
     assert_equal 0, lane.fatal
   end
 
-  def test_an_exit_is_answered_and_asks_for_an_orderly_end
-    lane = serve(->(env) { env["PATH_INFO"] == "/exit" ? exit : [200, {}, ["ok"]] })
-    assert_equal SORRY, lane.call(path: "/exit").to_a.values_at(1, 4)
-    assert_equal "ok", lane.call.body
-    assert_equal 1, lane.fatal
-  end
-
-  def test_a_thread_that_is_killed_leaves_no_request_behind
-    lane = serve(->(_env) { Thread.exit })
-    assert_equal SORRY, lane.call.to_a.values_at(1, 4)
-    assert_equal [:bye, ""], lane.frame
-    assert_equal [nil, nil], lane.frame
-  end
-
   def test_the_application_cannot_throw_through_threads_of_carat
     assert_equal SORRY, serve(->(_env) { throw :async }).call.to_a.values_at(1, 4)
   end

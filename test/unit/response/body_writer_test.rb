@@ -7,25 +7,6 @@ require "support/recorded_body"
 class BodyWriterTest < Support::NativeTest
   LARGE = "0123456789abcdef" * 8192 # 128 KiB
 
-  def test_pieces_are_streamed_and_flushed_one_by_one
-    gate = Queue.new
-    body = recorded { |write| 3.times { |place| gate.pop && write.call("piece #{place}") } }
-    lane = serve(->(_env) { [200, { "x" => "y" }, body] })
-    lane.request
-    3.times do |place|
-      gate << true
-      assert_equal [200, [%w[x y]], :stream], lane.response.to_a.values_at(1, 3, 4) if place.zero?
-      assert_equal "piece #{place}", lane.expect(:chunk).byteslice(4..)
-    end
-    lane.expect(:end)
-    lane.finish
-    assert_equal 1, body.closed_count
-  end
-
-  def test_body_without_pieces_is_empty
-    assert_equal "", serve(->(_env) { [200, {}, recorded { nil }] }).call.body
-  end
-
   def test_short_body_of_declared_length_is_sent_as_a_whole
     buffer = +""
     body = recorded { |write| %w[one two].each { |text| write.call(buffer.replace(text)) } }
@@ -66,22 +47,6 @@ class BodyWriterTest < Support::NativeTest
     assert_equal %w[/a /b /c], Array.new(3) { lane.response.body }
   end
 
-  def test_client_that_is_gone_ends_the_iteration_and_its_ensure_blocks_run
-    ensured = false
-    body = recorded do |write|
-      loop { write.call(LARGE) }
-    ensure
-      ensured = true
-    end
-    lane = serve(->(env) { [200, {}, env["PATH_INFO"] == "/" ? body : ["next"]] })
-    id = lane.request
-    lane.response
-    lane.send_bytes(Support::Wire.abort(id))
-    assert_equal :abort, lane.stream.last
-    assert_equal "next", lane.call(path: "/next").body
-    assert_equal [true, 1, ""], [ensured, body.closed_count, lane.errors.string]
-  end
-
   def test_edge_that_is_gone_ends_the_iteration
     body = recorded { |write| loop { write.call(LARGE) } }
     lane = serve(->(_env) { [200, {}, body] })
@@ -90,16 +55,6 @@ class BodyWriterTest < Support::NativeTest
     lane.disconnect
     lane.join
     assert_equal 1, body.closed_count
-  end
-
-  def test_error_in_each_aborts_the_body
-    body = recorded { |write| [write.call("begun"), raise("broken")] }
-    lane = serve(->(_env) { [200, {}, body] })
-    lane.call
-    assert_equal ["begun", :abort], lane.stream
-    lane.finish
-    assert_equal 1, body.closed_count
-    assert_match(/GET .*broken \(RuntimeError\)/, lane.errors.string)
   end
 
   private

@@ -4,42 +4,6 @@ require "test_helper"
 require "support/native_test"
 
 class CallbacksTest < Support::NativeTest
-  def test_callables_run_after_the_response_has_been_sent
-    gate = Queue.new
-    done = Queue.new
-    lane = serve(lambda do |env|
-      env["rack.after_reply"] << -> { gate.pop && done << :replied }
-      [200, {}, ["ok"]]
-    end)
-    assert_equal "ok", lane.call.body
-    assert_empty done
-    gate << true
-    assert_equal :replied, done.pop
-  end
-
-  def test_response_finished_runs_in_reverse_with_the_response
-    seen = Queue.new
-    lane = serve(lambda do |env|
-      2.times { |place| env["rack.response_finished"] << ->(*arguments) { seen << [place, *arguments] } }
-      [200, { "x" => "y" }, ["ok"]]
-    end, release: "3.1.0")
-    lane.call(path: "/x")
-    seen = Array.new(2) { seen.pop }
-    assert_equal [["/x", 200, { "x" => "y" }, nil]] * 2, seen.map { |_, env, *rest| [env["PATH_INFO"], *rest] }
-    assert_equal [1, 0], seen.map(&:first)
-  end
-
-  def test_response_finished_receives_the_error
-    seen = Queue.new
-    lane = serve(lambda do |env|
-      env["rack.response_finished"] << ->(*arguments) { seen << arguments.drop(1) }
-      raise "broken"
-    end, release: "3.1.0")
-    assert_equal 500, lane.call.status
-    status, headers, error = seen.pop
-    assert_equal [nil, nil, "broken"], [status, headers, error.message]
-  end
-
   def test_error_of_one_callable_does_not_stop_the_others
     done = Queue.new
     lane = serve(lambda do |env|

@@ -7,22 +7,6 @@ require "support/recorded_body"
 class DeliveryTest < Support::NativeTest
   LARGE = "0123456789abcdef" * 8192 # 128 KiB
 
-  def test_error_before_the_first_piece_is_an_internal_server_error
-    body = recorded { raise "broken" }
-    assert_equal 500, serve(->(_env) { [200, {}, body] }).call.status
-    assert_equal 1, body.closed_count
-  end
-
-  def test_head_and_statuses_without_a_body_close_it_unread
-    { "HEAD" => 200, "GET" => 204, "POST" => 304 }.each do |method, status|
-      body = recorded { flunk "iterated" }
-      lane = serve(->(_env) { [status, { "x" => "y" }, body] })
-      assert_equal [status, [%w[x y]], nil], lane.call(method: method).to_a.values_at(1, 3, 4)
-      lane.finish
-      assert_equal 1, body.closed_count
-    end
-  end
-
   def test_error_in_close_changes_nothing_for_the_client
     body = recorded { |write| write.call("x") }
     def body.close = raise("cannot close")
@@ -81,30 +65,6 @@ class DeliveryTest < Support::NativeTest
     lane.finish
     assert_equal File.size(__FILE__), lane.descriptors.first.stat.size
     assert_equal 1, body.closed_count
-  end
-
-  def test_file_that_has_grown_is_cut_to_its_declared_length
-    body = recorded { flunk "iterated" }
-    def body.to_path = __FILE__
-    assert_equal 10, serve(->(_env) { [200, { "Content-Length" => "10" }, body] }).call.body[:length]
-  end
-
-  def test_missing_file_is_an_internal_server_error
-    body = recorded { flunk "iterated" }
-    def body.to_path = "/no/such/file"
-    lane = serve(->(_env) { [200, {}, body] })
-    assert_equal 500, lane.call.status
-    lane.finish
-    assert_includes lane.errors.string, "Errno::ENOENT"
-    assert_equal 1, body.closed_count
-  end
-
-  def test_path_that_is_not_a_file_is_read_by_each
-    body = recorded { |write| write.call("read") }
-    def body.to_path = "/dev/zero"
-    lane = serve(->(_env) { [200, {}, body] })
-    lane.call
-    assert_equal ["read", :end], lane.stream
   end
 
   def test_headers_and_status_of_other_shapes_are_converted

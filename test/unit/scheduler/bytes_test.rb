@@ -179,10 +179,6 @@ module Scheduler
 
     private
 
-    def scheduler
-      Fiber.scheduler
-    end
-
     def buffer_of(content)
       IO::Buffer.new(content.bytesize).tap { |buffer| copy(content, buffer) }
     end

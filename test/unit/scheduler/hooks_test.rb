@@ -185,10 +185,6 @@ module Scheduler
     def skip_without_blocking_operations
       skip "the hook came with Ruby 3.4, what it takes with 3.2" if RUBY_VERSION < "3.2"
     end
-
-    def scheduler
-      Fiber.scheduler
-    end
   end
 
   # The same under GC.stress.

@@ -107,19 +107,6 @@ module Scheduler
       end
       assert_includes reported, culprit
     end
-
-    private
-
-    def scheduler
-      Fiber.scheduler
-    end
-
-    # Computes without a wait.
-    def spin(seconds)
-      over = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
-      true until Process.clock_gettime(Process::CLOCK_MONOTONIC) > over
-      true
-    end
   end
 
   # The same under GC.stress.
@@ -136,12 +123,6 @@ module Scheduler
         scheduler.longest_run
       end
       assert_operator longest, :<, 0.4
-    end
-
-    private
-
-    def scheduler
-      Fiber.scheduler
     end
   end
 end

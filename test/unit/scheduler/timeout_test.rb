@@ -88,18 +88,6 @@ module Scheduler
       end
       assert_equal :taken, last
     end
-
-    private
-
-    def now
-      Process.clock_gettime(Process::CLOCK_MONOTONIC)
-    end
-
-    # Computes without a wait.
-    def spin(seconds)
-      over = now + seconds
-      nil until now > over
-    end
   end
 
   # The same under GC.stress.

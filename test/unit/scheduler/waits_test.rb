@@ -154,12 +154,6 @@ module Scheduler
       numbers = Enumerator.new { |out| 3.times { |number| sleep(0.001) && out << number } }
       assert_equal([0, 1, 2], fibers { Array.new(3) { numbers.next } })
     end
-
-    private
-
-    def now
-      Process.clock_gettime(Process::CLOCK_MONOTONIC)
-    end
   end
 
   # The same under GC.stress.
@@ -190,12 +184,6 @@ module Scheduler
         [0.5, 0.1, 0.3].each { |time| go { order << time if sleep([start + time - now, 0].max) } }
       end
       assert_equal [0.1, 0.3, 0.5], order
-    end
-
-    private
-
-    def now
-      Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
   end
 end

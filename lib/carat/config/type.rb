@@ -2,7 +2,6 @@
 
 require "etc"
 require_relative "invalid_value"
-require_relative "type/network/collector_url"
 require_relative "type/network/networks"
 require_relative "type/number/byte_count"
 require_relative "type/number/canary_share"
@@ -26,7 +25,7 @@ module Carat
       # Each type that an option can name: a class, or a Rule.
       NAMES = {
         addresses: Networks::ADDRESSES, boolean: Words::BOOLEAN, bytes: ByteCount, canary: CanaryShare, choice: Choice,
-        collector: CollectorURL, count: CountRange, directory: Paths::DIRECTORY, endpoints: Networks::ENDPOINTS,
+        collector: Networks::COLLECTOR, count: CountRange, directory: Paths::DIRECTORY, endpoints: Networks::ENDPOINTS,
         file: Paths::FILE, gc: Words::GC, group: Words::GROUP, https_url: Networks::HTTPS, integer: WholeNumber,
         log: Paths::LOG, memory: MemoryBudget, networks: Networks::NETWORKS, new_directory: Paths::NEW_DIRECTORY,
         optional_path: Paths::OPTIONAL, pages: Paths::PAGES, pidfile: Paths::LOG, pools: PoolList,

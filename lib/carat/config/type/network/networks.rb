@@ -16,8 +16,10 @@ module Carat
         PLAIN = %r{\Atcp://[^?]+\z}
         PREFIX_PATTERN = %r{\A(?:/(?!\.\.?(?:/|\z))[\w.~!$&'()*+,;=:@-]+)+\z}
         TARGET = %r{\A/[!-~]*\z}
+        COLLECTOR_PATTERN = %r{\Ahttp://(?:(?<host>[\w.-]{1,253})|\[(?<host>\h*:[\h:.]+)\]):(?<port>\d{1,5})
+                               (?<path>(?:/[\w.~-]+)*)/?(?:\?sample=(?<sample>\d(?:\.\d{1,9})?))?\z}x
         LIST = ->(value) { value.empty? ? NONE : value.join(", ") }
-        private_constant :LIST, :NETWORK, :NONE, :PLAIN, :PREFIX_PATTERN, :TARGET
+        private_constant :COLLECTOR_PATTERN, :LIST, :NETWORK, :NONE, :PLAIN, :PREFIX_PATTERN, :TARGET
 
         # The addresses to listen on, at least one.
         ADDRESSES = Rule.new("ADDRESS", text: ->(value) { value.join(", ") }) do |value|
@@ -64,6 +66,26 @@ module Carat
           next prefix.empty? ? nil : prefix if prefix.empty? ? value == "/" : PREFIX_PATTERN.match?(prefix)
 
           raise InvalidValue, "#{value.inspect} is not the beginning of a path such as /app"
+        end
+
+        # Returns a parsed COLLECTOR for readers.
+        def self.collector_text(url)
+          host = url[:host].include?(":") ? "[#{url[:host]}]" : url[:host]
+          "http://#{host}:#{url[:port]}#{url[:path]}?sample=#{url[:sample]}"
+        end
+        private_class_method :collector_text
+
+        # The address of an OpenTelemetry collector, and the share of the requests that it gets:
+        # `http://127.0.0.1:4318?sample=0.1`. It becomes a Hash for the edge.
+        COLLECTOR = Rule.new("URL", text: method(:collector_text)) do |value|
+          url = COLLECTOR_PATTERN.match(value.to_s)
+          port = url ? url[:port].to_i : 0
+          raise InvalidValue, "#{value.inspect} is not http://HOST:PORT" unless port.between?(1, 65_535)
+
+          sample = (url[:sample] || 1).to_f
+          raise InvalidValue, "#{value.inspect}: sample is a share from 0 to 1" unless sample <= 1
+
+          { host: url[:host], port:, path: url[:path], sample: }
         end
 
         # The address of a server that is asked over https.

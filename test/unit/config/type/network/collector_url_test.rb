@@ -22,6 +22,6 @@ module Carat
 
     private
 
-    def type = Config::Type::CollectorURL.new
+    def type = Config::Type.build(:collector)
   end
 end

@@ -14,17 +14,16 @@ class RailsUploadsTest < Support::ShopTest
   CONTENT = Random.new(1).bytes(3 << 20)
   NAME = "b\u00fccher.bin"
 
-  def test_a_form_with_a_file
+  def test_a_form_with_a_file_by_the_edge_and_as_a_stream
     in_threads_and_fibers do |options|
-      assert_form_upload(options)
       assert_form_upload({ args: %w[--multipart edge], **options })
       assert_form_upload({ args: %w[--request-body stream], **options }) if options.key?(:threads)
     end
   end
 
-  def test_a_direct_upload
+  def test_a_form_with_a_file_and_a_direct_upload
     in_threads_and_fibers do |options|
-      @someone = visitor(shop(**options))
+      assert_form_upload(options)
       blob = json(announce(CONTENT.bytesize))
       assert_equal 204, put(blob, CONTENT).status
 

@@ -382,13 +382,12 @@ mod tests {
 
         fn put(&mut self, path: &str, language: &str, body: &[u8]) -> Option<Rc<StoredResponse>> {
             let (key, request) = asked(path, language);
-            let response = HeaderMap::from_iter([
-                (
-                    CACHE_CONTROL,
-                    HeaderValue::from_static("public, max-age=60"),
-                ),
-                (VARY, HeaderValue::from_static("accept-language")),
-            ]);
+            let fields = [
+                (CACHE_CONTROL, "public, max-age=60"),
+                (VARY, "accept-language"),
+            ];
+            let fields = fields.map(|(name, value)| (name, HeaderValue::from_static(value)));
+            let response = HeaderMap::from_iter(fields);
             let exchanged = Exchanged {
                 key: &key,
                 request: &request,
@@ -396,6 +395,10 @@ mod tests {
                 times: &self.times,
             };
             self.store.insert(&exchanged, body)
+        }
+
+        fn invalidate(&mut self, path: &str, at: Instant) {
+            self.store.invalidate(asked(path, "").0.url(), at);
         }
 
         fn find(&self, path: &str, language: &str) -> Option<Rc<StoredResponse>> {
@@ -426,10 +429,8 @@ mod tests {
         let language = HeaderValue::from_str(language).expect("a value");
         let request = HeaderMap::from_iter([(http::header::ACCEPT_LANGUAGE, language)]);
         let host = (&b"example.com"[..], 80);
-        (
-            RequestKey::new(("http", host), (path, ""), &request),
-            request,
-        )
+        let key = RequestKey::new(("http", host), (path, ""), &request);
+        (key, request)
     }
 
     #[test]
@@ -444,9 +445,7 @@ mod tests {
         assert_eq!(body("fr"), None);
         assert_eq!(world.store.entries(), 2);
         world.check();
-        world
-            .store
-            .invalidate(asked("/", "").0.url(), Instant::now());
+        world.invalidate("/", Instant::now());
         assert!(world.find("/", "de").is_none() && world.store.used() == 0);
         world.check();
     }
@@ -490,14 +489,12 @@ mod tests {
             .collect();
         assert_eq!(sent.len(), 12);
         for page in 0..12 {
-            world
-                .store
-                .invalidate(asked(&format!("/{page}"), "").0.url(), world.start);
+            world.invalidate(&format!("/{page}"), world.start);
         }
         assert_eq!((world.store.entries(), world.store.used()), (0, 96 * KIB));
-        world.put("/kept", "en", &[0; 8 * KIB]).expect("room");
-        world.put("/kept too", "en", &[0; 8 * KIB]).expect("room");
-        world.put("/and this", "en", &[0; 8 * KIB]).expect("room");
+        for path in ["/kept", "/kept too", "/and this"] {
+            world.put(path, "en", &[0; 8 * KIB]).expect("room");
+        }
         world.check();
         drop(sent);
         assert!(world.store.used() < 40 * KIB);
@@ -507,17 +504,14 @@ mod tests {
     #[test]
     fn a_response_that_was_asked_for_before_a_change_is_not_stored() {
         let mut world = World::new(160 * KIB);
-        let change = |world: &mut World, path: &str, at| {
-            world.store.invalidate(asked(path, "").0.url(), at);
-        };
         let asked = world.times.asked;
-        change(&mut world, "/", asked);
+        world.invalidate("/", asked);
         assert!(world.put("/", "en", b"old").is_none());
         world.put("/other", "en", b"page").expect("unchanged");
         world.times.asked += MOMENT;
         world.put("/", "en", b"new").expect("asked for later");
         for index in 0..=CHANGES_LIMIT {
-            change(&mut world, &format!("/{index}"), asked + MOMENT);
+            world.invalidate(&format!("/{index}"), asked + MOMENT);
         }
         let holds = world.put("/third", "en", b"page").is_none();
         assert!(holds, "nobody knows any more");
@@ -551,10 +545,8 @@ mod tests {
             response: (StatusCode::NOT_MODIFIED, &headers),
             times: &world.times,
         };
-        let confirmed = world
-            .store
-            .confirm(&exchanged, &page)
-            .expect("still public");
+        let confirmed = world.store.confirm(&exchanged, &page);
+        let confirmed = confirmed.expect("still public");
         assert_eq!(confirmed.form("gzip"), Some(Bytes::from_static(b"small")));
         drop(page);
         assert_eq!(world.store.used(), before + 5);
@@ -587,7 +579,7 @@ mod tests {
                     }
                     (1, Some(_)) => drop(world.put(&path, language, &vec![0; size * KIB / 3])),
                     (3, Some(entry)) => held.push(entry.body.clone()),
-                    (4, _) => world.store.invalidate(asked(&path, "").0.url(), world.start),
+                    (4, _) => world.invalidate(&path, world.start),
                     (5, _) => drop(held.pop()),
                     _ => {}
                 }

@@ -41,21 +41,19 @@ fn a_code_that_is_never_sent_is_refused() {
     for code in [
         0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65_535,
     ] {
-        let found = error(&close(code, b""));
-        assert_eq!(found, CloseCode::PROTOCOL_ERROR, "{code}");
+        assert_error(&close(code, b""), CloseCode::PROTOCOL_ERROR);
     }
 }
 
 #[test]
 fn half_a_code_is_refused() {
-    let found = error(&[frame(FIN | CLOSE, b"\x03")]);
-    assert_eq!(found, CloseCode::PROTOCOL_ERROR);
+    assert_error(&[frame(FIN | CLOSE, b"\x03")], CloseCode::PROTOCOL_ERROR);
 }
 
 #[test]
 fn a_reason_that_is_not_utf8_is_refused() {
     for reason in [&b"\xce\xba\xed\xa0\x80"[..], b"\xff", b"cut \xc3"] {
-        assert_eq!(error(&close(1000, reason)), CloseCode::INVALID_PAYLOAD);
+        assert_error(&close(1000, reason), CloseCode::INVALID_PAYLOAD);
     }
 }
 

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_control_frame_in_fragments_is_refused() {
     for opcode in [PING, PONG, CLOSE] {
-        assert_eq!(error(&[vec![opcode]]), CloseCode::PROTOCOL_ERROR);
+        assert_error(&[vec![opcode]], CloseCode::PROTOCOL_ERROR);
     }
 }
 
@@ -67,7 +67,7 @@ fn a_client_may_close_between_fragments() {
 #[test]
 fn a_continuation_of_nothing_is_refused() {
     for first in [CONTINUATION, FIN | CONTINUATION] {
-        assert_eq!(error(&[frame(first, b"")]), CloseCode::PROTOCOL_ERROR);
+        assert_error(&[frame(first, b"")], CloseCode::PROTOCOL_ERROR);
         let after = [frame(TEXT, b"a"), frame(FIN, b"b"), vec![first]];
         let found = read_frames(&after);
         assert_eq!(found, (vec![text("ab")], Some(CloseCode::PROTOCOL_ERROR)));
@@ -79,7 +79,7 @@ fn a_message_within_a_message_is_refused() {
     for opcode in [TEXT, FIN | TEXT, BINARY, FIN | BINARY] {
         for begun in ["", "begun"] {
             let frames = [frame(TEXT, begun.as_bytes()), vec![opcode]];
-            assert_eq!(error(&frames), CloseCode::PROTOCOL_ERROR);
+            assert_error(&frames, CloseCode::PROTOCOL_ERROR);
         }
     }
 }

@@ -32,10 +32,10 @@ fn a_text_of_any_length_is_sent_in_one_frame_without_a_mask() {
 fn a_binary_message_is_refused_at_its_header() {
     for length in [0, 1, u64::from(LIMIT) + 1] {
         for first in [BINARY, FIN | BINARY] {
-            assert_eq!(error(&[header(first, length)]), CloseCode::UNSUPPORTED_DATA);
+            assert_error(&[header(first, length)], CloseCode::UNSUPPORTED_DATA);
         }
     }
-    assert_eq!(error(&[vec![FIN | BINARY]]), CloseCode::UNSUPPORTED_DATA);
+    assert_error(&[vec![FIN | BINARY]], CloseCode::UNSUPPORTED_DATA);
 }
 
 #[test]
@@ -74,8 +74,7 @@ fn a_pong_that_nobody_asked_for_is_no_mistake() {
 fn a_control_frame_over_125_bytes_is_refused_at_its_header() {
     for opcode in [PING, PONG, CLOSE] {
         for length in [126, 65_536] {
-            let found = error(&[header(FIN | opcode, length)]);
-            assert_eq!(found, CloseCode::PROTOCOL_ERROR);
+            assert_error(&[header(FIN | opcode, length)], CloseCode::PROTOCOL_ERROR);
         }
     }
 }
@@ -107,8 +106,8 @@ fn a_reserved_opcode_is_refused() {
 
 #[test]
 fn a_frame_without_a_mask_is_refused() {
-    assert_eq!(error(&[text_frame("hello")]), CloseCode::PROTOCOL_ERROR);
-    assert_eq!(error(&[ping_frame(b"")]), CloseCode::PROTOCOL_ERROR);
+    assert_error(&[text_frame("hello")], CloseCode::PROTOCOL_ERROR);
+    assert_error(&[ping_frame(b"")], CloseCode::PROTOCOL_ERROR);
 }
 
 #[test]
@@ -117,6 +116,6 @@ fn a_length_with_more_bytes_than_it_needs_is_refused() {
         &[FIN | TEXT, 0xFE, 0, 125][..],
         &[FIN | TEXT, 0xFF, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF],
     ] {
-        assert_eq!(error(&[header.to_vec()]), CloseCode::PROTOCOL_ERROR);
+        assert_error(&[header.to_vec()], CloseCode::PROTOCOL_ERROR);
     }
 }

@@ -51,7 +51,7 @@ fn a_message_over_the_limit_is_refused_at_its_header() {
     ] {
         let header = header(FIN | TEXT, length);
         let without_mask = header[..header.len() - MASK.len()].to_vec();
-        assert_eq!(error(&[without_mask]), CloseCode::MESSAGE_TOO_BIG);
+        assert_error(&[without_mask], CloseCode::MESSAGE_TOO_BIG);
     }
     let header = header(FIN | TEXT, u64::MAX);
     let (events, error) = read(FrameReader::new(u32::MAX), [&header[..]].into_iter());

@@ -87,6 +87,7 @@ fn events(frames: &[Vec<u8>]) -> Vec<WebSocketEvent> {
     events
 }
 
-fn error(frames: &[Vec<u8>]) -> CloseCode {
-    read_frames(frames).1.expect("an error")
+#[track_caller]
+fn assert_error(frames: &[Vec<u8>], code: CloseCode) {
+    assert_eq!(read_frames(frames).1, Some(code), "{frames:?}");
 }

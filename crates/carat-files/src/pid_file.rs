@@ -134,12 +134,10 @@ mod tests {
             file.write().expect("writable");
             let found = fs::read_to_string(&path).expect("there");
             assert_eq!(found, format!("{}\n", std::process::id()));
-            assert_eq!(
-                fs::read_dir(path.parent().expect("a parent"))
-                    .expect("there")
-                    .count(),
-                1
-            );
+            let found = fs::read_dir(path.parent().expect("a parent"))
+                .expect("there")
+                .count();
+            assert_eq!(found, 1);
             drop(file);
             assert!(!path.exists());
         });

@@ -356,12 +356,10 @@ mod tests {
         let frame = Frame::first(&bytes)
             .expect("well formed")
             .expect("complete");
-        assert_eq!(
-            Stack::decode(frame.payload)
-                .expect("well formed")
-                .text
-                .len(),
-            TEXT_LIMIT
-        );
+        let found = Stack::decode(frame.payload)
+            .expect("well formed")
+            .text
+            .len();
+        assert_eq!(found, TEXT_LIMIT);
     }
 }

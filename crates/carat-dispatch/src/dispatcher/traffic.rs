@@ -466,10 +466,8 @@ mod tests {
             let second = usize::from(fixture.lanes[0].is_empty());
             let lost = fixture.lanes[second].ids()[0];
             receive(&fixture, second, |out| encode_descriptors_lost(out, lost));
-            assert!(matches!(
-                outcome(pending),
-                Poll::Ready(Err(Refusal::NoDescriptors))
-            ));
+            let found = outcome(pending);
+            assert!(matches!(found, Poll::Ready(Err(Refusal::NoDescriptors))));
             assert_eq!(fixture.load(), [0, 0]);
             for lane in [first, second] {
                 let expected = LaneEvent::DescriptorsLost(fixture.lanes[lane].tag);
@@ -494,10 +492,8 @@ mod tests {
             receive(&fixture, 0, |out| {
                 encode(out, head(2), (0, &[]), body::none);
             });
-            assert!(matches!(
-                outcome(lost),
-                Poll::Ready(Err(Refusal::ReplyLost))
-            ));
+            let found = outcome(lost);
+            assert!(matches!(found, Poll::Ready(Err(Refusal::ReplyLost))));
             assert!(matches!(outcome(other), Poll::Ready(Ok(_))));
             assert!(fixture.lanes[0].is_empty() && fixture.events.try_recv().is_err());
         });

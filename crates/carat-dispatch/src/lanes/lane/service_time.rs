@@ -75,26 +75,22 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_that_has_answered_nothing_yet_is_kept_one_request() {
-        assert!(ServiceTime::default().has_room(1, 0, Duration::ZERO));
-        assert!(!ServiceTime::default().has_room(1, 1, Duration::ZERO));
-    }
-
-    #[test]
-    fn a_quick_application_is_kept_ahead_within_a_millisecond() {
-        assert!(service_time_of(10).has_room(1, 99, Duration::ZERO));
-        assert!(!service_time_of(10).has_room(1, 101, Duration::ZERO));
-        assert!(!service_time_of(1).has_room(1, PREFETCH_LIMIT, Duration::ZERO));
-    }
-
-    #[test]
-    fn a_slow_application_sees_no_prefetch() {
-        assert!(!service_time_of(1_000).has_room(1, 1, Duration::ZERO));
-    }
-
-    #[test]
-    fn a_lane_whose_front_request_is_slow_gets_no_more() {
-        assert!(!service_time_of(10).has_room(1, 1, Duration::from_millis(2)));
+    fn a_lane_has_room_for_what_it_begins_within_a_millisecond() {
+        let slow_front = Duration::from_millis(2);
+        for (is_so, micros, capacity, load, front, what) in [
+            (true, None, 1, 0, Duration::ZERO, "one request at first"),
+            (false, None, 1, 1, Duration::ZERO, "one request at first"),
+            (true, Some(10), 1, 99, Duration::ZERO, "quick"),
+            (false, Some(10), 1, 101, Duration::ZERO, "quick"),
+            (false, Some(1), 1, PREFETCH_LIMIT, Duration::ZERO, "quick"),
+            (false, Some(1_000), 1, 1, Duration::ZERO, "slow"),
+            (false, Some(10), 1, 1, slow_front, "its front is slow"),
+            (true, Some(1), 256, 255, Duration::ZERO, "its capacity"),
+            (false, Some(1), 256, 256, Duration::ZERO, "its capacity"),
+        ] {
+            let time = micros.map_or_else(ServiceTime::default, service_time_of);
+            assert_eq!(time.has_room(capacity, load, front), is_so, "{what}");
+        }
     }
 
     #[test]
@@ -145,11 +141,5 @@ mod tests {
     fn a_lane_gathers_in_spite_of_garbage_collections() {
         let (_, gathers) = gathers_with(Duration::from_millis(1), 600);
         assert!(gathers.iter().all(|&gathers| gathers));
-    }
-
-    #[test]
-    fn a_lane_of_many_never_holds_more_than_its_capacity() {
-        assert!(service_time_of(1).has_room(256, 255, Duration::ZERO));
-        assert!(!service_time_of(1).has_room(256, 256, Duration::ZERO));
     }
 }

@@ -54,8 +54,8 @@ module Suite
   REPEATED = "== what failed and passed when it was repeated alone"
   FAILED = "== what failed"
 
-  # Most tests wait for processes: a runner uses less than half a processor.
-  RUNNERS = (Etc.nprocessors * 2).clamp(2, 4)
+  # Tests wait for processes now and then: three runners keep two processors busy.
+  RUNNERS = (Etc.nprocessors * 3 / 2).clamp(2, 3)
 
   # Each long file is a process of its own, and so many of the others; a runner takes the next one when it is free.
   def self.shared_ruby_tests(name, files, size, **options)

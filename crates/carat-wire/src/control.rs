@@ -1,12 +1,10 @@
 //! Frames of the control socket between the edge and a Ruby process.
 
 use crate::Malformed;
-use crate::codec::{Cursor, push_short};
+pub use crate::codec::TEXT_LIMIT;
+use crate::codec::{Cursor, push_short, push_text};
 use crate::frame::{self, Kind, message};
 use crate::stream::decode_id;
-
-/// Longest text of a boot failure or a stack in bytes; the rest is cut off.
-pub const TEXT_LIMIT: usize = 64 * 1024;
 
 /// Longest list of source files in bytes.
 pub const SOURCES_LIMIT: usize = 4 * 1024 * 1024;
@@ -48,68 +46,28 @@ impl ForkWorker {
     }
 }
 
-/// Edge to mold: fork a further process of the application. Its control socket travels with the frame.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct ForkApp<'a> {
-    /// Its number among those of its name; 0 if it measures their load instead.
-    pub number: u32,
-    /// The generation of the mold.
-    pub generation: u32,
+message! {
+    /// Edge to mold: fork a further process of the application. Its control socket travels with the frame.
+    ForkApp<'a> {
+        /// Its number among those of its name; 0 if it measures their load instead.
+        number: u32,
+        /// The generation of the mold.
+        generation: u32,
+    }
     /// Which block of the config file it runs.
-    pub name: &'a [u8],
+    then name
 }
 
-impl<'a> ForkApp<'a> {
-    /// Appends the frame to `out`.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        frame::push(out, Kind::ForkApp, |out| {
-            out.extend_from_slice(&self.number.to_le_bytes());
-            out.extend_from_slice(&self.generation.to_le_bytes());
-            out.extend_from_slice(cut(self.name));
-        });
+message! {
+    /// Where a request stands: the reply to [`AskStack`].
+    Stack<'a> {
+        /// The index of the lane in its worker.
+        lane: u16,
+        /// The request's id on the lane.
+        request: u32,
     }
-
-    /// Reads the payload.
-    pub fn decode(payload: &'a [u8]) -> Result<ForkApp<'a>, Malformed> {
-        let mut cursor = Cursor::new(payload);
-        Ok(ForkApp {
-            number: cursor.u32()?,
-            generation: cursor.u32()?,
-            name: cursor.rest(),
-        })
-    }
-}
-
-/// Where a request stands: the reply to [`AskStack`].
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Stack<'a> {
-    /// The index of the lane in its worker.
-    pub lane: u16,
-    /// The request's id on the lane.
-    pub request: u32,
-    /// A line that says what it waits for, and one for each call of its stack.
-    pub text: &'a [u8],
-}
-
-impl<'a> Stack<'a> {
-    /// Appends the frame to `out`, its text cut to [`TEXT_LIMIT`].
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        frame::push(out, Kind::Stack, |out| {
-            out.extend_from_slice(&self.lane.to_le_bytes());
-            out.extend_from_slice(&self.request.to_le_bytes());
-            out.extend_from_slice(cut(self.text));
-        });
-    }
-
-    /// Reads the payload.
-    pub fn decode(payload: &'a [u8]) -> Result<Stack<'a>, Malformed> {
-        let mut cursor = Cursor::new(payload);
-        Ok(Stack {
-            lane: cursor.u16()?,
-            request: cursor.u32()?,
-            text: cursor.rest(),
-        })
-    }
+    /// A line that says what it waits for, and one for each call of its stack, cut to [`TEXT_LIMIT`].
+    then text
 }
 
 /// A Ruby process to the edge: what the subscribers of a stream of the cable get.
@@ -182,16 +140,12 @@ pub fn decode_console_signal(payload: &[u8]) -> Result<u32, Malformed> {
 
 /// Appends why a boot failed: one or more lines of text, cut to [`TEXT_LIMIT`].
 pub fn encode_boot_failed(out: &mut Vec<u8>, text: &[u8]) {
-    frame::push(out, Kind::BootFailed, |out| {
-        out.extend_from_slice(cut(text));
-    });
+    frame::push(out, Kind::BootFailed, |out| push_text(out, text));
 }
 
 /// Appends why no worker of this generation can become a mold, or why this one cannot now: text, cut to [`TEXT_LIMIT`].
 pub fn encode_not_fork_safe(out: &mut Vec<u8>, text: &[u8]) {
-    frame::push(out, Kind::NotForkSafe, |out| {
-        out.extend_from_slice(cut(text));
-    });
+    frame::push(out, Kind::NotForkSafe, |out| push_text(out, text));
 }
 
 /// Appends the command to become the mold of this generation.
@@ -296,10 +250,6 @@ pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
             | Kind::Begin
     ));
     frame::push_empty(out, kind);
-}
-
-fn cut(text: &[u8]) -> &[u8] {
-    &text[..text.len().min(TEXT_LIMIT)]
 }
 
 #[cfg(test)]

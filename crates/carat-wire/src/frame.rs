@@ -174,25 +174,32 @@ pub(crate) fn push(out: &mut Vec<u8>, kind: Kind, payload: impl FnOnce(&mut Vec<
 
 /// Declares a message whose fields have a fixed size: its frame has them in this order, and nothing else.
 macro_rules! message {
-    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $number:ident,)+ }) => {
+    ($(#[$doc:meta])* $name:ident $(<$life:lifetime>)? {
+        $($(#[$field_doc:meta])* $field:ident: $number:ident,)+
+    } $($(#[$text_doc:meta])* then $text:ident)?) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub struct $name {
+        pub struct $name $(<$life>)? {
             $($(#[$field_doc])* pub $field: $number,)+
+            $($(#[$text_doc])* pub $text: &$life [u8],)?
         }
 
-        impl $name {
+        impl $(<$life>)? $name $(<$life>)? {
             /// Appends the frame to `out`.
             pub fn encode(&self, out: &mut Vec<u8>) {
                 $crate::frame::push(out, $crate::Kind::$name, |out| {
                     $(out.extend_from_slice(&self.$field.to_le_bytes());)+
+                    $($crate::codec::push_text(out, self.$text);)?
                 });
             }
 
             /// Reads the payload.
-            pub fn decode(payload: &[u8]) -> Result<$name, $crate::Malformed> {
+            pub fn decode(payload: &$($life)? [u8]) -> Result<Self, $crate::Malformed> {
                 let mut cursor = $crate::codec::Cursor::new(payload);
-                let message = $name { $($field: cursor.$number()?,)+ };
+                let message = $name {
+                    $($field: cursor.$number()?,)+
+                    $($text: cursor.rest(),)?
+                };
                 cursor.end()?;
                 Ok(message)
             }

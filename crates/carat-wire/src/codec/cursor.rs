@@ -1,5 +1,8 @@
 use crate::Malformed;
 
+/// Longest text of a boot failure or a stack in bytes; the rest is cut off.
+pub const TEXT_LIMIT: usize = 64 * 1024;
+
 /// Reads the fields of a payload in order.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
@@ -77,6 +80,11 @@ impl<'a> Cursor<'a> {
             Err(Malformed::Overlong)
         }
     }
+}
+
+/// Appends what ends a frame, cut to [`TEXT_LIMIT`].
+pub(crate) fn push_text(out: &mut Vec<u8>, text: &[u8]) {
+    out.extend_from_slice(&text[..text.len().min(TEXT_LIMIT)]);
 }
 
 /// Appends a `u16` length and the bytes.

@@ -6,7 +6,8 @@ mod header;
 mod malformed;
 mod scheme;
 
-pub(crate) use cursor::{Cursor, push_long, push_short};
+pub use cursor::TEXT_LIMIT;
+pub(crate) use cursor::{Cursor, push_long, push_short, push_text};
 pub use form_files::FormFiles;
 pub use header::{
     Headers, NAMES, Name, VARIABLE_MARK, code_of, extend_header, name_of, push_header,

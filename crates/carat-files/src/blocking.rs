@@ -63,6 +63,15 @@ impl BlockingThreads {
         })
         .await
     }
+
+    /// [`BlockingThreads::run`] for work that may fail: that it panicked is a failure, too.
+    pub async fn try_run<T: Send + 'static>(
+        &'static self,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let done = self.run(work).await;
+        done.unwrap_or_else(|panic| Err(io::Error::other(panic)))
+    }
 }
 
 /// Does the work on a thread of its own, which ends with it. For work that whoever waits for it does once at a time: what does

@@ -59,7 +59,7 @@ impl Encoders {
                 FullBody::File(file) => read(|| file.read_all()).await?,
             };
             let encode = move || encode(&mut pool.lease(coding), &[plain], Then::Finish);
-            in_turn(encode).await
+            CODING_THREADS.try_run(encode).await
         };
         encoded.await.map_err(|error| {
             let log = &self.log;
@@ -93,11 +93,12 @@ impl StreamEncoder {
         pieces: Vec<Bytes>,
         then: Then,
     ) -> io::Result<(Box<Self>, Bytes)> {
-        in_turn(move || {
-            let bytes = encode(&mut self.lease, &pieces, then)?;
-            Ok((self, bytes))
-        })
-        .await
+        CODING_THREADS
+            .try_run(move || {
+                let bytes = encode(&mut self.lease, &pieces, then)?;
+                Ok((self, bytes))
+            })
+            .await
     }
 }
 
@@ -113,12 +114,4 @@ fn encoder_memory(coding: Coding) -> usize {
 fn encode(lease: &mut Lease, pieces: &[Bytes], then: Then) -> io::Result<Bytes> {
     let encoded = lease.encode(pieces, then).map_err(io::Error::other)?;
     Ok(Bytes::copy_from_slice(encoded))
-}
-
-/// Waits for a turn, then does the work on another thread than the one that serves connections.
-async fn in_turn<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    let done = CODING_THREADS.run(work).await;
-    done.unwrap_or_else(|error| Err(io::Error::other(error)))
 }

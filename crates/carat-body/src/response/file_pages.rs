@@ -109,10 +109,7 @@ pub(super) type Reading<T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send>>
 pub(super) fn read<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Reading<T> {
-    Box::pin(async {
-        let done = FILE_THREADS.run(work).await;
-        done.unwrap_or_else(|error| Err(io::Error::other(error)))
-    })
+    Box::pin(FILE_THREADS.try_run(work))
 }
 
 /// Where to look.

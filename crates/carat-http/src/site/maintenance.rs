@@ -85,11 +85,13 @@ impl Maintenance {
         spawn_local(async move {
             let looking = {
                 let path = path.clone();
-                CONFIGURATION_THREADS.run(move || read_page(&path)).await
+                CONFIGURATION_THREADS
+                    .try_run(move || read_page(&path))
+                    .await
             };
             maintenance.is_looking.set(false);
             if maintenance.path.borrow().as_ref() == Some(&path) {
-                maintenance.found(looking.unwrap_or_else(|panic| Err(io::Error::other(panic))));
+                maintenance.found(looking);
             }
         });
     }

@@ -32,7 +32,7 @@ impl<'a> Spooler<'a> {
         let reservation = SpoolReservation::of_file(&bodies.quota);
         let reservation = reservation.ok_or(Refusal::NoDescriptors)?;
         let directory = bodies.settings.spool_dir.clone();
-        let file = blocking(move || {
+        let file = BODY_THREADS.try_run(move || {
             let file = tempfile::tempfile_in(directory)?;
             Ok(SpoolFile::of_body(file, reservation))
         });
@@ -128,7 +128,7 @@ impl<'a> Spooler<'a> {
             self.flush().await?;
         }
         let file = Arc::clone(&self.file);
-        let written = blocking(move || {
+        let written = BODY_THREADS.try_run(move || {
             for piece in &pieces {
                 (&**file).write_all(piece.bytes())?;
             }
@@ -149,7 +149,7 @@ impl<'a> Spooler<'a> {
     async fn flush(&mut self) -> Result<(), Refusal> {
         let file = Arc::clone(&self.file);
         let mut gathered = mem::take(&mut self.gathered);
-        let written = blocking(move || {
+        let written = BODY_THREADS.try_run(move || {
             (&**file).write_all(&gathered)?;
             gathered.clear();
             Ok(gathered)
@@ -185,13 +185,6 @@ fn refusal_for(error: &io::Error) -> Refusal {
         }
         _ => Refusal::SpoolFailed,
     }
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    let done = BODY_THREADS.run(work).await;
-    done.unwrap_or_else(|error| Err(io::Error::other(error)))
 }
 
 #[cfg(test)]

@@ -75,6 +75,23 @@ module Suite
     abort failures.join("\n") if failures.any?
   end
 
+  # docs/architecture.md has a row for each crate, below those that it uses.
+  def self.check_rows
+    above = []
+    File.readlines("docs/architecture.md").grep(/^\| `carat-/).each do |row|
+      crates = row[/^\|([^|]+)\|/, 1].scan(/carat-[a-z]+/)
+      above.concat(crates)
+      crates.each do |crate|
+        manifest = File.read("crates/#{crate}/Cargo.toml")
+        used = manifest[/^\[dependencies\]$(.*?)(?:^\[|\z)/m, 1].to_s.scan(/^carat-[a-z]+/)
+        below = used - above
+        abort "#{crate} uses #{below.join(", ")}, which docs/architecture.md has below it" if below.any?
+      end
+    end
+    missing = Dir.children("crates") - above
+    abort "docs/architecture.md has no row for #{missing.join(", ")}" if missing.any?
+  end
+
   def self.check_type_names
     failures = TypeNames.new(Dir["{crates/*,#{LAB}}/src/**/*.rs"].sort, allowed: SEVERAL).failures
     abort failures.join("\n") if failures.any?
@@ -88,5 +105,6 @@ if $PROGRAM_NAME == __FILE__
   Suite.check_io
   Suite.check_unsafe
   Suite.check_rooms
+  Suite.check_rows
   Suite.check_type_names
 end

@@ -1,7 +1,8 @@
 /// Limits on the headers of a message, and on the trailers of a chunked body.
 ///
-/// HTTP/1 checks them in `http1/head.rs` and `http1/fields.rs`, HTTP/2 in `http2/decoded_head.rs`, with errors of `error.rs`.
-/// Those of hyper and h2 (`carat-http`, `http1.rs` and `http2.rs`) must not be lower.
+/// HTTP/1 checks them in `http1` (`head.rs` bytes, `fields.rs` fields, `request_line.rs` the target, `chunked.rs` trailers),
+/// HTTP/2 in `http2/decoded_head.rs`, with errors of `error.rs`. The bytes of HTTP/2's headers are h2's to count (`carat-http`,
+/// `http2.rs`); hyper's limits (`http1.rs`) must not be lower.
 #[derive(Clone, Copy)]
 pub struct HeaderLimits {
     /// Bytes of the request line and the header section, blank line included; 431 when exceeded.

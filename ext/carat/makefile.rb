@@ -7,11 +7,11 @@ module Carat
   class Makefile
     # Cargo watches this variable for rb-sys: with another Ruby, it generates the bindings again.
     RUBY_IDENTITY = "#{RUBY_VERSION}p#{RUBY_PATCHLEVEL}-#{RUBY_PLATFORM}"
-    # Functions of jemalloc that `crates/carat-malloc` replaces and calls.
+    # Functions of jemalloc that `crates/carat-malloc` replaces, and for all but the first also calls.
     REPLACED = %w[calloc malloc realloc free posix_memalign aligned_alloc memalign].freeze
     # A linker option for each of them. What an option defines in an object file keeps its meaning when the next step
     # gives the name to another function.
-    PLAIN = REPLACED.map { |name| "-Wl,--defsym=carat_plain_#{name}=#{name}" }.join(" ").freeze
+    PLAIN = REPLACED.drop(1).map { |name| "-Wl,--defsym=carat_plain_#{name}=#{name}" }.join(" ").freeze
     OURS = REPLACED.map { |name| "-Wl,--defsym=#{name}=carat_#{name}" }.join(" ").freeze
     # What nothing else in the library names.
     ROOTS = ["malloc", "malloc_trim", *REPLACED.map { |name| "carat_#{name}" }]

@@ -1,7 +1,8 @@
 //! Carat's allocator for Ruby: jemalloc as a library that `LD_PRELOAD` puts before the C library.
 //!
-//! The functions are jemalloc's own; an [`Observer`] can see their calls. This crate adds the
-//! [`configuration`](malloc_conf) and functions of glibc that jemalloc lacks. It allocates nothing for itself.
+//! The functions are jemalloc's own, except [`calloc`](carat_calloc); an [`Observer`] can see their
+//! calls. This crate adds the [`configuration`](malloc_conf) and functions of glibc that jemalloc lacks. It allocates
+//! nothing for itself.
 //!
 //! ```sh
 //! LD_PRELOAD=build/3.3.0-x86_64-linux-gnu/carat/malloc.so MALLOC_CONF=stats_print:true ruby -e ''
@@ -9,16 +10,18 @@
 
 mod observer;
 mod trim;
+mod zeroed;
 
 use std::ffi::{CStr, c_char, c_void};
 
 use libc::{_SC_PAGESIZE, ENOMEM};
 
 pub use observer::{
-    Observer, Reallocate, carat_aligned_alloc, carat_calloc, carat_free, carat_malloc,
-    carat_memalign, carat_observe_malloc, carat_posix_memalign, carat_realloc,
+    Observer, Reallocate, carat_aligned_alloc, carat_free, carat_malloc, carat_memalign,
+    carat_observe_malloc, carat_posix_memalign, carat_realloc,
 };
 pub use trim::malloc_trim;
+pub use zeroed::carat_calloc;
 
 /// Text that C reads.
 #[repr(transparent)]

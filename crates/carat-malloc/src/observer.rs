@@ -39,7 +39,6 @@ pub extern "C" fn carat_observe_malloc(observer: *mut Observer) {
 // SAFETY: the signatures are those of the C library.
 unsafe extern "C" {
     fn carat_plain_malloc(size: usize) -> *mut c_void;
-    fn carat_plain_calloc(count: usize, size: usize) -> *mut c_void;
     fn carat_plain_realloc(block: *mut c_void, size: usize) -> *mut c_void;
     fn carat_plain_free(block: *mut c_void);
     fn carat_plain_posix_memalign(place: *mut *mut c_void, alignment: usize, size: usize) -> c_int;
@@ -50,7 +49,7 @@ unsafe extern "C" {
 /// Allocates a block, and shows it to the observer.
 #[cold]
 #[inline(never)]
-fn show(asked: usize, allocate: impl FnOnce() -> *mut c_void) -> *mut c_void {
+pub(crate) fn show(asked: usize, allocate: impl FnOnce() -> *mut c_void) -> *mut c_void {
     let block = allocate();
     if let Some(observer) = observer() {
         // SAFETY: the block has just been allocated, or it is null.
@@ -60,7 +59,7 @@ fn show(asked: usize, allocate: impl FnOnce() -> *mut c_void) -> *mut c_void {
 }
 
 /// Whether there is an observer. Each function asks first, and then ends with jemalloc's, without a frame of its own.
-fn is_observed() -> bool {
+pub(crate) fn is_observed() -> bool {
     !OBSERVER.load(Ordering::Relaxed).is_null()
 }
 
@@ -81,22 +80,6 @@ pub unsafe extern "C" fn carat_malloc(size: usize) -> *mut c_void {
     let allocate = move || unsafe { carat_plain_malloc(size) };
     if is_observed() {
         return show(size, allocate);
-    }
-    allocate()
-}
-
-/// `calloc`.
-///
-/// # Safety
-///
-/// None: only a second symbol of this name would do harm.
-// SAFETY: its contract is calloc's; no other symbol has this name.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn carat_calloc(count: usize, size: usize) -> *mut c_void {
-    // SAFETY: it takes numbers.
-    let allocate = move || unsafe { carat_plain_calloc(count, size) };
-    if is_observed() {
-        return show(count.saturating_mul(size), allocate);
     }
     allocate()
 }

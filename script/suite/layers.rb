@@ -5,7 +5,7 @@ require_relative "type_names"
 
 # Checks who knows whom: no Ruby below the edge and the crates that do without it, nothing but jemalloc below the
 # allocator, no I/O below the crates that are pure, unsafe code only where C is spoken, no circle between the files of a
-# crate, and one meaning for each type.
+# crate, the rows of crates in docs/architecture.md, and one meaning for each type.
 module Suite
   RUBY_CRATE = /^(?:magnus|rb-sys)\S* v\S+/
   WITHOUT_RUBY = %w[carat-edge carat-fibers carat-lane].freeze

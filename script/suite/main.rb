@@ -57,8 +57,8 @@ module Suite
   # Tests wait for processes now and then: three runners keep two processors busy.
   RUNNERS = (Etc.nprocessors * 3 / 2).clamp(2, 3)
 
-  # Each long file is a part of its own, and of the others `size` files are one. A runner that is free takes the next part,
-  # which is a process: what runs under GC.stress marks a small heap.
+  # Each long file is a part of its own, and of the others `size` files are one. A free runner takes the next part,
+  # a process: what runs under GC.stress marks a small heap.
   def self.shared_ruby_tests(name, files, size, **options)
     long, short = files.partition { |file| File.fnmatch?(LONG, file, File::FNM_EXTGLOB) }
     parts = long.each_slice(1).to_a + short.each_slice(size).to_a

@@ -39,8 +39,8 @@ module Carat
         raise ControlError, "carat: #{@server.path}: it does not send JSON"
       end
 
-      # Returns the report of `path` once its state is one of these. Every step of the server has a time limit, and so has
-      # every question here.
+      # Returns the report of `path` once its state is one of these. Every step of the server has a time limit, and so
+      # has every question here.
       def follow(path, *states)
         loop do
           report = ask(:get, path)

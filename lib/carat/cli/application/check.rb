@@ -14,9 +14,9 @@ module Carat
       # The sentence in the list of subcommands.
       SUMMARY = "Validates the configuration and exits."
 
-      # Prints one line when the configuration is valid. Raises ConfigError.
+      # Prints one line when the configuration is valid, after one for each variable without effect. Raises ConfigError.
       def run
-        say("carat: the configuration is valid: #{configuration_summary}")
+        say(*Config::Variables.warnings(@env), "carat: the configuration is valid: #{configuration_summary}")
       end
     end
   end

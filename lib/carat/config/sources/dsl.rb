@@ -2,6 +2,7 @@
 
 require_relative "../../log/relative_path"
 require_relative "../config_error"
+require_relative "../gone_options"
 require_relative "hooks"
 require_relative "../options"
 require_relative "processes"
@@ -49,8 +50,8 @@ module Carat
 
       def method_missing(name, *)
         known = [*Options.from(:file).map(&:name), *Hooks::TABLE.keys, :process]
-        hint = PumaHints.method(name, caller_place[/\A[^:]+/])
-        hint = Spelling.hint(name, known) if hint.empty?
+        hint = [GoneOptions.hint(name), PumaHints.method(name, caller_place[/\A[^:]+/])].find { |it| !it.empty? }
+        hint ||= Spelling.hint(name, known)
         raise ConfigError, "#{caller_place}: #{name}: no such option#{hint}"
       end
 

@@ -2,6 +2,7 @@
 
 require "optparse"
 require_relative "../config_error"
+require_relative "../gone_options"
 require_relative "../options"
 require_relative "puma_hints"
 require_relative "../settings"
@@ -107,8 +108,7 @@ module Carat
       end
 
       def hint(flag)
-        puma = PumaHints.flag(flag)
-        puma.empty? ? Spelling.hint(flag, names) : puma
+        [GoneOptions.hint(flag), PumaHints.flag(flag)].find { |it| !it.empty? } || Spelling.hint(flag, names)
       end
 
       def names

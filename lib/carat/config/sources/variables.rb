@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config_error"
+require_relative "../gone_options"
 require_relative "../invalid_value"
 require_relative "../locale"
 require_relative "../options"
@@ -31,6 +32,9 @@ module Carat
 
       # The prefix would make all of them similar.
       def self.hint(name, known)
+        gone = GoneOptions.hint(name)
+        return gone unless gone.empty?
+
         bare = known.map { |variable| variable.sub(PREFIX, "") }
         Spelling.hint(name.sub(PREFIX, ""), bare).sub("mean ", "mean CARAT_")
       end

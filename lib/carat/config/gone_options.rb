@@ -1,0 +1,24 @@
+# frozen_string_literal: true
+
+module Carat
+  module Config
+    # Options of earlier versions, and what to use instead. The config file, flags, and variables that name one are
+    # answered with its sentence.
+    module GoneOptions
+      # The sentence for each name, to stand after a semicolon.
+      TABLE = {
+        canary: "restart_check tries new code before it serves; a load balancer can give it a share of the requests",
+        canary_by: "a load balancer keeps a client with its code",
+        max_io_threads: "raise threads, or use fibers, for requests that mostly wait"
+      }.freeze
+      private_constant :TABLE
+
+      # Returns the end of a message about `word`, an option as a source spells it: `canary_by`, `--canary-by`,
+      # `CARAT_CANARY_BY`. An empty String for a word that never was an option.
+      def self.hint(word)
+        name = word.to_s.sub(/\A(?:--(?:no-)?|CARAT_)/, "").tr("-", "_").downcase.to_sym
+        TABLE.key?(name) ? "; it is gone: #{TABLE.fetch(name)}" : ""
+      end
+    end
+  end
+end

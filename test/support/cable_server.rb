@@ -74,21 +74,6 @@ module Support
         def fail = raise("no such action")
       end
 
-      # Clients tell each other who types.
-      class TypingChannel < ActionCable::Channel::Base
-        def subscribed = stream_from("room", whisper: true)
-      end
-
-      # Clients say who they are, unless the channel does.
-      class LobbyChannel < ActionCable::Channel::Base
-        def subscribed
-          stream_from("lobby", presence: !params[:named])
-          join_presence("lobby", id: name, info: { named: true }) if params[:named]
-        end
-
-        def leave = leave_presence
-      end
-
       # Counts for its client.
       class ClockChannel < ActionCable::Channel::Base
         periodically(every: 0.1) { transmit({ "text" => "tick", "number" => @ticks += 1, "pid" => Process.pid }) }

@@ -30,7 +30,6 @@ mod worker;
 
 pub use handover::{AwayRecord, ClientRecord, EdgeMessage, HANDOVER_VERSION, SocketRecord};
 pub use protocol::{ClientCommand, HistoryPosition, HistoryRequest, NotACommand, Payload};
-pub use protocol::{PresenceChange, PresentMember};
 pub use protocol::{confirm_history, reject_history, welcome_session};
 pub use protocol::{confirm_subscription, disconnect, message, ping, reject_subscription, welcome};
 pub use sockets::{
@@ -38,10 +37,7 @@ pub use sockets::{
 };
 pub use sockets::{BroadcastHistory, Hub, OUTBOX_LIMIT, Reached, STREAM_HISTORY_LIMIT};
 pub use sockets::{CableSession, ClientOutbox, SESSION_LIMIT, SocketEnd, SocketNumber};
-pub use sockets::{
-    HistoryItem, HistoryRecord, KeptBroadcast, NextCommand, OtherEdge, SessionRecord,
-};
-pub use sockets::{PRESENCE_LIMIT, PRESENCE_LIST_LIMIT};
+pub use sockets::{HistoryItem, HistoryRecord, KeptBroadcast, OtherEdge, SessionRecord};
 pub use websocket::{CloseCode, DEFLATE_LIMIT, DeflateWindow, FrameReader, MessageCoder};
 pub use websocket::{WebSocketEvent, accept_key};
 pub use websocket::{close_frame, ping_frame, pong_frame, text_frame};

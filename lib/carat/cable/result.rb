@@ -36,8 +36,7 @@ module Carat
         @ended = true
       end
 
-      # Sets a field of the contract with the edge: :connection, :internal, :subscription, :state, :whisper, :join,
-      # :timers.
+      # Sets a field of the contract with the edge: :connection, :internal, :subscription, :state, :timers.
       def []=(field, value)
         @fields[field] = value
       end
@@ -73,19 +72,6 @@ module Carat
         @fields.delete(:start)
         @fields.delete(:stop)
         @fields[:stop_all] = true
-      end
-
-      # Names the stream of the subscription whose subscribers know who is present. With `may_join`, clients say so
-      # themselves.
-      def presence(stream, may_join: false)
-        @fields[:presence] = stream
-        @fields[:may_join] = true if may_join
-      end
-
-      # Whoever is present by the subscription is not, any more.
-      def leave
-        @fields.delete(:join)
-        @fields[:leave] = true
       end
 
       # Closes the socket; the first reason counts.

@@ -110,20 +110,6 @@ class RoomChannel < TestChannel
     transmit(connection.visits)
   end
 
-  def whisper
-    stream_for person, whisper: true
-  end
-
-  def presence
-    stream_from "hall", presence: true
-    join_presence "hall", id: 7, info: { "name" => "<Ann>" }
-  end
-
-  def vanish
-    join_presence
-    leave_presence
-  end
-
   def move
     stop_stream_from "room"
     stream_from "hall"

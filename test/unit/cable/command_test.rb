@@ -53,21 +53,6 @@ module Carat
       refute perform("RoomChannel", "move", record:).key?("connection")
     end
 
-    def test_a_stream_may_be_for_whispers
-      result = perform("RoomChannel", "whisper")
-
-      assert_equal [["room:#{Person.new("ann").to_gid_param}"]] * 2, [result["start"], [result["whisper"]]]
-      refute subscribe("RoomChannel").key?("whisper")
-    end
-
-    def test_a_channel_says_who_is_present
-      result = perform("RoomChannel", "presence")
-
-      assert_equal ["hall", true], result.values_at("presence", "may_join")
-      assert_equal({ "id" => "7", "info" => { "name" => "<Ann>" } }, JSON.parse(result["join"]))
-      assert_equal({ "leave" => true }, perform("RoomChannel", "vanish").slice("join", "leave", "presence"))
-    end
-
     def test_streams_end_and_begin_in_a_command
       assert_equal({ "stop" => ["room"], "start" => ["hall"] },
                    perform("RoomChannel", "move").slice("stop", "start", "stop_all"))

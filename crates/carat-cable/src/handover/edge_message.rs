@@ -23,13 +23,6 @@ pub enum EdgeMessage<'a> {
         /// A JSON value.
         message: &'a [u8],
     },
-    /// What a client whispers to the subscribers of a stream. Nobody puts it in order.
-    Whisper {
-        /// The name of the stream.
-        stream: &'a str,
-        /// A JSON value.
-        message: &'a [u8],
-    },
     /// To the new edge: it is the turn of the first of its broadcasts that had none yet.
     Turn,
     /// To the new edge: so many sockets could come.
@@ -74,7 +67,6 @@ impl<'a> EdgeMessage<'a> {
         };
         match *self {
             EdgeMessage::Broadcast { stream, message } => on_stream(out, b'B', stream, message),
-            EdgeMessage::Whisper { stream, message } => on_stream(out, b'W', stream, message),
             EdgeMessage::Turn => out.push(b'T'),
             EdgeMessage::Offer(count) => number(out, b'O', count),
             EdgeMessage::Room(count) => number(out, b'R', count),
@@ -101,14 +93,13 @@ impl<'a> EdgeMessage<'a> {
         let (tag, rest) = bytes.split_first()?;
         let number = || Some(u32::from_le_bytes(rest.try_into().ok()?));
         match tag {
-            b'B' | b'W' | b'P' => {
+            b'B' | b'P' => {
                 let (length, rest) = rest.split_first_chunk()?;
                 let length = u32::from_le_bytes(*length) as usize;
                 let (stream, message) = rest.split_at_checked(length)?;
                 let stream = std::str::from_utf8(stream).ok()?;
                 Some(match tag {
                     b'B' => EdgeMessage::Broadcast { stream, message },
-                    b'W' => EdgeMessage::Whisper { stream, message },
                     _ => EdgeMessage::Kept(kept(stream, message)?),
                 })
             }
@@ -151,7 +142,6 @@ mod tests {
         let (stream, message) = ("zimmer-ü", &b"{\"a\":1}"[..]);
         for message in [
             EdgeMessage::Broadcast { stream, message },
-            EdgeMessage::Whisper { stream, message },
             EdgeMessage::Turn,
             EdgeMessage::Offer(70_000),
             EdgeMessage::Room(0),

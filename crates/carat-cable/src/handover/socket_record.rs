@@ -110,7 +110,7 @@ mod tests {
         };
         let (mut session, _) = CableSession::open(&hub, (1, &outbox), opened);
         session.receive(r#"{"command":"subscribe","identifier":"chat"}"#);
-        session.next_ask().expect("a command");
+        session.next_command().expect("a command");
         let result = br#"{"subscription":"confirmed","start":["room"],"state":"[1]"}"#;
         session.finish(CommandResult::parse(result).ok());
         session.receive(r#"{"command":"message","identifier":"chat","data":"hi"}"#);
@@ -131,7 +131,7 @@ mod tests {
         let mut resumed =
             CableSession::resume(&there, (7, &outbox), record.session, Instant::now());
         assert_eq!(resumed.held_bytes(), session.held_bytes());
-        let body = resumed.next_ask().expect("it waited");
+        let body = resumed.next_command().expect("it waited");
         for part in [
             r#""connection":"ann""#,
             r#""state":"[1]""#,

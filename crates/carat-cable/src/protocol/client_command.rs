@@ -23,8 +23,6 @@ pub enum ClientCommand {
         identifier: String,
         /// JSON of what the client wants to hear again, in the extended protocol.
         history: Option<Box<str>>,
-        /// JSON of who is present from then on, in the extended protocol.
-        presence: Option<Box<str>>,
     },
     /// The end of a subscription.
     Unsubscribe {
@@ -37,30 +35,6 @@ pub enum ClientCommand {
         identifier: String,
         /// JSON with the action and its arguments.
         data: String,
-    },
-    /// What the client tells the others of a subscription, without the application.
-    Whisper {
-        /// As it was in `subscribe`.
-        identifier: String,
-        /// JSON.
-        data: Box<str>,
-    },
-    /// In the extended protocol: the client is present from then on.
-    Join {
-        /// As it was in `subscribe`.
-        identifier: String,
-        /// JSON of who that is.
-        presence: Box<str>,
-    },
-    /// In the extended protocol: the client leaves.
-    Leave {
-        /// As it was in `subscribe`.
-        identifier: String,
-    },
-    /// In the extended protocol: the client asks who is present.
-    Presence {
-        /// As it was in `subscribe`.
-        identifier: String,
     },
     /// In the extended protocol: what a subscription has missed.
     History {
@@ -91,12 +65,10 @@ impl ClientCommand {
         let keys: CommandKeys<'_> = serde_json::from_str(text).map_err(|_| NotACommand)?;
         let identifier = || string(keys.identifier);
         let history = keys.history.map(|history| history.get().into());
-        let presence = keys.presence.map(|presence| presence.get().into());
         match string(keys.command).as_deref() {
             Ok("subscribe") => Ok(Self::Subscribe {
                 identifier: identifier()?,
                 history,
-                presence,
             }),
             Ok("unsubscribe") => identifier().map(|identifier| Self::Unsubscribe { identifier }),
             Ok("history") => Ok(Self::History {
@@ -107,16 +79,6 @@ impl ClientCommand {
                 identifier: identifier()?,
                 data: string(keys.data)?,
             }),
-            Ok("whisper") => Ok(Self::Whisper {
-                identifier: identifier()?,
-                data: keys.data.ok_or(NotACommand)?.get().into(),
-            }),
-            Ok("join") => Ok(Self::Join {
-                identifier: identifier()?,
-                presence: presence.ok_or(NotACommand)?,
-            }),
-            Ok("leave") => identifier().map(|identifier| Self::Leave { identifier }),
-            Ok("presence") => identifier().map(|identifier| Self::Presence { identifier }),
             _ => Ok(Self::Unknown),
         }
     }
@@ -127,18 +89,10 @@ impl ClientCommand {
     pub(crate) fn text_bytes(&self) -> usize {
         let (identifier, more) = match self {
             Self::Message { identifier, data } => (identifier, data.len()),
-            Self::Whisper { identifier, data } => (identifier, data.len()),
-            Self::Join {
-                identifier,
-                presence,
-            } => (identifier, presence.len()),
-            Self::Unsubscribe { identifier }
-            | Self::Leave { identifier }
-            | Self::Presence { identifier } => (identifier, 0),
+            Self::Unsubscribe { identifier } => (identifier, 0),
             Self::Subscribe {
                 identifier,
                 history,
-                ..
             }
             | Self::History {
                 identifier,
@@ -147,29 +101,6 @@ impl ClientCommand {
             Self::Unknown => return 0,
         };
         identifier.len() + more
-    }
-
-    /// Whether it is of the extended protocol alone.
-    pub(crate) fn is_extended(&self) -> bool {
-        matches!(
-            self,
-            Self::History { .. } | Self::Join { .. } | Self::Leave { .. } | Self::Presence { .. }
-        )
-    }
-
-    /// What follows a subscription of somebody who is then present.
-    pub(crate) fn take_join(&mut self) -> Option<ClientCommand> {
-        match self {
-            Self::Subscribe {
-                identifier,
-                presence,
-                ..
-            } => Some(Self::Join {
-                identifier: identifier.clone(),
-                presence: presence.take()?,
-            }),
-            _ => None,
-        }
     }
 }
 
@@ -185,7 +116,6 @@ enum CommandKey {
     Identifier,
     Data,
     History,
-    Presence,
     #[serde(other)]
     Other,
 }
@@ -197,7 +127,6 @@ struct CommandKeys<'a> {
     identifier: Option<&'a RawValue>,
     data: Option<&'a RawValue>,
     history: Option<&'a RawValue>,
-    presence: Option<&'a RawValue>,
 }
 
 impl<'a> Deserialize<'a> for CommandKeys<'a> {
@@ -224,7 +153,6 @@ impl<'a> Visitor<'a> for CommandKeysVisitor {
                 CommandKey::Identifier => keys.identifier = value,
                 CommandKey::Data => keys.data = value,
                 CommandKey::History => keys.history = value,
-                CommandKey::Presence => keys.presence = value,
                 CommandKey::Other => {}
             }
         }
@@ -240,7 +168,6 @@ mod tests {
         ClientCommand::Subscribe {
             identifier: identifier.to_string(),
             history: None,
-            presence: None,
         }
     }
 
@@ -257,43 +184,6 @@ mod tests {
         let data = r#"{"action":"say"}"#.to_string();
         let message = ClientCommand::Message { identifier, data };
         assert_eq!(parse("message"), Ok(message));
-    }
-
-    #[test]
-    fn who_is_present_is_said_with_a_subscription_or_later() {
-        let parse = |command| {
-            let text =
-                format!(r#"{{"command":"{command}","identifier":"a","presence":{{"id":1}}}}"#);
-            ClientCommand::parse(&text)
-        };
-        let (identifier, presence) = ("a".to_string(), Box::<str>::from(r#"{"id":1}"#));
-        let command = ClientCommand::Subscribe {
-            identifier: identifier.clone(),
-            history: None,
-            presence: Some(presence.clone()),
-        };
-        assert_eq!(parse("subscribe"), Ok(command));
-        let join = ClientCommand::Join {
-            identifier: identifier.clone(),
-            presence,
-        };
-        assert_eq!(parse("join"), Ok(join));
-        let leave = ClientCommand::Leave {
-            identifier: identifier.clone(),
-        };
-        assert_eq!(parse("leave"), Ok(leave));
-        let found = parse("presence");
-        assert_eq!(found, Ok(ClientCommand::Presence { identifier }));
-    }
-
-    #[test]
-    fn a_whisper_is_any_json() {
-        for data in [r#"{"a": "\u00fc"}"#, "null", "[1]", r#""typing""#] {
-            let text = format!(r#"{{"command":"whisper","identifier":"a","data":{data}}}"#);
-            let (identifier, data) = ("a".to_string(), data.into());
-            let whisper = ClientCommand::Whisper { identifier, data };
-            assert_eq!(ClientCommand::parse(&text), Ok(whisper));
-        }
     }
 
     #[test]
@@ -314,7 +204,6 @@ mod tests {
         let command = ClientCommand::Subscribe {
             identifier: identifier.clone(),
             history: history.clone(),
-            presence: None,
         };
         assert_eq!(parse("subscribe"), Ok(command));
         let command = ClientCommand::History {
@@ -346,6 +235,7 @@ mod tests {
             r#"{"command":null,"identifier":"a"}"#,
             r#"{"command":"Subscribe","identifier":"a"}"#,
             r#"{"command":"pong"}"#,
+            r#"{"command":"whisper","identifier":"a","data":1}"#,
         ] {
             let found = ClientCommand::parse(text);
             assert_eq!(found, Ok(ClientCommand::Unknown), "{text}");
@@ -365,9 +255,6 @@ mod tests {
             r#"{"command":"unsubscribe","identifier":null}"#,
             r#"{"command":"history"}"#,
             r#"{"command":"message","identifier":"a"}"#,
-            r#"{"command":"whisper","identifier":"a"}"#,
-            r#"{"command":"join","identifier":"a"}"#,
-            r#"{"command":"presence"}"#,
             r#"{"command":"message","identifier":"a","data":{}}"#,
             r#"{"command":"subscribe","identifier":"\ud800"}"#,
             r#"{"command":"subscribe","identifier":"a"} {}"#,

@@ -43,19 +43,6 @@ pub fn reject_history(identifier: &str) -> String {
     subscription(identifier, "reject_history")
 }
 
-/// What precedes a text of who is present.
-pub(crate) fn presence_start(identifier: &str) -> String {
-    format!(
-        r#"{{"type":"presence","identifier":{},"message":"#,
-        string(identifier)
-    )
-}
-
-/// Tells the client who is present, or what became of its wish.
-pub(crate) fn presence(identifier: &str, message: &str) -> String {
-    format!("{}{message}}}", presence_start(identifier))
-}
-
 /// What follows the payload of a broadcast; see [`message_start`](super::message_start).
 pub(crate) fn message_end(stream: &str, epoch: &str, offset: u64) -> String {
     let stream = string(stream);

@@ -4,15 +4,12 @@ mod client_command;
 mod extended_texts;
 mod history_request;
 mod payload;
-mod present_member;
 mod texts;
 
 pub use client_command::{ClientCommand, NotACommand};
+pub(crate) use extended_texts::message_end;
 pub use extended_texts::{confirm_history, reject_history, welcome_session};
-pub(crate) use extended_texts::{message_end, presence, presence_start};
 pub use history_request::{HistoryPosition, HistoryRequest};
 pub use payload::Payload;
-pub(crate) use present_member::presence_list;
-pub use present_member::{PresenceChange, PresentMember};
 pub(crate) use texts::message_start;
 pub use texts::{confirm_subscription, disconnect, message, ping, reject_subscription, welcome};

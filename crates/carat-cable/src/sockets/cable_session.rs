@@ -12,11 +12,9 @@ use crate::{
 mod channel_timer;
 mod extended;
 mod extended_session;
-mod extras;
 mod kept_session;
 mod moves;
 mod subscription;
-mod talking;
 mod timers;
 
 use channel_timer::ChannelTimer;
@@ -33,15 +31,13 @@ const WAITING_COMMANDS: usize = 32;
 ///
 /// ```
 /// use std::rc::Rc;
-/// use carat_cable::{CommandResult, Hub, ClientOutbox, CableSession, NextCommand};
+/// use carat_cable::{CommandResult, Hub, ClientOutbox, CableSession};
 ///
 /// let (hub, outbox) = (Rc::<Hub>::default(), Rc::<ClientOutbox>::default());
 /// let opened = CommandResult { connection: Some("c".into()), ..CommandResult::default() };
 /// let (mut session, _) = CableSession::open(&hub, (1, &outbox), opened);
 /// session.receive(r#"{"command":"subscribe","identifier":"chat"}"#);
-/// let Some(NextCommand::Ask(body)) = session.next_command() else {
-///     panic!("a command");
-/// };
+/// let body = session.next_command().expect("a command");
 /// assert!(body.starts_with(r#"{"command":"subscribe","connection":"c","identifier":"chat""#));
 /// let result = br#"{"subscription":"confirmed","start":["room"]}"#;
 /// session.finish(Some(CommandResult::parse(result).expect("a result")));
@@ -65,15 +61,6 @@ pub struct CableSession {
     kept: usize,
     /// What the extended protocol needs.
     extended: Option<Box<ExtendedSession>>,
-}
-
-/// What becomes of the next command of a client.
-#[derive(Debug)]
-pub enum NextCommand {
-    /// The application is to carry it out: its JSON.
-    Ask(String),
-    /// It was for others, whom it has reached.
-    Told(Reached),
 }
 
 #[derive(Debug)]
@@ -120,13 +107,10 @@ impl CableSession {
     pub fn receive(&mut self, text: &str) {
         match ClientCommand::parse(text) {
             Ok(ClientCommand::Unknown) | Err(_) => {}
-            Ok(command) if command.is_extended() && !self.outbox.is_extended() => {}
-            Ok(mut command) => {
-                let join = command.take_join().filter(|_| self.outbox.is_extended());
-                for command in [Some(command), join].into_iter().flatten() {
-                    self.waiting_bytes += bytes_of(&command);
-                    self.waiting.push_back(command);
-                }
+            Ok(ClientCommand::History { .. }) if !self.outbox.is_extended() => {}
+            Ok(command) => {
+                self.waiting_bytes += bytes_of(&command);
+                self.waiting.push_back(command);
             }
         }
     }
@@ -151,12 +135,12 @@ impl CableSession {
         self.kept + self.waiting_bytes
     }
 
-    /// The next command. Those that make no sense are left out, as Rails does: to subscribe
-    /// twice, and what is for a subscription that there is not.
-    pub fn next_command(&mut self) -> Option<NextCommand> {
+    /// The next command that the application is to carry out: its JSON. Those that make no sense are left out, as Rails
+    /// does: to subscribe twice, and what is for a subscription that there is not.
+    pub fn next_command(&mut self) -> Option<String> {
         while self.running.is_none() && !self.awaits_client() {
             if let Some(body) = self.next_timer() {
-                return Some(NextCommand::Ask(body));
+                return Some(body);
             }
             let Some(command) = self.waiting.pop_front() else {
                 self.waiting = VecDeque::new();
@@ -168,7 +152,6 @@ impl CableSession {
                 ClientCommand::Subscribe {
                     identifier,
                     history,
-                    ..
                 } => self.subscribe(&identifier, history),
                 ClientCommand::History {
                     identifier,
@@ -176,22 +159,10 @@ impl CableSession {
                 } => self.send_again(&identifier, history.as_deref().unwrap_or("{}")),
                 ClientCommand::Message { identifier, data } => self.message(&identifier, &data),
                 ClientCommand::Unsubscribe { identifier } => self.unsubscribe(&identifier),
-                ClientCommand::Whisper { identifier, data } => {
-                    if let Some(reached) = self.whisper(&identifier, &data) {
-                        return Some(NextCommand::Told(reached));
-                    }
-                    None
-                }
-                ClientCommand::Join {
-                    identifier,
-                    presence,
-                } => self.join(&identifier, &presence),
-                ClientCommand::Leave { identifier } => self.leave_as_client(&identifier),
-                ClientCommand::Presence { identifier } => self.list_present(&identifier),
                 ClientCommand::Unknown => None,
             };
             if let Some(body) = body {
-                return Some(NextCommand::Ask(body));
+                return Some(body);
             }
         }
         None
@@ -301,7 +272,7 @@ impl CableSession {
             state: None,
             streams: Box::default(),
             is_signed: false,
-            extras: None,
+            timers: None,
         });
         self.change(at, result);
         history.map(|history| (identifier, history))
@@ -320,7 +291,7 @@ impl CableSession {
             state: None,
             streams: [stream].into(),
             is_signed: true,
-            extras: None,
+            timers: None,
         });
     }
 
@@ -351,7 +322,6 @@ impl CableSession {
     }
 
     fn remove(&mut self, at: usize) {
-        self.leave_presence(at);
         let removed = self.subscriptions.remove(at);
         self.kept -= removed.timers_bytes();
         let identifier = removed.identifier;
@@ -385,7 +355,6 @@ impl CableSession {
         if let Some(intervals) = &result.timers {
             self.set_timers(at, ChannelTimer::all(intervals));
         }
-        self.change_talk(at, result);
     }
 
     fn stop(&mut self, identifier: &Rc<str>, streams: &[Rc<str>]) {
@@ -432,7 +401,6 @@ impl Drop for CableSession {
             self.hub.release(&identifier);
         }
         for subscription in take(&mut self.subscriptions) {
-            self.end_presence(&subscription);
             let identifier = subscription.identifier;
             for stream in &subscription.streams {
                 self.hub.stop(stream, &identifier, self.number);

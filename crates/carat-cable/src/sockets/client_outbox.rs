@@ -8,8 +8,6 @@ use crate::{CloseCode, DeflateWindow, close_frame, disconnect, text_frame};
 /// Most bytes that wait for one client behind the first message. One that does not read as fast as it is sent messages is
 /// disconnected.
 pub const OUTBOX_LIMIT: usize = 256 * 1024;
-/// A whisper is not for a client for which this many bytes wait: no client has others disconnected by whispers.
-const WHISPER_LIMIT: usize = 128 * 1024;
 /// What a frame takes beside its bytes.
 const FRAME_COST: usize = 16;
 
@@ -148,11 +146,6 @@ impl ClientOutbox {
     pub fn has_room(&self, frames: usize, bytes: usize) -> bool {
         let first = (self.frames.borrow().front()).map_or(0, |frame| frame.len() + FRAME_COST);
         self.bytes.get() - first + bytes + frames * FRAME_COST <= OUTBOX_LIMIT
-    }
-
-    /// Whether a whisper of so many bytes may wait with the rest.
-    pub(super) fn has_room_for_whisper(&self, bytes: usize) -> bool {
-        self.bytes.get() + bytes <= WHISPER_LIMIT
     }
 
     /// Adds a text.

@@ -2,7 +2,7 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use super::BroadcastHistory;
-use crate::protocol::{message_start, presence_start};
+use crate::protocol::message_start;
 use crate::{DEFLATE_LIMIT, DeflateWindow, MessageCoder, Payload, text_frame};
 
 /// A broadcast as its subscribers get it: encoded once for each identifier and protocol, and
@@ -13,8 +13,6 @@ pub(super) struct EncodedMessage<'a> {
     coder: &'a RefCell<MessageCoder>,
     /// What follows the payload in the extended protocol.
     end: Option<String>,
-    /// What precedes it, for an identifier.
-    start: fn(&str) -> String,
     plain: Option<EncodedFrame>,
     extended: Option<EncodedFrame>,
     /// How much more may be compressed.
@@ -42,21 +40,9 @@ impl<'a> EncodedMessage<'a> {
             payload,
             coder,
             end,
-            start: message_start,
             plain: None,
             extended: None,
             budget: DEFLATE_LIMIT,
-        }
-    }
-
-    /// One of who is present.
-    pub(super) fn presence(
-        payload: &'a Payload,
-        coder: &'a RefCell<MessageCoder>,
-    ) -> EncodedMessage<'a> {
-        EncodedMessage {
-            start: presence_start,
-            ..EncodedMessage::new(payload, None, coder)
         }
     }
 
@@ -79,7 +65,7 @@ impl<'a> EncodedMessage<'a> {
             *encoded = None;
         }
         let encode = || {
-            let (start, end) = ((self.start)(identifier), end.unwrap_or("}"));
+            let (start, end) = (message_start(identifier), end.unwrap_or("}"));
             let text = [&start, self.payload.as_str(), end].concat();
             EncodedFrame {
                 identifier: Rc::clone(identifier),

@@ -7,7 +7,6 @@ use std::task::Waker;
 use serde::Deserialize;
 
 use super::encoded_message::EncodedMessage;
-use super::presence::Presence;
 use super::signed_streams::SignedStreams;
 use super::{BroadcastHistory, ClientOutbox, SocketNumber};
 use crate::{CloseCode, HistoryRequest, MessageCoder, Payload, SigningKey};
@@ -36,7 +35,6 @@ pub struct Hub {
     other: RefCell<Option<Rc<dyn OtherEdge>>>,
     /// Clients that ask for the same share one.
     identifiers: RefCell<HashSet<Rc<str>>>,
-    pub(super) presence: RefCell<Presence>,
     /// `None` when nothing that was broadcast is kept.
     history: Option<RefCell<BroadcastHistory>>,
     pub(super) coder: RefCell<MessageCoder>,
@@ -51,8 +49,6 @@ type Audience = BTreeMap<(Rc<str>, SocketNumber), Rc<ClientOutbox>>;
 pub trait OtherEdge: Debug {
     /// Passes a broadcast on. Returns whether that one says when it is the turn of this message: it is delivered then.
     fn orders(&self, stream: &str, payload: &[u8]) -> bool;
-    /// Passes a whisper on, which is delivered there at once.
-    fn whisper(&self, stream: &str, payload: &[u8]);
 }
 
 /// Whom a broadcast has reached. Their tasks do not know it until they are woken, some after the other, so that the event
@@ -236,66 +232,6 @@ impl Hub {
         Some(reached)
     }
 
-    /// Sends what a client whispers to the others that receive the stream. It is not kept, and who reads slowly misses it.
-    pub fn whisper(&self, stream: &str, payload: &Payload, from: SocketNumber) -> Reached {
-        let other = self.other.borrow().clone();
-        if let Some(other) = other {
-            other.whisper(stream, payload.as_str().as_bytes());
-        }
-        self.deliver_whisper(stream, payload, Some(from))
-    }
-
-    /// Likewise, to those of this edge.
-    pub fn deliver_whisper(
-        &self,
-        stream: &str,
-        payload: &Payload,
-        from: Option<SocketNumber>,
-    ) -> Reached {
-        let is_for = |number, _: &ClientOutbox| from != Some(number);
-        self.tell(
-            stream,
-            EncodedMessage::new(payload, None, &self.coder),
-            is_for,
-        )
-    }
-
-    fn tell(
-        &self,
-        stream: &str,
-        mut encoded: EncodedMessage<'_>,
-        is_for: impl Fn(SocketNumber, &ClientOutbox) -> bool,
-    ) -> Reached {
-        let (streams, mut reached) = (self.streams.borrow(), Reached::default());
-        for ((identifier, number), outbox) in streams.get(stream).into_iter().flatten() {
-            let frame = encoded.frame(identifier, false, outbox.deflate());
-            if is_for(*number, outbox) && outbox.has_room_for_whisper(frame.len()) {
-                reached.clients += 1;
-                reached.sleeping.extend(outbox.push_quietly(frame).1);
-            }
-        }
-        reached
-    }
-
-    /// Tells clients of the extended protocol who has come and gone. It is `now`, in seconds. Called once a tick.
-    pub fn tell_presence(&self, now: u64) -> Reached {
-        let changes = self.presence.borrow_mut().tick(now);
-        let mut reached = Reached::default();
-        for (stream, change) in changes {
-            if let Some(payload) = Payload::parse(change.json().as_bytes()) {
-                let is_for = |_, outbox: &ClientOutbox| outbox.is_extended();
-                let encoded = EncodedMessage::presence(&payload, &self.coder);
-                reached.add(self.tell(&stream, encoded, is_for));
-            }
-        }
-        reached
-    }
-
-    /// What is kept of those who are present.
-    pub fn presence_bytes(&self) -> usize {
-        self.presence.borrow().held_bytes()
-    }
-
     /// What a subscription to these streams has missed; see [`BroadcastHistory::replay`].
     pub fn replay(
         &self,
@@ -388,25 +324,6 @@ mod tests {
         assert_eq!(woken.load(Ordering::Relaxed), 2);
         drop(first);
         assert_eq!(woken.load(Ordering::Relaxed), 5);
-    }
-
-    #[test]
-    fn a_whisper_reaches_the_others_unless_they_read_slowly() {
-        let hub = Hub::default();
-        let identifier = hub.identifier("a");
-        let outboxes = [(); 3].map(|()| Rc::<ClientOutbox>::default());
-        for (number, outbox) in (0..).zip(&outboxes) {
-            hub.start("chat", &identifier, (number, outbox));
-        }
-        while outboxes[2].has_room_for_whisper(1000) {
-            outboxes[2].push(&vec![0; 1000].into());
-        }
-        let whisper = format!(r#""{}""#, "x".repeat(1000));
-        let payload = Payload::parse(whisper.as_bytes()).expect("JSON");
-        assert_eq!(hub.whisper("chat", &payload, 0).clients, 1);
-        assert!(outboxes[0].is_empty() && !outboxes[1].is_empty());
-        assert!(!outboxes[2].is_closed());
-        assert_eq!(hub.whisper("other", &payload, 0).clients, 0);
     }
 
     #[test]

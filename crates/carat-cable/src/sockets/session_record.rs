@@ -36,11 +36,6 @@ pub(super) struct MovedSubscription {
     pub(super) state: Option<Box<str>>,
     pub(super) streams: Vec<Box<str>>,
     pub(super) is_signed: bool,
-    pub(super) whisper: Option<Box<str>>,
-    pub(super) presence: Option<Box<str>>,
-    pub(super) may_join: bool,
-    /// JSON of who is present there by it.
-    pub(super) member: Option<Box<str>>,
     pub(super) timers: Vec<MovedTimer>,
 }
 
@@ -60,10 +55,6 @@ impl SessionRecord {
             state: None,
             streams: vec![stream.into()],
             is_signed,
-            whisper: None,
-            presence: None,
-            may_join: false,
-            member: None,
             timers: Vec::new(),
         });
     }

@@ -37,16 +37,6 @@ pub struct CommandResult {
     pub state: StateChange,
     /// Streams that the subscription receives from now on, after `stop_all` and `stop`.
     pub start: Vec<Box<str>>,
-    /// The one of its streams on which its client may whisper from now on.
-    pub whisper: Option<Box<str>>,
-    /// The one of its streams whose subscribers know who is present.
-    pub presence: Option<Box<str>>,
-    /// Whether the client itself may say who is present there.
-    pub may_join: bool,
-    /// JSON of who is present by this subscription.
-    pub join: Option<Box<str>>,
-    /// Who was present by it is not, any more.
-    pub leave: bool,
     /// The timers of the subscription from now on, by their intervals in milliseconds.
     pub timers: Option<Vec<u64>>,
     /// Streams that the subscription does not receive any more.

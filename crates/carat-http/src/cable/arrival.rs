@@ -2,7 +2,7 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use carat_cable::{AwayRecord, EdgeMessage, Payload, SocketRecord};
+use carat_cable::{AwayRecord, EdgeMessage, SocketRecord};
 use carat_exchange::{ConnectionState, Takeover, Tunnel, TunnelApplication};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -41,7 +41,6 @@ impl Cable {
             EdgeMessage::Broadcast { .. } if arrivals.are_behind() => {}
             EdgeMessage::Turn if arrivals.are_behind() => return arrivals.next().is_some(),
             EdgeMessage::Broadcast { stream, message } => self.deliver(stream, message),
-            EdgeMessage::Whisper { stream, message } => self.deliver_whisper(stream, message),
             EdgeMessage::Turn => {
                 let Some(next) = arrivals.next() else {
                     return false;
@@ -83,10 +82,7 @@ impl Cable {
         let record: AwayRecord = serde_json::from_slice(record).ok()?;
         let memory = self.dispatch.dispatcher.client_memory.account();
         let peer = Rc::new(peer_of(&record.client, None));
-        let socket = (&self.hub, self.next_number());
-        let over = self
-            .sessions
-            .receive(record, socket, PartedClient { peer, memory });
+        let over = self.sessions.receive(record, PartedClient { peer, memory });
         self.end_kept(over);
         Some(())
     }
@@ -112,13 +108,6 @@ impl Cable {
         set_time(&self.hub);
         if let Some(reached) = self.hub.deliver(stream, message) {
             self.note(reached);
-        }
-    }
-
-    /// A client of the other edge whispers to those of this one.
-    pub(super) fn deliver_whisper(self: &Rc<Self>, stream: &str, message: &[u8]) {
-        if let Some(payload) = Payload::parse(message) {
-            self.note(self.hub.deliver_whisper(stream, &payload, None));
         }
     }
 

@@ -9,8 +9,8 @@ use tokio::time::timeout;
 use crate::cable::cable_history::{random_name, unix_seconds};
 use crate::cable::client_record::record_of;
 use carat_cable::{
-    AwayRecord, CableSession, ClientIdentity, ClientOutbox, CommandResult, Hub, KeptSession,
-    KeptSessions, SessionClaim, SocketEnd, SocketNumber,
+    AwayRecord, CableSession, ClientIdentity, ClientOutbox, CommandResult, KeptSession,
+    KeptSessions, SessionClaim, SocketEnd,
 };
 use carat_exchange::{MemoryAccount, Peer, clock};
 use carat_settings::Settings;
@@ -148,10 +148,9 @@ impl CableSessions {
     pub(super) fn receive(
         &self,
         record: AwayRecord,
-        (hub, number): (&Rc<Hub>, SocketNumber),
         client: PartedClient,
     ) -> Vec<(KeptSession, PartedClient)> {
-        let session = KeptSession::resume(hub, number, record.session, clock::now());
+        let session = KeptSession::resume(record.session, clock::now());
         let mut kept = self.kept.borrow_mut();
         kept.enter(&record.name, record.identity, &Rc::default());
         self.changed.notify_waiters();

@@ -37,7 +37,6 @@ impl Cable {
                     self.deliver(stream, message);
                     link.send(&EdgeMessage::Turn, None);
                 }
-                EdgeMessage::Whisper { stream, message } => self.deliver_whisper(stream, message),
                 EdgeMessage::Room(count) => self.neighbors.departures.begin(count),
                 EdgeMessage::Keeps => self.share_history(&link),
                 EdgeMessage::Ask => link.send(&EdgeMessage::Answer, None),

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use tokio::task::{spawn_local, yield_now};
 use tokio::time::sleep;
 
-use crate::cable::cable_history::{self, CableHistory, unix_seconds};
+use crate::cable::cable_history::{self, CableHistory};
 use crate::cable::cable_sessions::CableSessions;
 use crate::cable::handover::Neighbors;
 use crate::cable::pulse::Pulse;
@@ -157,9 +157,7 @@ impl Cable {
     /// Keeps connections alive. Called once a tick.
     pub(crate) fn tick(self: &Rc<Self>) {
         self.pulse.tick();
-        self.note(self.hub.tell_presence(unix_seconds()));
-        let others = self.sessions.held_bytes() + self.hub.presence_bytes();
-        self.history.tick(&self.hub, others);
+        self.history.tick(&self.hub, self.sessions.held_bytes());
         self.end_kept(self.sessions.expire());
         self.send_away_clients();
         self.neighbors.arrivals.tick();
@@ -218,32 +216,20 @@ impl Cable {
 
     /// Has the clients sent what they were broadcast, some after the other: between them, the event loop does other work.
     pub(super) fn note(self: &Rc<Self>, reached: Reached) {
-        if reached.clients > 0 {
-            spawn_local(self.fan_out(reached));
+        if reached.clients == 0 {
+            return;
         }
-    }
-
-    fn fan_out(self: &Rc<Self>, mut reached: Reached) -> impl Future<Output = ()> + use<> {
+        let mut reached = reached;
         add(&self.counts.sent, reached.clients);
         add(&self.counts.slow, reached.slow);
         let (cable, start) = (Rc::clone(self), clock::now());
-        async move {
+        spawn_local(async move {
             while reached.wake(CLIENTS_AT_ONCE) {
                 yield_now().await;
             }
             yield_now().await;
             cable.fan_outs.observe(clock::now() - start);
-        }
-    }
-
-    /// Has clients sent what another one has told them. That one waits: it gets no others to work for it meanwhile.
-    pub(super) fn tell_others(self: &Rc<Self>, reached: Reached) -> Later<Option<CommandResult>> {
-        add(&self.counts.received, 1);
-        let fan_out = self.fan_out(reached);
-        Box::pin(async move {
-            fan_out.await;
-            None
-        })
+        });
     }
 
     /// Has the application carry out a command of a client; `None` if it could not.

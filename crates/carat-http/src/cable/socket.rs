@@ -17,8 +17,8 @@ use crate::cable::server::Cable;
 use crate::request::Later;
 use carat_cable::{
     CableSession, ClientIdentity, ClientOutbox, CloseCode, CommandResult, DeflateWindow,
-    FrameReader, KeptSession, NextCommand, OUTBOX_LIMIT, Reached, SessionRecord, SocketEnd,
-    SocketNumber, SocketRecord, WebSocketEvent, pong_frame,
+    FrameReader, KeptSession, OUTBOX_LIMIT, Reached, SessionRecord, SocketEnd, SocketNumber,
+    SocketRecord, WebSocketEvent, pong_frame,
 };
 use carat_exchange::{EdgeApplication, MemoryAccount, Peer, clock};
 
@@ -190,10 +190,7 @@ impl CableSocket {
                 return;
             }
             self.running = match session.next_command() {
-                Some(NextCommand::Ask(body)) => {
-                    Some(self.cable.command(body, &self.peer, &self.memory))
-                }
-                Some(NextCommand::Told(reached)) => Some(self.cable.tell_others(reached)),
+                Some(body) => Some(self.cable.command(body, &self.peer, &self.memory)),
                 None => return,
             };
         }

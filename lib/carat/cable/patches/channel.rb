@@ -15,39 +15,14 @@ module Carat
           super
         end
 
-        # Lets the client hear `broadcasting`; with `whisper`, tell the others that hear it; with `presence`, know who
-        # they are, and say who it is.
-        def stream_from(broadcasting, callback = nil, coder: nil, whisper: false, presence: false, &block)
-          return super(broadcasting, callback, coder:, &block) unless (socket = connection.carat_socket)
+        # Lets the client hear `broadcasting`.
+        def stream_from(broadcasting, callback = nil, coder: nil, &block)
+          return super unless (socket = connection.carat_socket)
           return if @unsubscribed
 
           Refusals.check_stream(self.class, callback || block, coder)
-          stream = socket.stream(broadcasting)
-          socket.result.start(stream)
-          socket.result[:whisper] = stream if whisper
-          socket.result.presence(stream, may_join: true) if presence
+          socket.result.start(socket.stream(broadcasting))
           logger.info "#{self.class.name} is streaming from #{broadcasting}"
-        end
-
-        # Likewise for a record.
-        def stream_for(model, callback = nil, coder: nil, **talk, &block)
-          return super(model, callback, coder:, &block) if talk.empty?
-
-          stream_from(broadcasting_for(model), callback, coder:, **talk, &block)
-        end
-
-        # Lets the others of a stream of the channel, the first unless it is named, know who the client is. An `id` is
-        # present once, by any number of clients.
-        def join_presence(stream = nil, id: connection.connection_identifier, info: nil)
-          return unless (socket = connection.carat_socket)
-
-          socket.result.presence(socket.stream(stream)) if stream
-          socket.result[:join] = ::ActiveSupport::JSON.encode({ id: id.to_s, info: })
-        end
-
-        # Ends that before the client does.
-        def leave_presence(*)
-          connection.carat_socket&.result&.leave
         end
 
         # Ends that again.

@@ -7,6 +7,26 @@ pub(super) const TIMERS_LIMIT: usize = 8;
 /// The shortest time between two commands of a timer; the application refuses one that asks for less.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 
+/// The timers of a subscription.
+#[derive(Debug)]
+pub(super) struct ChannelTimers {
+    pub(super) timers: Box<[ChannelTimer]>,
+    /// The last command was one of these.
+    pub(super) has_had_turn: bool,
+}
+
+impl ChannelTimers {
+    /// `None` without any, as most subscriptions are.
+    pub(super) fn new(timers: Box<[ChannelTimer]>) -> Option<Box<ChannelTimers>> {
+        (!timers.is_empty()).then(|| {
+            Box::new(ChannelTimers {
+                timers,
+                has_had_turn: false,
+            })
+        })
+    }
+}
+
 /// A timer of a channel, which runs while a client has subscribed to it.
 #[derive(Clone, Debug)]
 pub(super) struct ChannelTimer {

@@ -56,7 +56,6 @@ impl CableSession {
         let bytes = self.kept;
         let subscriptions = take(&mut self.subscriptions);
         let kept = subscriptions.into_iter().map(|it| {
-            self.end_presence(&it);
             for stream in &it.streams {
                 self.hub.stop(stream, &it.identifier, self.number);
             }
@@ -78,7 +77,6 @@ impl CableSession {
         for mut subscription in kept.subscriptions {
             let identifier = (&*subscription.identifier).into();
             subscription.identifier = self.hub.identifier(&subscription.identifier);
-            self.restore_presence(&mut subscription);
             self.kept += subscription.cost();
             self.subscriptions.push(subscription);
             if let Some(extended) = &mut self.extended {
@@ -178,7 +176,7 @@ impl CableSession {
     /// and again gets them only as fast as it reads.
     pub(super) fn awaits_client(&self) -> bool {
         let asks = |command: &ClientCommand| match command {
-            ClientCommand::History { .. } | ClientCommand::Presence { .. } => true,
+            ClientCommand::History { .. } => true,
             ClientCommand::Subscribe { history, .. } => history.is_some(),
             _ => false,
         };

@@ -1,9 +1,8 @@
-use std::rc::Rc;
 use std::time::Instant;
 
 use super::subscription::Subscription;
+use crate::CommandBody;
 use crate::sockets::session_record::SessionRecord;
-use crate::{CommandBody, Hub, SocketNumber};
 
 /// What a session takes beside its texts.
 const SESSION_COST: usize = 256;
@@ -17,30 +16,15 @@ pub struct KeptSession {
 }
 
 impl KeptSession {
-    /// That of a client that was away when another edge had it. Whoever was present leaves in time, by this `number`.
-    pub fn resume(
-        hub: &Rc<Hub>,
-        number: SocketNumber,
-        record: SessionRecord,
-        now: Instant,
-    ) -> KeptSession {
+    /// That of a client that was away when another edge had it.
+    pub fn resume(record: SessionRecord, now: Instant) -> KeptSession {
         let moved = record.subscriptions.into_iter();
         let subscriptions: Vec<_> = moved.map(|it| Subscription::arrived(it, now)).collect();
-        let mut bytes = record.connection.len();
-        for subscription in &subscriptions {
-            bytes += subscription.cost();
-            if let Some((stream, member)) = subscription.present() {
-                let mut presence = hub.presence.borrow_mut();
-                if presence.join(stream, member, number) {
-                    presence.know(stream, &member.id);
-                    presence.end(stream, &member.id, number);
-                }
-            }
-        }
+        let costs = subscriptions.iter().map(Subscription::cost);
         KeptSession {
+            bytes: record.connection.len() + costs.sum::<usize>(),
             connection: record.connection,
             subscriptions,
-            bytes,
         }
     }
 

@@ -57,10 +57,6 @@ impl CableSession {
             let socket = (self.number, &self.outbox);
             *stream = self.hub.start(stream, &subscription.identifier, socket);
         }
-        self.restore_presence(&mut subscription);
-        if let Some((stream, member)) = subscription.present() {
-            self.hub.presence.borrow_mut().know(stream, &member.id);
-        }
         self.kept += subscription.cost();
         self.subscriptions.push(subscription);
     }

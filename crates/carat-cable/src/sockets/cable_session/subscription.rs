@@ -1,10 +1,9 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use super::channel_timer::{ChannelTimer, TIMERS_LIMIT};
-use super::extras::Extras;
+use super::channel_timer::{ChannelTimer, ChannelTimers, TIMERS_LIMIT};
+use crate::SubscriptionRecord;
 use crate::sockets::session_record::MovedSubscription;
-use crate::{PresentMember, SubscriptionRecord};
 
 /// What a subscription, a stream of one, or a command takes beside its texts.
 pub(super) const ENTRY_COST: usize = 128;
@@ -18,7 +17,7 @@ pub(super) struct Subscription {
     /// The application does not know of it: it has signed the name of the stream.
     pub(super) is_signed: bool,
     /// `None` for most.
-    pub(super) extras: Option<Box<Extras>>,
+    pub(super) timers: Option<Box<ChannelTimers>>,
 }
 
 impl Subscription {
@@ -26,18 +25,12 @@ impl Subscription {
     pub(super) fn cost(&self) -> usize {
         let streams: usize = self.streams.iter().map(|it| it.len() + ENTRY_COST).sum();
         let state = self.state.as_ref().map_or(0, |state| state.len());
-        let member = self.extras.as_ref().map_or(0, |extras| extras.held_bytes());
-        self.identifier.len() + ENTRY_COST + state + streams + member + self.timers_bytes()
+        self.identifier.len() + ENTRY_COST + state + streams + self.timers_bytes()
     }
 
     pub(super) fn timers_bytes(&self) -> usize {
-        let extras = self.extras.as_ref();
-        extras.map_or(0, |extras| extras.timers_bytes())
-    }
-
-    /// Who is present by it, and on which stream.
-    pub(super) fn present(&self) -> Option<(&Rc<str>, &PresentMember)> {
-        self.extras.as_ref()?.present()
+        let timers = self.timers.as_ref();
+        timers.map_or(0, |it| size_of_val(&*it.timers))
     }
 
     pub(super) fn record(&self) -> SubscriptionRecord<'_> {
@@ -49,40 +42,26 @@ impl Subscription {
 
     /// What another edge needs to know of it. It is `now`.
     pub(super) fn moved(&self, now: Instant) -> MovedSubscription {
-        let extras = self.extras.as_deref().cloned().unwrap_or_default();
+        let timers = self.timers.iter().flat_map(|it| it.timers.iter());
         MovedSubscription {
             identifier: (&*self.identifier).into(),
             state: self.state.clone(),
             streams: self.streams.iter().map(|it| (&**it).into()).collect(),
             is_signed: self.is_signed,
-            whisper: extras.whisper.map(|stream| (&*stream).into()),
-            presence: extras.presence.map(|stream| (&*stream).into()),
-            may_join: extras.may_join,
-            member: extras.member.map(|member| (&*member.record).into()),
-            timers: extras.timers.iter().map(|it| it.moved(now)).collect(),
+            timers: timers.map(|it| it.moved(now)).collect(),
         }
     }
 
     /// One that has not begun here.
     pub(super) fn arrived(moved: MovedSubscription, now: Instant) -> Subscription {
         let timers = moved.timers.iter().take(TIMERS_LIMIT);
-        let member = moved.member.as_deref();
-        let extras = Extras {
-            whisper: moved.whisper.map(Rc::from),
-            presence: moved.presence.map(Rc::from),
-            may_join: moved.may_join,
-            member: member.and_then(PresentMember::parse),
-            timers: timers.map(|it| ChannelTimer::arrived(it, now)).collect(),
-            has_had_turn: false,
-        };
-        let says = extras.whisper.is_some() || extras.presence.is_some();
-        let has_extras = says || !extras.timers.is_empty();
+        let timers = timers.map(|it| ChannelTimer::arrived(it, now)).collect();
         Subscription {
             identifier: moved.identifier.into(),
             state: moved.state,
             streams: moved.streams.into_iter().map(Rc::from).collect(),
             is_signed: moved.is_signed,
-            extras: has_extras.then(|| Box::new(extras)),
+            timers: ChannelTimers::new(timers),
         }
     }
 }

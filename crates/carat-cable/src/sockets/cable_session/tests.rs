@@ -53,7 +53,7 @@ impl Client {
     fn sends(&mut self, command: &str, identifier: &str) -> Option<String> {
         let text = format!(r#"{{"command":"{command}","identifier":"{identifier}","data":"d"}}"#);
         self.session.receive(&text);
-        self.session.next_ask()
+        self.session.next_command()
     }
 
     fn subscribed(mut self, json: &str) -> Client {
@@ -71,16 +71,6 @@ impl Client {
         let mut bytes = vec![0; 10_000];
         let count = self.outbox.take(&mut bytes);
         String::from_utf8_lossy(&bytes[..count]).into_owned()
-    }
-}
-
-impl CableSession {
-    /// The next command, which is for the application.
-    pub(crate) fn next_ask(&mut self) -> Option<String> {
-        match self.next_command()? {
-            NextCommand::Ask(body) => Some(body),
-            NextCommand::Told(_) => panic!("others have heard it"),
-        }
     }
 }
 
@@ -125,7 +115,7 @@ fn commands_wait_for_the_one_before_them_and_senseless_ones_are_left_out() {
     assert_eq!(client.sends("message", "chat"), None);
     assert!(client.session.is_running());
     client.finish(CONFIRMED);
-    let next = client.session.next_ask();
+    let next = client.session.next_command();
     assert!(next.is_some_and(|body| body.contains(r#""command":"message""#)));
 }
 
@@ -183,7 +173,7 @@ fn a_client_waits_while_much_of_it_waits_for_the_application() {
     }
     assert_eq!(sent, WAITING_COMMANDS);
     client.session.finish(None);
-    assert!(client.session.next_ask().is_some() && !client.session.is_full());
+    assert!(client.session.next_command().is_some() && !client.session.is_full());
 }
 
 #[test]
@@ -250,44 +240,4 @@ fn a_stream_that_the_application_has_signed_needs_no_command() {
 }
 
 mod extended;
-mod presence;
 mod timers;
-
-#[test]
-fn a_client_whispers_on_the_stream_that_its_channel_has_named_while_it_receives_that() {
-    let whispers = r#"{"subscription": "confirmed", "start": ["a", "b"], "whisper": "b"}"#;
-    let mut client = Client::new().subscribed(whispers);
-    let other = Rc::<ClientOutbox>::default();
-    let identifier = client.hub.identifier("chat");
-    for stream in ["a", "b"] {
-        client.hub.start(stream, &identifier, (2, &other));
-    }
-    let mut whisper = |change: Option<&str>| {
-        if let Some(change) = change {
-            client.changes(change);
-        }
-        let text = r#"{"command":"whisper","identifier":"chat","data":{"typing":1}}"#;
-        client.session.receive(text);
-        match client.session.next_command() {
-            Some(NextCommand::Told(reached)) => reached.clients,
-            Some(NextCommand::Ask(body)) => panic!("{body}"),
-            None => 0,
-        }
-    };
-    assert_eq!(whisper(None), 1);
-    for (change, reached) in [
-        ("{}", 1),
-        (r#"{"stop": ["b"]}"#, 0),
-        (r#"{"start": ["b"]}"#, 0),
-        (r#"{"whisper": "c"}"#, 0),
-        (r#"{"whisper": "a"}"#, 1),
-        (r#"{"stop_all": true}"#, 0),
-    ] {
-        assert_eq!(whisper(Some(change)), reached, "{change}");
-    }
-    let mut bytes = [0; 200];
-    let count = other.take(&mut bytes);
-    let text = r#"{"identifier":"chat","message":{"typing":1}}"#;
-    assert!(String::from_utf8_lossy(&bytes[..count]).contains(text));
-    assert!(client.received().is_empty(), "it does not hear itself");
-}

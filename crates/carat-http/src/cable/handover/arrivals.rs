@@ -141,13 +141,6 @@ impl Arrivals {
         true
     }
 
-    /// Tells the old edge, if it still puts broadcasts in order.
-    pub(super) fn pass_on(&self, message: &EdgeMessage<'_>) {
-        if let Some(link) = &*self.order.borrow() {
-            link.send(message, None);
-        }
-    }
-
     /// What comes next, now that it is its turn.
     pub(in crate::cable) fn next(&self) -> Option<UnorderedBroadcast> {
         let next = self.unordered.borrow_mut().pop_front()?;

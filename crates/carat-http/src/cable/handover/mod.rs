@@ -35,10 +35,4 @@ impl OtherEdge for Neighbors {
         }
         is_ordered
     }
-
-    fn whisper(&self, stream: &str, message: &[u8]) {
-        let whisper = EdgeMessage::Whisper { stream, message };
-        self.arrivals.pass_on(&whisper);
-        self.departures.pass_on(&whisper);
-    }
 }

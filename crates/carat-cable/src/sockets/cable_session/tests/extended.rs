@@ -51,7 +51,7 @@ impl Client {
     fn asks(&mut self, command: &str, history: &str) -> Option<String> {
         let text = format!(r#"{{"command":"{command}","identifier":"chat","history":{history}}}"#);
         self.session.receive(&text);
-        self.session.next_ask()
+        self.session.next_command()
     }
 }
 
@@ -83,7 +83,7 @@ fn messages_are_sent_again_only_as_fast_as_the_client_reads() {
     }
     assert!(client.session.is_full());
     assert_eq!(client.received().matches("confirm_history").count(), 1);
-    assert_eq!(client.session.next_ask(), None);
+    assert_eq!(client.session.next_command(), None);
     assert_eq!(client.received().matches("confirm_history").count(), 1);
 }
 
@@ -104,7 +104,7 @@ fn what_is_not_kept_any_more_is_said() {
     client
         .session
         .receive(r#"{"command":"history","identifier":"other","history":{"since":1}}"#);
-    assert_eq!(client.session.next_ask(), None);
+    assert_eq!(client.session.next_command(), None);
     assert_eq!(client.received(), "");
 }
 
@@ -219,7 +219,7 @@ fn a_client_that_is_away_may_come_back_to_another_edge() {
     let held = client.session.held_bytes();
     let (now, there) = (Instant::now(), Client::extended().hub);
     let record = client.session.keep().record(now);
-    let kept = KeptSession::resume(&there, 7, record, now);
+    let kept = KeptSession::resume(record, now);
     let mut client = Client::named(&there, ("second", Some(kept)));
     assert_eq!((client.session.held_bytes(), there.streams()), (held, 0));
     client.session.go_on();

@@ -24,7 +24,7 @@ impl Timed {
 
     /// The number of the timer whose command is next. That is carried out.
     fn next(&mut self) -> Option<usize> {
-        let body = self.0.session.next_ask()?;
+        let body = self.0.session.next_command()?;
         self.0.session.finish(Some(CommandResult::default()));
         let body: serde_json::Value = serde_json::from_str(&body).expect("a body");
         usize::try_from(body["timer"].as_u64()?).ok()
@@ -36,12 +36,12 @@ fn a_timer_is_a_command_each_time_that_it_is_due() {
     let mut client = Timed::new(TIMED);
     assert_eq!((client.after(999), client.next()), (Some(1), None));
     assert_eq!(client.after(1), Some(1000));
-    let body = client.0.session.next_ask();
+    let body = client.0.session.next_command();
     let json = r#"{"command":"timer","connection":"c","identifier":"chat","timer":0,"every":1000,"state":null}"#;
     assert_eq!(body.as_deref(), Some(json));
     client.0.finish(r#"{"state": "s"}"#);
     assert_eq!((client.next(), client.after(1000)), (None, Some(1000)));
-    let body = client.0.session.next_ask();
+    let body = client.0.session.next_command();
     assert!(body.is_some_and(|body| body.ends_with(r#""state":"s"}"#)));
 }
 

@@ -117,6 +117,24 @@ module Carat
       assert_nil ann.read_text
     end
 
+    def test_an_upgrade_asks_clients_to_come_back_once_their_commands_have_ended
+      server = rails(workers: 1, threads: 1)
+      ann = subscriber(server, "ann")
+      perform(ann, "say_later", text: "one")
+      eventually { !server.directory.read("arrived").empty? }
+      assert_equal 0, carat(server, "upgrade").last
+      server.directory.write("open", "")
+
+      assert_equal RESTART, reply(ann)
+      assert_nil ann.read_text
+      ben = subscriber(server, "ben")
+      broadcast(server, "text" => "hello")
+      # Whether he hears of her end depends on which server still runs the command.
+      assert_equal "hello", ben.read_json { |message| message.dig("message", "text") == "hello" }.dig("message", "text")
+    ensure
+      carat(server, "stop") if server
+    end
+
     def test_streams_of_turbo_cost_no_command
       app = Support::CableServer::APP.sub("Shop.initialize!", TURBO)
       skip "turbo-rails is not installed" unless Gem::Specification.find_all_by_name("turbo-rails").any?

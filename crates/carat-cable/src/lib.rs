@@ -22,22 +22,17 @@
 
 #![forbid(unsafe_code)]
 
-mod handover;
 mod protocol;
 mod sockets;
 mod websocket;
 mod worker;
 
-pub use handover::{AwayRecord, ClientRecord, EdgeMessage, HANDOVER_VERSION, SocketRecord};
 pub use protocol::{ClientCommand, HistoryPosition, HistoryRequest, NotACommand, Payload};
 pub use protocol::{confirm_history, reject_history, welcome_session};
 pub use protocol::{confirm_subscription, disconnect, message, ping, reject_subscription, welcome};
-pub use sockets::{
-    AwaySession, ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSession, KeptSessions, SessionClaim,
-};
 pub use sockets::{BroadcastHistory, Hub, OUTBOX_LIMIT, Reached, STREAM_HISTORY_LIMIT};
 pub use sockets::{CableSession, ClientOutbox, SESSION_LIMIT, SocketEnd, SocketNumber};
-pub use sockets::{HistoryItem, HistoryRecord, KeptBroadcast, OtherEdge, SessionRecord};
+pub use sockets::{ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSession, KeptSessions, SessionClaim};
 pub use websocket::{CloseCode, DEFLATE_LIMIT, DeflateWindow, FrameReader, MessageCoder};
 pub use websocket::{WebSocketEvent, accept_key};
 pub use websocket::{close_frame, ping_frame, pong_frame, text_frame};

@@ -33,13 +33,6 @@ pub trait EdgeApplication: AsyncRead + AsyncWrite + Unpin + Debug {
     fn held_bytes(&self) -> usize;
     /// Why it ends the tunnel, if it does.
     fn end(&self) -> Option<&'static str>;
-    /// Another process can have the client.
-    fn allow_move(&mut self);
-    /// Whether another process is to have the client now, to whom so many bytes have yet to be written.
-    fn is_leaving(&self, unwritten: usize) -> bool;
-    /// Leaves the client to another process. `received` is what it has sent, and `unwritten` what it was sent, and neither has
-    /// arrived. Returns what that process needs to know.
-    fn depart(&mut self, received: Vec<u8>, unwritten: Vec<u8>) -> Vec<u8>;
 }
 
 /// A tunnel that takes the place of HTTP on a connection.

@@ -47,11 +47,6 @@ impl WorkerTunnels {
     /// Closes all of them, and those that are added later, once what the application has sent is passed on.
     pub fn close(&self) {
         self.0.is_closing.set(true);
-        self.wake();
-    }
-
-    /// Wakes the tasks that carry them.
-    pub fn wake(&self) {
         let mut wakers = self.0.wakers.borrow_mut();
         let woken: Vec<_> = wakers.values_mut().filter_map(Option::take).collect();
         drop(wakers);

@@ -26,7 +26,6 @@ mod tunnels;
 pub use accept::accept;
 pub use cable::{Cable, CableSocket, CableStats};
 pub use cache::{CacheReport, ResponseCache};
-pub use connections::follow_cable;
 pub use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};
 pub use server::Server;
 pub use site::SiteFiles;

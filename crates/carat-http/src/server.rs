@@ -154,9 +154,7 @@ impl Server {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
         self.steps.end.turns_away.set(true);
-        if let Some(cable) = self.cable() {
-            cable.hand_over(CABLE_WINDOW);
-        }
+        self.disconnect_cable(CABLE_WINDOW);
         self.closed.set();
     }
 
@@ -324,9 +322,9 @@ impl Server {
         self.permits.clients()
     }
 
-    /// Whether no client is connected, or about to be, or to pass to another server.
+    /// Whether no client is connected, or about to be.
     pub fn is_idle(&self) -> bool {
-        self.permits.taken() == 0 && !self.cable().is_some_and(|cable| cable.is_leaving())
+        self.permits.taken() == 0
     }
 }
 

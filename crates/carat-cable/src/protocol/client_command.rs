@@ -1,7 +1,7 @@
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// What a client asks for.
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 /// assert_eq!(ClientCommand::parse(r#"{"command":"dance"}"#), Ok(ClientCommand::Unknown));
 /// assert_eq!(ClientCommand::parse("hello"), Err(NotACommand));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientCommand {
     /// A subscription to a channel.
     Subscribe {

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// What a client of the extended protocol wants to be sent again.
@@ -22,7 +22,7 @@ pub struct HistoryRequest {
 }
 
 /// The place of a message among others.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct HistoryPosition {
     /// Names the server that has counted.
     pub epoch: String,

@@ -5,8 +5,6 @@ use std::rc::Rc;
 use crate::protocol::{message_end, message_start};
 use crate::{HistoryPosition, HistoryRequest, text_frame};
 
-mod copy;
-
 /// Most bytes that are kept of one stream, and that a client is sent again at once. What is broadcast meanwhile fits into
 /// the outbox beside them.
 pub const STREAM_HISTORY_LIMIT: usize = 128 * 1024;
@@ -106,11 +104,6 @@ impl BroadcastHistory {
         self.bytes
     }
 
-    /// Counts a message that is not kept.
-    pub(super) fn count(&mut self) {
-        self.last += 1;
-    }
-
     /// Keeps a message that nobody is sent now.
     pub fn keep_payload(&mut self, stream: &str, payload: &[u8]) {
         self.keep(stream, payload.into(), 0..payload.len(), false);
@@ -124,7 +117,7 @@ impl BroadcastHistory {
         payload: Range<usize>,
         is_extended: bool,
     ) {
-        self.count();
+        self.last += 1;
         let known = self.streams.get_key_value(stream);
         let stream = known.map_or_else(|| Rc::from(stream), |(known, _)| Rc::clone(known));
         let message = KeptMessage {

@@ -13,7 +13,6 @@ mod channel_timer;
 mod extended;
 mod extended_session;
 mod kept_session;
-mod moves;
 mod subscription;
 mod timers;
 

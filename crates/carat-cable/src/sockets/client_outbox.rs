@@ -159,14 +159,9 @@ impl ClientOutbox {
         self.wake();
     }
 
-    /// Disconnects a client that is to connect again. One of the extended protocol that `goes_on` elsewhere is not told:
-    /// the official client forgets its session when it is.
-    pub fn restart(&self, goes_on: bool) {
-        if goes_on && self.is_extended {
-            self.end(SocketEnd::ServerRestart, Some(CloseCode::SERVICE_RESTART));
-        } else {
-            self.close(Some("server_restart"), true);
-        }
+    /// Disconnects a client that is to connect again.
+    pub fn restart(&self) {
+        self.close(Some("server_restart"), true);
     }
 
     fn append_close(&self, reason: Option<&str>, reconnect: bool) {
@@ -296,16 +291,6 @@ mod tests {
         assert!(outbox.push(&large) && outbox.push(&small));
         assert_eq!(outbox.take(&mut [0; 400]), 400);
         assert!(!outbox.push(&large) && outbox.is_closed());
-    }
-
-    #[test]
-    fn a_client_that_goes_on_elsewhere_keeps_its_session() {
-        let outboxes = [ClientOutbox::extended(), ClientOutbox::default()];
-        for outbox in &outboxes {
-            outbox.restart(true);
-        }
-        assert_eq!(taken(&outboxes[0]), b"\x88\x02\x03\xf4");
-        assert!(taken(&outboxes[1]).starts_with(b"\x81"));
     }
 
     #[test]

@@ -1,6 +1,5 @@
 use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt::Debug;
 use std::rc::Rc;
 use std::task::Waker;
 
@@ -31,8 +30,6 @@ pub struct Hub {
     internal: RefCell<HashMap<Rc<str>, Vec<NumberedOutbox>>>,
     /// `None` until the application has said how it signs the names of streams.
     signed: RefCell<Option<SignedStreams>>,
-    /// Set while one server takes over from another.
-    other: RefCell<Option<Rc<dyn OtherEdge>>>,
     /// Clients that ask for the same share one.
     identifiers: RefCell<HashSet<Rc<str>>>,
     /// `None` when nothing that was broadcast is kept.
@@ -44,12 +41,6 @@ type NumberedOutbox = (SocketNumber, Rc<ClientOutbox>);
 
 /// Who receives a stream, those of one identifier after the other.
 type Audience = BTreeMap<(Rc<str>, SocketNumber), Rc<ClientOutbox>>;
-
-/// A server that has some of the sockets, while one takes over from the other.
-pub trait OtherEdge: Debug {
-    /// Passes a broadcast on. Returns whether that one says when it is the turn of this message: it is delivered then.
-    fn orders(&self, stream: &str, payload: &[u8]) -> bool;
-}
 
 /// Whom a broadcast has reached. Their tasks do not know it until they are woken, some after the other, so that the event
 /// loop does other work between them. Those that are left are woken when this is dropped.
@@ -187,26 +178,10 @@ impl Hub {
         }
     }
 
-    /// Another edge has some of the sockets from now on.
-    pub fn share_with(&self, other: Rc<dyn OtherEdge>) {
-        *self.other.borrow_mut() = Some(other);
-    }
-
     /// Sends a message to all subscribers of a stream, or carries an internal one out. `None` if it is no JSON.
     pub fn broadcast(&self, stream: &str, payload: &[u8]) -> Option<Reached> {
-        let other = self.other.borrow().clone();
-        if other.is_some_and(|other| other.orders(stream, payload)) {
-            return Some(Reached::default());
-        }
-        self.deliver(stream, payload)
-    }
-
-    /// Likewise, to those of this edge.
-    pub fn deliver(&self, stream: &str, payload: &[u8]) -> Option<Reached> {
         let payload = Payload::parse(payload)?;
         if let Some(listening) = self.internal.borrow().get(stream) {
-            // Another edge, which does not have the client, counts it, too.
-            self.history().iter_mut().for_each(|it| it.count());
             let message: InternalMessage = serde_json::from_str(payload.as_str()).ok()?;
             if message.kind == "disconnect" {
                 let each = listening.iter().map(|(_, outbox)| outbox);
@@ -359,20 +334,6 @@ mod tests {
         hub.broadcast("action_cable/1", message);
         assert!(received(&outbox).contains(r#""reason":"remote","reconnect":false"#));
         assert!(outbox.has_ended());
-    }
-
-    #[test]
-    fn edges_count_alike_whoever_is_connected_to_them() {
-        let hubs =
-            [(); 2].map(|()| Hub::with_history(BroadcastHistory::new("e".into(), 10, 1 << 20)));
-        hubs[0].listen("action_cable/1", 1, &Rc::default());
-        for message in [&b"{}"[..], b"7", b"{", br#"{"type":"disconnect"}"#] {
-            for hub in &hubs {
-                hub.broadcast("action_cable/1", message);
-            }
-        }
-        let [one, other] = hubs.map(|hub| hub.history().map(|history| history.position()));
-        assert_eq!(one, other);
     }
 
     #[test]

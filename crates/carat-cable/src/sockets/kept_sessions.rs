@@ -2,7 +2,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use ring::digest::{SHA256, digest};
-use serde::{Deserialize, Serialize};
 
 use super::{ClientOutbox, KeptSession};
 use crate::CommandResult;
@@ -13,7 +12,7 @@ pub const KEPT_SESSIONS_LIMIT: usize = 8 * 1024 * 1024;
 const LIVE_COST: usize = 256;
 
 /// Who a client is for the application. The name of a session is of no use to others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientIdentity([u8; 32]);
 
 impl ClientIdentity {
@@ -68,17 +67,13 @@ enum SessionPlace {
 
 /// The session of a client that is away.
 #[derive(Debug)]
-pub struct AwaySession<O> {
-    /// Its name.
-    pub name: Rc<str>,
-    /// Who the client is.
-    pub identity: ClientIdentity,
-    /// Since when, in seconds.
-    pub since: u64,
-    /// What is kept.
-    pub session: KeptSession,
-    /// With it.
-    pub owner: O,
+struct AwaySession<O> {
+    name: Rc<str>,
+    /// In seconds.
+    since: u64,
+    session: KeptSession,
+    /// What is kept with the session.
+    owner: O,
 }
 
 /// What is known of a session.
@@ -116,20 +111,9 @@ impl<O> KeptSessions<O> {
         self.by_name.insert(name.into(), session);
     }
 
-    /// A client that was connected does not come back here. Returns who it is.
-    pub fn leave(&mut self, name: &str) -> Option<ClientIdentity> {
-        self.by_name.remove(name).map(|named| named.identity)
-    }
-
-    /// Whether no client is away.
-    pub fn is_nobody_away(&self) -> bool {
-        self.away.is_empty()
-    }
-
-    /// Takes the session of the client that has been away for longest, for another edge.
-    pub fn take_first(&mut self) -> Option<AwaySession<O>> {
-        let first = *self.away.first_key_value()?.0;
-        self.take(first)
+    /// A client that was connected does not come back.
+    pub fn leave(&mut self, name: &str) {
+        self.by_name.remove(name);
     }
 
     /// A client that was connected is away since `now`, in seconds. Returns those that are over for want of room.
@@ -148,7 +132,6 @@ impl<O> KeptSessions<O> {
         self.bytes += session.held_bytes();
         let away = AwaySession {
             name: Rc::clone(&name),
-            identity: named.identity,
             since: now,
             session,
             owner,
@@ -198,7 +181,7 @@ impl<O> KeptSessions<O> {
     }
 
     fn end_first(&mut self) -> Option<(KeptSession, O)> {
-        let away = self.take_first()?;
+        let away = self.take(*self.away.first_key_value()?.0)?;
         Some((away.session, away.owner))
     }
 
@@ -276,18 +259,6 @@ mod tests {
         sessions.leave("c");
         assert_eq!(sessions.held_bytes(), 0);
         assert_eq!(sessions.keep("c", KeptSession::default(), 1, 1).len(), 1);
-    }
-
-    #[test]
-    fn a_session_that_is_taken_for_another_edge_is_not_known_any_more() {
-        let mut sessions = KeptSessions::<u64>::new(10);
-        away(&mut sessions, "a", 1);
-        away(&mut sessions, "b", 1);
-        let taken = sessions.take_first().expect("the first");
-        assert_eq!((&*taken.name, taken.since), ("a", 100));
-        assert_eq!(taken.identity, identity("ann"));
-        sessions.take_first().expect("the second");
-        assert!(sessions.is_nobody_away() && sessions.held_bytes() == 0);
     }
 
     #[test]

@@ -4,18 +4,12 @@ mod broadcast_history;
 mod cable_session;
 mod client_outbox;
 mod encoded_message;
-mod history_copy;
 mod hub;
 mod kept_sessions;
-mod session_record;
 mod signed_streams;
 
 pub use broadcast_history::{BroadcastHistory, STREAM_HISTORY_LIMIT};
 pub use cable_session::{CableSession, KeptSession, SESSION_LIMIT};
 pub use client_outbox::{ClientOutbox, OUTBOX_LIMIT, SocketEnd, SocketNumber};
-pub use history_copy::{HistoryItem, HistoryRecord, KeptBroadcast};
-pub use hub::{Hub, OtherEdge, Reached};
-pub use kept_sessions::{
-    AwaySession, ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSessions, SessionClaim,
-};
-pub use session_record::SessionRecord;
+pub use hub::{Hub, Reached};
+pub use kept_sessions::{ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSessions, SessionClaim};

@@ -26,8 +26,6 @@ impl CloseCode {
     pub const MESSAGE_TOO_BIG: CloseCode = CloseCode(1009);
     /// The server failed.
     pub const INTERNAL_ERROR: CloseCode = CloseCode(1011);
-    /// The client may connect again at once.
-    pub const SERVICE_RESTART: CloseCode = CloseCode(1012);
 
     /// The code of a client's close frame. `None` unless it is registered with IANA for close frames, or is one of those for
     /// libraries and applications (3000 to 4999).

@@ -1,5 +1,3 @@
-use serde::{Deserialize, Serialize};
-
 /// The most that a client of `permessage-deflate` (RFC 7692) can look back at in a message to it, as an exponent of 2. Neither
 /// side looks back at earlier messages, so that no socket keeps what it was sent.
 ///
@@ -11,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(answer, "permessage-deflate; server_no_context_takeover; client_no_context_takeover");
 /// assert_eq!(DeflateWindow::negotiate(["x-webkit-deflate-frame"]), None);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeflateWindow(u8);
 
 const EXTENSION: &str = "permessage-deflate";

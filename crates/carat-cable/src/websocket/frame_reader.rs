@@ -1,7 +1,5 @@
 use std::mem::{replace, take};
 
-use serde::{Deserialize, Serialize};
-
 use super::masked_frame::{BINARY, CLOSE, CONTINUATION, MaskedFrame, PING, PONG, TEXT};
 use super::{CloseCode, DeflateWindow, WebSocketEvent};
 
@@ -21,26 +19,23 @@ use super::{CloseCode, DeflateWindow, WebSocketEvent};
 /// assert_eq!(reader.read(&mut b"more".as_slice()), Ok(None));
 /// assert_eq!(reader.held_bytes(), 0);
 /// ```
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct FrameReader {
     /// The message as far as it has arrived, and behind it a control frame.
-    #[serde(skip)]
-    pub(crate) held: Vec<u8>,
+    held: Vec<u8>,
     frame: MaskedFrame,
     /// Bytes of a message.
     message_limit: u32,
     /// Bytes of the message in `held`.
     message_bytes: u32,
     message: MessageState,
-    /// Whether the message that has begun is compressed. Earlier versions do not know this, nor what follows.
-    #[serde(default)]
+    /// Whether the message that has begun is compressed.
     is_deflated: bool,
     /// Set if messages may be.
-    #[serde(default)]
     deflate: Option<DeflateWindow>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MessageState {
     None,
     /// A fragment has arrived, and not the last one.

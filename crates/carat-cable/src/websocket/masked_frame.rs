@@ -1,5 +1,3 @@
-use serde::{Deserialize, Serialize};
-
 use super::CloseCode;
 
 pub(super) const CONTINUATION: u8 = 0x0;
@@ -22,7 +20,7 @@ const MASKED: u8 = 0x80;
 pub(super) const SHORT_PAYLOAD_LIMIT: u8 = 125;
 
 /// The header of a frame, as far as it has arrived; afterward, what is left of its payload.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug)]
 pub(super) struct MaskedFrame {
     /// Bytes of the payload that are to come; `u32::MAX` stands for more.
     pub(super) remaining: u32,
@@ -34,7 +32,7 @@ pub(super) struct MaskedFrame {
 }
 
 /// Which byte of the header comes next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HeaderState {
     First,
     Length,

@@ -175,8 +175,8 @@ impl<H: Host> Executor<H> {
 
     fn start_successor(&mut self, number: u32) -> Event {
         let settings = &self.generations.current;
-        let between = (self.mailbox.clone(), self.server.cable().cloned());
-        match self.host.start_successor(settings, number, between) {
+        let mailbox = self.mailbox.clone();
+        match self.host.start_successor(settings, number, mailbox) {
             Ok(successor) => {
                 let pid = successor.pid();
                 self.successor = Some(successor);

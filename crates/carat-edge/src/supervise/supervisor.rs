@@ -96,8 +96,7 @@ impl<H: Host> Supervisor<H> {
         self.state.succeed_server(predecessor.number());
         self.service_manager.fall_silent();
         let mailbox = self.executor.mailbox.clone();
-        let server = Rc::clone(&self.server);
-        self.hand_over.follow(predecessor, &server, mailbox)?;
+        self.hand_over.follow(predecessor, mailbox)?;
         Ok(self)
     }
 

@@ -37,13 +37,6 @@ impl CableHistory {
     }
 }
 
-/// Begins another history in place of one that is not complete.
-pub(super) fn restart(hub: &Hub) {
-    if let Some(mut history) = hub.history() {
-        history.restart(random_name().unwrap_or_default().into());
-    }
-}
-
 /// Tells the history the time, before something is broadcast: clients ask by time.
 pub(super) fn set_time(hub: &Hub) {
     if let Some(mut history) = hub.history() {

@@ -7,12 +7,11 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::cable::cable_history::{random_name, unix_seconds};
-use crate::cable::client_record::record_of;
 use carat_cable::{
-    AwayRecord, CableSession, ClientIdentity, ClientOutbox, CommandResult, KeptSession,
-    KeptSessions, SessionClaim, SocketEnd,
+    CableSession, ClientIdentity, ClientOutbox, CommandResult, KeptSession, KeptSessions,
+    SessionClaim, SocketEnd,
 };
-use carat_exchange::{MemoryAccount, Peer, clock};
+use carat_exchange::{MemoryAccount, Peer};
 use carat_settings::Settings;
 
 /// How long a client that has come back waits until its old socket is given up, of which the server may not know yet that
@@ -23,7 +22,7 @@ const RETURN_LIMIT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct CableSessions {
     kept: RefCell<KeptSessions<PartedClient>>,
-    /// A socket is given up, or a session has come from another edge.
+    /// A socket is given up.
     changed: Notify,
     /// The server ends: nobody comes back.
     ends: Cell<bool>,
@@ -62,14 +61,8 @@ impl CableSessions {
         self.kept.borrow().held_bytes()
     }
 
-    /// The session of a client that has come back, and that the application has let in again: it must be who it was. One of
-    /// which nothing is known may come from another edge.
-    pub(super) async fn claim(
-        &self,
-        name: &str,
-        result: &CommandResult,
-        may_come: impl Fn() -> bool,
-    ) -> Option<KeptSession> {
+    /// The session of a client that has come back, and that the application has let in again: it must be who it was.
+    pub(super) async fn claim(&self, name: &str, result: &CommandResult) -> Option<KeptSession> {
         result.connection.as_ref()?;
         let identity = ClientIdentity::of(result);
         let claimed = timeout(RETURN_LIMIT, async {
@@ -78,7 +71,6 @@ impl CableSessions {
                 changed.as_mut().enable();
                 let claim = self.kept.borrow_mut().claim(name, &identity);
                 match claim {
-                    SessionClaim::Unknown if may_come() => {}
                     SessionClaim::Unknown => return None,
                     SessionClaim::Kept(session) => return Some(session),
                     SessionClaim::Live(outbox) => outbox.end(SocketEnd::Returned, None),
@@ -124,53 +116,6 @@ impl CableSessions {
     /// Those whose clients have been away for too long.
     pub(super) fn expire(&self) -> Vec<(KeptSession, PartedClient)> {
         self.kept.borrow_mut().expire(unix_seconds())
-    }
-
-    /// Whether no client is away.
-    pub(super) fn are_empty(&self) -> bool {
-        self.kept.borrow().is_nobody_away()
-    }
-
-    /// The session of a client that is away, for another edge.
-    pub(super) fn take_first(&self) -> Option<Vec<u8>> {
-        let away = self.kept.borrow_mut().take_first()?;
-        let record = AwayRecord {
-            name: (&*away.name).into(),
-            identity: away.identity,
-            since: away.since,
-            session: away.session.record(clock::now()),
-            client: record_of(&away.owner.peer),
-        };
-        Some(serde_json::to_vec(&record).expect("only string keys"))
-    }
-
-    /// That of a client that was away when another edge had it. Returns sessions that are over because this one is kept.
-    pub(super) fn receive(
-        &self,
-        record: AwayRecord,
-        client: PartedClient,
-    ) -> Vec<(KeptSession, PartedClient)> {
-        let session = KeptSession::resume(record.session, clock::now());
-        let mut kept = self.kept.borrow_mut();
-        kept.enter(&record.name, record.identity, &Rc::default());
-        self.changed.notify_waiters();
-        let since = record.since.min(unix_seconds());
-        kept.keep(&record.name, session, client, since)
-    }
-
-    /// A client that is connected comes from another edge.
-    pub(super) fn enter_again(
-        &self,
-        name: &str,
-        identity: ClientIdentity,
-        outbox: &Rc<ClientOutbox>,
-    ) {
-        self.kept.borrow_mut().enter(name, identity, outbox);
-    }
-
-    /// And this one goes to another.
-    pub(super) fn leave(&self, name: &str) -> Option<ClientIdentity> {
-        self.kept.borrow_mut().leave(name)
     }
 
     /// Nobody comes back, unless the server stays after all.

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use crate::cable::server::{Cable, is_result};
 use crate::cable::socket::CableSocket;
 use crate::request::{ArrivedRequest, CableHandshake, RequestAnswer, RequestContext, RequestStep};
-use carat_cable::{CommandResult, DeflateWindow, KeptSession, accept_key};
+use carat_cable::{DeflateWindow, accept_key};
 use carat_exchange::{Refusal, Reply, ReplyBody, Takeover, Tunnel, TunnelApplication};
 
 /// The subprotocols, as clients of Action Cable ask for them.
@@ -64,7 +64,6 @@ impl Cable {
         }));
         let cable = Rc::clone(self);
         ControlFlow::Break(RequestAnswer::Later(Box::pin(async move {
-            cable.neighbors.arrivals.caught_up().await;
             // Nobody closes it.
             let _permit = cable.requests.acquire().await;
             cable.dispatch.dispatch(call)?.await
@@ -100,7 +99,10 @@ impl Cable {
         let deflate = handshake.deflate.map(|(window, _)| window);
         let client = (handshake.peer, memory);
         let socket = if handshake.protocol == Some(EXTENDED_PROTOCOL) {
-            let kept = self.claim(handshake.session, &result).await;
+            let kept = match handshake.session {
+                Some(name) => self.sessions.claim(&name, &result).await,
+                None => None,
+            };
             CableSocket::open_extended(self, (result, kept), deflate, client)
         } else {
             CableSocket::open(self, result, deflate, client)
@@ -117,14 +119,6 @@ impl Cable {
             log: Box::new(entry),
         });
         true
-    }
-
-    /// The session of a client of the extended protocol that has come back, perhaps from another edge.
-    async fn claim(&self, name: Option<Box<str>>, result: &CommandResult) -> Option<KeptSession> {
-        let arrivals = &self.neighbors.arrivals;
-        arrivals.hear_all().await;
-        let may_come = || arrivals.may_come();
-        self.sessions.claim(&name?, result, may_come).await
     }
 }
 

@@ -35,9 +35,7 @@ impl Cable {
             self.order_everywhere(&order).await?
         } else {
             let (stream, message) = (order.stream.as_bytes(), order.message.as_str());
-            let reached = self.broadcast(stream, message.as_bytes());
-            // Another edge knows.
-            reached.filter(|_| !self.neighbors.arrivals.are_following())
+            self.broadcast(stream, message.as_bytes())
         };
         Ok(json!({ "subscriptions": reached }).to_string())
     }

@@ -17,7 +17,6 @@ impl Cable {
     ) {
         let over = self.sessions.part(&mut session, &peer, &memory);
         self.end_kept(over);
-        self.send_away_clients();
         let body = session.close_body();
         drop(session);
         self.tell(body, &peer, &memory).await;

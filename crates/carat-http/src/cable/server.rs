@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{Method, Request, StatusCode};
+use http::{Method, Request};
 use serde::Serialize;
 use tokio::sync::Semaphore;
 use tokio::task::{spawn_local, yield_now};
@@ -13,7 +13,6 @@ use tokio::time::sleep;
 
 use crate::cable::cable_history::{self, CableHistory};
 use crate::cable::cable_sessions::CableSessions;
-use crate::cable::handover::Neighbors;
 use crate::cable::pulse::Pulse;
 use crate::request::{AccessEntry, AccessLog, Later, RequestDispatch, Takeovers};
 use crate::request_metrics::TimeHistogram;
@@ -51,7 +50,6 @@ pub struct Cable {
     pub(super) compresses: bool,
     history: CableHistory,
     pub(super) sessions: CableSessions,
-    pub(super) neighbors: Rc<Neighbors>,
     pub(super) pulse: Pulse,
     /// Those of tunnels; `None` without `max_tunnels`.
     pub(super) permits: Option<Arc<Semaphore>>,
@@ -113,14 +111,11 @@ impl Cable {
     ) -> Option<Rc<Cable>> {
         let path = settings.cable.as_ref()?;
         let prefix = settings.prefix.as_ref();
-        let (hub, neighbors) = (cable_history::hub(settings), Rc::<Neighbors>::default());
-        hub.share_with(Rc::<Neighbors>::clone(&neighbors));
         Some(Rc::new(Cable {
             path: format!("{}{path}", prefix.map_or("", |prefix| prefix.as_str())),
-            hub,
+            hub: cable_history::hub(settings),
             has_broker: settings.processes.iter().any(|it| it.name == RELAY),
             compresses: settings.cable_compression,
-            neighbors,
             history: CableHistory::new(&dispatch.dispatcher.client_memory),
             sessions: CableSessions::new(settings),
             pulse: Pulse::default(),
@@ -159,8 +154,6 @@ impl Cable {
         self.pulse.tick();
         self.history.tick(&self.hub, self.sessions.held_bytes());
         self.end_kept(self.sessions.expire());
-        self.send_away_clients();
-        self.neighbors.arrivals.tick();
     }
 
     /// Disconnects all clients, which may come back: one after the other, within this time.
@@ -171,25 +164,29 @@ impl Cable {
         spawn_local(async move { cable.disconnect_each(closing, within).await });
     }
 
+    /// The server serves on: clients that are still connected stay.
+    pub(crate) fn keep_all(&self) {
+        self.sessions.go_on();
+        self.begin_closing();
+    }
+
     /// What is to become of the sockets has changed. Returns the number of the change.
-    pub(super) fn begin_closing(&self) -> u64 {
+    fn begin_closing(&self) -> u64 {
         self.closing.set(self.closing.get() + 1);
         self.closing.get()
     }
 
     /// Whether this change is the last one.
-    pub(super) fn closes(&self, closing: u64) -> bool {
+    fn closes(&self, closing: u64) -> bool {
         self.closing.get() == closing
     }
 
-    pub(super) async fn disconnect_each(&self, closing: u64, within: Duration) {
+    async fn disconnect_each(&self, closing: u64, within: Duration) {
         for part in 0..Pulse::PARTS {
             if !self.closes(closing) || self.pulse.is_empty() {
                 return;
             }
-            let goes_on = self.neighbors.departures.share_history();
-            let close = |outbox: &ClientOutbox| outbox.restart(goes_on);
-            self.pulse.each(part, close);
+            self.pulse.each(part, ClientOutbox::restart);
             sleep(within / Pulse::PARTS).await;
         }
     }
@@ -253,14 +250,6 @@ impl Cable {
             names_parent: false,
         };
         self.access_log.start(request, &client)
-    }
-
-    /// The line of a socket that another edge has opened.
-    pub(super) fn opening(&self, peer: &Peer) -> Option<AccessEntry> {
-        let mut request = Request::builder().uri(&self.path).body(()).ok()?;
-        let mut entry = self.begin_entry(&mut request, peer);
-        entry.responded(StatusCode::SWITCHING_PROTOCOLS);
-        Some(entry)
     }
 
     async fn carry_out(

@@ -1,6 +1,5 @@
 use std::fmt;
 use std::io;
-use std::mem::replace;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -11,14 +10,11 @@ use tokio::task::{consume_budget, spawn_local};
 use tokio::time::{Sleep, sleep, sleep_until};
 
 use crate::cable::cable_history::set_time;
-use crate::cable::client_record::record_of;
-use crate::cable::handover::Movable;
 use crate::cable::server::Cable;
 use crate::request::Later;
 use carat_cable::{
-    CableSession, ClientIdentity, ClientOutbox, CloseCode, CommandResult, DeflateWindow,
-    FrameReader, KeptSession, OUTBOX_LIMIT, Reached, SessionRecord, SocketEnd, SocketNumber,
-    SocketRecord, WebSocketEvent, pong_frame,
+    CableSession, ClientOutbox, CloseCode, CommandResult, DeflateWindow, FrameReader, KeptSession,
+    Reached, SocketEnd, SocketNumber, WebSocketEvent, pong_frame,
 };
 use carat_exchange::{EdgeApplication, MemoryAccount, Peer, clock};
 
@@ -42,8 +38,6 @@ pub struct CableSocket {
     running: Option<Later<Option<CommandResult>>>,
     /// When a timer of a channel is due next.
     alarm: Option<Pin<Box<Sleep>>>,
-    /// Set if another edge can have the socket.
-    movable: Option<Movable>,
     peer: Rc<Peer>,
     memory: Rc<MemoryAccount>,
 }
@@ -81,29 +75,6 @@ impl CableSocket {
         CableSocket::new(cable, (number, outbox), opened, client)
     }
 
-    /// The socket of a client that another edge has let in.
-    pub(super) fn resume(
-        cable: &Rc<Cable>,
-        (session, identity, reader): (SessionRecord, Option<ClientIdentity>, FrameReader),
-        peer: Rc<Peer>,
-        memory: &Rc<MemoryAccount>,
-    ) -> CableSocket {
-        let outbox = match session.name() {
-            Some(_) => ClientOutbox::extended(),
-            None => ClientOutbox::default(),
-        };
-        let outbox = Rc::new(outbox.with_deflate(reader.deflate()));
-        if let Some((name, identity)) = session.name().zip(identity) {
-            cable.sessions.enter_again(name, identity, &outbox);
-        }
-        let (number, now) = (cable.next_number(), clock::now());
-        let session = CableSession::resume(&cable.hub, (number, &outbox), session, now);
-        let session = (session, Reached::default());
-        let mut socket = CableSocket::new(cable, (number, outbox), session, (peer, memory));
-        socket.reader = reader;
-        socket
-    }
-
     fn new(
         cable: &Rc<Cable>,
         (number, outbox): (SocketNumber, Rc<ClientOutbox>),
@@ -111,9 +82,6 @@ impl CableSocket {
         (peer, memory): (Rc<Peer>, &Rc<MemoryAccount>),
     ) -> CableSocket {
         cable.note(reached);
-        if cable.neighbors.departures.are_over() {
-            outbox.restart(cable.neighbors.departures.share_history());
-        }
         cable.pulse.add(number, &outbox);
         CableSocket {
             cable: Rc::clone(cable),
@@ -124,7 +92,6 @@ impl CableSocket {
             session: Some(session),
             running: None,
             alarm: None,
-            movable: None,
             peer,
             memory: Rc::clone(memory),
         }
@@ -184,9 +151,7 @@ impl CableSocket {
                 self.cable.note(session.finish(result));
                 continue;
             }
-            let is_leaving = self.movable.as_ref().is_some_and(Movable::is_leaving);
-            // Who has come back just now asks for what it has missed first.
-            if self.outbox.is_closed() || is_leaving && !session.is_held() {
+            if self.outbox.is_closed() {
                 return;
             }
             self.running = match session.next_command() {
@@ -295,44 +260,6 @@ impl EdgeApplication for CableSocket {
 
     fn end(&self) -> Option<&'static str> {
         self.outbox.socket_end().map(SocketEnd::name)
-    }
-
-    fn allow_move(&mut self) {
-        let name = self.session.as_ref().and_then(CableSession::name);
-        let is_extended = self.outbox.is_extended();
-        if name.is_some() == is_extended {
-            let departures = &self.cable.neighbors.departures;
-            self.movable = Some(departures.add(is_extended));
-        }
-    }
-
-    /// Not during a command, and not when it is being closed, or the client is about to be too slow.
-    fn is_leaving(&self, unwritten: usize) -> bool {
-        self.movable.as_ref().is_some_and(Movable::may_leave)
-            && !self.session.as_ref().is_some_and(CableSession::is_held)
-            && self.running.is_none()
-            && !self.outbox.is_closed()
-            && self.outbox.held_bytes() + unwritten <= OUTBOX_LIMIT
-    }
-
-    fn depart(&mut self, received: Vec<u8>, mut unsent: Vec<u8>) -> Vec<u8> {
-        let written = unsent.len();
-        unsent.resize(written + self.outbox.held_bytes(), 0);
-        let count = self.outbox.take(&mut unsent[written..]);
-        unsent.truncate(written + count);
-        let session = self.session.take();
-        let session = session
-            .map(|session| session.record(clock::now()))
-            .unwrap_or_default();
-        let record = SocketRecord {
-            identity: (session.name()).and_then(|name| self.cable.sessions.leave(name)),
-            session,
-            reader: replace(&mut self.reader, FrameReader::new(0)),
-            client: record_of(&self.peer),
-            received,
-            unsent,
-        };
-        record.encode()
     }
 }
 

@@ -111,7 +111,7 @@ async fn finish(
 }
 
 /// Serves the application that has taken the connection over.
-pub(super) async fn tunnel(
+async fn tunnel(
     mut stream: ClientStream,
     ends: TunnelEnds,
     deadline: &Rc<Deadline>,
@@ -122,11 +122,6 @@ pub(super) async fn tunnel(
         TunnelEnd::Complete => close(stream, true).await,
         TunnelEnd::ClientGone => {}
         TunnelEnd::Stuck => stream.reset(),
-        TunnelEnd::Moves(record) => {
-            if let (Some(cable), Ok(socket)) = (server.cable(), stream.into_descriptor()) {
-                cable.send_away(&record, socket);
-            }
-        }
     }
 }
 

@@ -4,8 +4,6 @@ mod connection;
 mod file_write;
 mod guarded;
 mod handshake;
-mod moved_sockets;
 mod proxy_header;
 
 pub(crate) use connection::serve_connection;
-pub use moved_sockets::follow_cable;

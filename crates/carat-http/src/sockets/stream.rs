@@ -1,7 +1,7 @@
 use std::fs::File;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -36,24 +36,6 @@ impl ClientStream {
         // A client on a Unix socket is on this machine.
         let remote = address.map_or_else(|| "127.0.0.1".to_owned(), |at| at.to_string());
         Peer::new(remote, self.is_unix(), self.local_port(), Some(reply))
-    }
-
-    /// A connection that another process has had.
-    pub(crate) fn from_descriptor(socket: OwnedFd, is_unix: bool) -> io::Result<ClientStream> {
-        Ok(if is_unix {
-            ClientStream::Unix(UnixStream::from_std(socket.into())?)
-        } else {
-            ClientStream::Tcp(TcpStream::from_std(socket.into())?)
-        })
-    }
-
-    /// The socket, for another process. That of TLS needs what this one knows of it.
-    pub(crate) fn into_descriptor(self) -> io::Result<OwnedFd> {
-        Ok(match self {
-            ClientStream::Tcp(stream) => stream.into_std()?.into(),
-            ClientStream::Unix(stream) => stream.into_std()?.into(),
-            ClientStream::Tls(_) => return Err(io::ErrorKind::Unsupported.into()),
-        })
     }
 
     /// Whether the connection came over a Unix socket.

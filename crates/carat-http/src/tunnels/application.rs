@@ -47,14 +47,6 @@ impl Application {
             Application::Edge(edge) => Some(&**edge),
         }
     }
-
-    /// Likewise, to change it.
-    pub(crate) fn edge_mut(&mut self) -> Option<&mut Box<dyn EdgeApplication>> {
-        match self {
-            Application::Worker(_) => None,
-            Application::Edge(edge) => Some(edge),
-        }
-    }
 }
 
 impl AsyncRead for Application {

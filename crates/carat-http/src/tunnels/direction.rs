@@ -49,14 +49,6 @@ impl TunnelDirection {
         self.rest.capacity()
     }
 
-    /// Takes what the reader has not taken.
-    pub(super) fn take_rest(&mut self) -> Vec<u8> {
-        let rest = self.rest.split_off(self.sent);
-        self.rest = Vec::new();
-        self.sent = 0;
-        rest
-    }
-
     /// Whether bytes wait for the reader.
     pub(super) fn is_blocked(&self) -> bool {
         !self.rest.is_empty()

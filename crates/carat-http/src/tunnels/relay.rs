@@ -37,21 +37,6 @@ impl<A: AsyncRead + AsyncWrite + Unpin> Relay<A> {
         &self.application
     }
 
-    /// Likewise.
-    pub(crate) fn application_mut(&mut self) -> &mut A {
-        &mut self.application
-    }
-
-    /// Bytes that have yet to be written to the client, at most.
-    pub(crate) fn unwritten_bytes(&self) -> usize {
-        self.down.held_bytes()
-    }
-
-    /// Takes what was read of the client, and of the application, and is not written.
-    pub(crate) fn take_rests(&mut self) -> (Vec<u8>, Vec<u8>) {
-        (self.up.take_rest(), self.down.take_rest())
-    }
-
     /// Bytes that the buffers take.
     pub(crate) fn held_bytes(&self) -> usize {
         self.up.held_bytes() + self.down.held_bytes()

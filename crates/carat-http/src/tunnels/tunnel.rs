@@ -14,8 +14,8 @@ use crate::tunnels::application::Application;
 use crate::tunnels::tunnel_client::TunnelClient;
 use crate::tunnels::{Relay, RelayEnd, TUNNEL_BUFFER_LIMIT};
 use carat_exchange::{
-    ConnectionState, EdgeApplication, MemoryReservation, MemoryWait, Refusal, Takeover, TunnelLog,
-    TunnelPlace, clock,
+    ConnectionState, MemoryReservation, MemoryWait, Refusal, Takeover, TunnelLog, TunnelPlace,
+    clock,
 };
 
 /// How long a client may take to read the last bytes of a tunnel that the server closes.
@@ -54,21 +54,6 @@ impl TunnelEnds {
             awaits_status: head.is_none(),
             first: head.as_ref().map_or_else(Vec::new, head_of_http1),
             state,
-        })
-    }
-
-    /// Those of a connection that another process has had. Of the bytes, the first ones are what the client has sent, and the
-    /// others what it gets first.
-    pub(crate) fn resumed(
-        takeover: Takeover,
-        (received, first): (Vec<u8>, Vec<u8>),
-        state: Rc<ConnectionState>,
-    ) -> io::Result<TunnelEnds> {
-        let ends = TunnelEnds::of_http1(takeover, received, state)?;
-        Ok(TunnelEnds {
-            first,
-            awaits_status: false,
-            ..ends
         })
     }
 
@@ -111,8 +96,6 @@ pub(crate) enum TunnelEnd {
     ClientGone,
     /// The client does not read, or what the tunnel holds is needed for others.
     Stuck,
-    /// Another process is to have the connection, which needs to know this.
-    Moves(Vec<u8>),
 }
 
 /// What a tunnel waits for, beside bytes. Each has its own deadline.
@@ -158,13 +141,9 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         let settings = &server.settings;
         let (timeout, min_rate) = (settings.write_timeout, settings.write_min_rate);
         deadline.set(Duration::MAX);
-        let mut application = ends.application;
-        if let Some(edge) = application.edge_mut().filter(|_| client.is_movable()) {
-            edge.allow_move();
-        }
         ClientTunnel {
             client,
-            relay: Relay::new(application, ends.received, ends.first),
+            relay: Relay::new(ends.application, ends.received, ends.first),
             place: ends.place,
             log: ends.log,
             awaits_status: ends.awaits_status,
@@ -186,7 +165,6 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         if let Some(edge) = self.relay.application().edge() {
             let other = match end {
                 TunnelEnd::Stuck => "the client did not read",
-                TunnelEnd::Moves(_) => "handed over to the new edge",
                 TunnelEnd::Complete | TunnelEnd::ClientGone => "the client is gone",
             };
             self.log.ended(edge.end().unwrap_or(other));
@@ -208,18 +186,8 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         match moved {
             Some(RelayEnd::Complete) => Some(TunnelEnd::Complete),
             Some(RelayEnd::ClientGone) => Some(TunnelEnd::ClientGone),
-            None => self.depart().or_else(|| self.expect(is_closing, cx)),
+            None => self.expect(is_closing, cx),
         }
-    }
-
-    /// Leaves the client to another process if it is to.
-    fn depart(&mut self) -> Option<TunnelEnd> {
-        let unwritten = self.relay.unwritten_bytes();
-        let leaving = |edge: &&mut Box<dyn EdgeApplication>| edge.is_leaving(unwritten);
-        self.relay.application_mut().edge_mut().filter(leaving)?;
-        let (received, unwritten) = self.relay.take_rests();
-        let edge = self.relay.application_mut().edge_mut()?;
-        Some(TunnelEnd::Moves(edge.depart(received, unwritten)))
     }
 
     fn move_down(&mut self, cx: &mut Context<'_>) -> Option<RelayEnd> {

@@ -9,10 +9,6 @@ use crate::sockets::ClientStream;
 pub(crate) trait TunnelClient: AsyncRead + AsyncWrite + Unpin {
     /// Ready when the client has given up. A connection finds out when bytes move.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()>;
-    /// Whether another process can have the connection.
-    fn is_movable(&self) -> bool {
-        false
-    }
     /// Ready when there is something to read, or the client is gone.
     fn poll_readable(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
     /// Bytes that its buffers take, or may take while nothing is read.
@@ -22,10 +18,6 @@ pub(crate) trait TunnelClient: AsyncRead + AsyncWrite + Unpin {
 impl TunnelClient for ClientStream {
     fn poll_gone(&mut self, _cx: &mut Context<'_>) -> Poll<()> {
         Poll::Pending
-    }
-
-    fn is_movable(&self) -> bool {
-        !self.is_tls()
     }
 
     fn poll_readable(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

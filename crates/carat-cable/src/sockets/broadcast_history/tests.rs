@@ -1,5 +1,4 @@
 use super::*;
-use crate::{HistoryRecord, KeptBroadcast};
 
 fn history(limit: usize) -> BroadcastHistory {
     let mut history = BroadcastHistory::new("e".into(), 10, limit);
@@ -168,69 +167,4 @@ fn more_than_a_client_may_be_sent_at_once_is_refused() {
             .replay("i", &streams, &since(100), u64::MAX)
             .is_none()
     );
-}
-
-/// The same history at another edge.
-fn moved(old: &BroadcastHistory, limit: usize) -> BroadcastHistory {
-    let mut new = BroadcastHistory::new("f".into(), 10, limit);
-    new.expire(old.now);
-    let (items, record) = old.copy();
-    assert!(items.iter().all(|item| new.keep_again(&item.broadcast())));
-    assert!(new.go_on(&record));
-    new
-}
-
-#[test]
-fn another_edge_knows_as_much_and_counts_on() {
-    let mut old = history(8 * ENTRY_COST);
-    for (number, stream) in [(1, "a"), (2, "b"), (3, "c"), (4, "b"), (5, "a"), (6, "c")] {
-        old.expire(100 + number);
-        old.keep_payload(stream, number.to_string().as_bytes());
-    }
-    old.count();
-    let mut new = moved(&old, 8 * ENTRY_COST);
-    for history in [&mut old, &mut new] {
-        history.keep_payload("b", b"8");
-    }
-    assert_eq!(new.held_bytes(), old.held_bytes());
-    for offset in 0..9 {
-        for stream in ["a", "b", "c", "d"] {
-            let requests = [position(stream, offset, None), since(99 + offset)];
-            for request in requests {
-                let known = missed(&old, &[stream], &request);
-                assert_eq!(missed(&new, &[stream], &request), known, "{request:?}");
-            }
-        }
-    }
-    assert_eq!(missed(&new, &["b"], &position("b", 7, None)), Some(vec![8]));
-    let small = moved(&old, 4 * ENTRY_COST);
-    assert!(small.held_bytes() <= 4 * ENTRY_COST);
-    assert_eq!(missed(&small, &["a"], &position("a", 1, None)), None);
-}
-
-#[test]
-fn what_is_no_part_of_a_history_is_refused() {
-    let mut old = history(1 << 20);
-    old.keep_payload("a", b"1");
-    let mut new = moved(&old, 1 << 20);
-    let (items, _) = old.copy();
-    let next = items[0].broadcast();
-    let refused = |history: &mut BroadcastHistory, offset, message| {
-        !history.keep_again(&KeptBroadcast {
-            offset,
-            message,
-            ..next
-        })
-    };
-    assert!(refused(&mut new, 1, b"1") && refused(&mut new, u64::MAX, b"1"));
-    assert!(refused(&mut new, 2, b"1}") && !refused(&mut new, 2, b"1"));
-    for record in [r#""epoch":"\"","last":9"#, r#""epoch":"e","last":1"#] {
-        let json = format!(r#"{{{record},"began":1,"forgotten":0,"evicted_at":0}}"#);
-        let record: HistoryRecord = serde_json::from_str(&json).expect("a record");
-        assert!(!new.go_on(&record), "{json}");
-    }
-    new.restart("g".into());
-    assert_eq!(new.held_bytes(), 0);
-    assert_eq!(missed(&new, &["a"], &position("a", 1, None)), None);
-    assert_eq!(missed(&new, &["a"], &since(100)), None);
 }

@@ -1,7 +1,5 @@
 use std::time::{Duration, Instant};
 
-use crate::sockets::session_record::MovedTimer;
-
 /// Most timers of one subscription; the application refuses a channel with more.
 pub(super) const TIMERS_LIMIT: usize = 8;
 /// The shortest time between two commands of a timer; the application refuses one that asks for less.
@@ -47,22 +45,6 @@ impl ChannelTimer {
             since: None,
         });
         timers.collect()
-    }
-
-    pub(super) fn moved(&self, now: Instant) -> MovedTimer {
-        let next = self.since.or(self.next);
-        MovedTimer {
-            every: self.every,
-            left: next.map_or(self.every, |next| next.saturating_duration_since(now)),
-        }
-    }
-
-    pub(super) fn arrived(moved: &MovedTimer, now: Instant) -> ChannelTimer {
-        ChannelTimer {
-            every: moved.every.max(SHORTEST_INTERVAL),
-            next: now.checked_add(moved.left),
-            since: None,
-        }
     }
 
     /// It is `now`. Returns when it is due next; `None` if no clock can say that.

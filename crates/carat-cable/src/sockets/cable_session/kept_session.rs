@@ -1,8 +1,5 @@
-use std::time::Instant;
-
 use super::subscription::Subscription;
 use crate::CommandBody;
-use crate::sockets::session_record::SessionRecord;
 
 /// What a session takes beside its texts.
 const SESSION_COST: usize = 256;
@@ -16,28 +13,6 @@ pub struct KeptSession {
 }
 
 impl KeptSession {
-    /// That of a client that was away when another edge had it.
-    pub fn resume(record: SessionRecord, now: Instant) -> KeptSession {
-        let moved = record.subscriptions.into_iter();
-        let subscriptions: Vec<_> = moved.map(|it| Subscription::arrived(it, now)).collect();
-        let costs = subscriptions.iter().map(Subscription::cost);
-        KeptSession {
-            bytes: record.connection.len() + costs.sum::<usize>(),
-            connection: record.connection,
-            subscriptions,
-        }
-    }
-
-    /// What another edge needs to know, to go on with the client. It is `now`.
-    pub fn record(&self, now: Instant) -> SessionRecord {
-        let subscriptions = self.subscriptions.iter();
-        SessionRecord {
-            connection: self.connection.clone(),
-            subscriptions: subscriptions.map(|it| it.moved(now)).collect(),
-            ..SessionRecord::default()
-        }
-    }
-
     /// Bytes that are held.
     pub fn held_bytes(&self) -> usize {
         self.bytes + SESSION_COST

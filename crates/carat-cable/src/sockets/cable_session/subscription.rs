@@ -1,9 +1,7 @@
 use std::rc::Rc;
-use std::time::Instant;
 
-use super::channel_timer::{ChannelTimer, ChannelTimers, TIMERS_LIMIT};
+use super::channel_timer::ChannelTimers;
 use crate::SubscriptionRecord;
-use crate::sockets::session_record::MovedSubscription;
 
 /// What a subscription, a stream of one, or a command takes beside its texts.
 pub(super) const ENTRY_COST: usize = 128;
@@ -37,31 +35,6 @@ impl Subscription {
         SubscriptionRecord {
             identifier: &self.identifier,
             state: self.state.as_deref(),
-        }
-    }
-
-    /// What another edge needs to know of it. It is `now`.
-    pub(super) fn moved(&self, now: Instant) -> MovedSubscription {
-        let timers = self.timers.iter().flat_map(|it| it.timers.iter());
-        MovedSubscription {
-            identifier: (&*self.identifier).into(),
-            state: self.state.clone(),
-            streams: self.streams.iter().map(|it| (&**it).into()).collect(),
-            is_signed: self.is_signed,
-            timers: timers.map(|it| it.moved(now)).collect(),
-        }
-    }
-
-    /// One that has not begun here.
-    pub(super) fn arrived(moved: MovedSubscription, now: Instant) -> Subscription {
-        let timers = moved.timers.iter().take(TIMERS_LIMIT);
-        let timers = timers.map(|it| ChannelTimer::arrived(it, now)).collect();
-        Subscription {
-            identifier: moved.identifier.into(),
-            state: moved.state,
-            streams: moved.streams.into_iter().map(Rc::from).collect(),
-            is_signed: moved.is_signed,
-            timers: ChannelTimers::new(timers),
         }
     }
 }

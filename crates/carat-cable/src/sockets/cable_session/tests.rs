@@ -1,7 +1,4 @@
-use std::time::Instant;
-
 use super::*;
-use crate::sockets::SessionRecord;
 
 struct Client {
     hub: Rc<Hub>,
@@ -19,17 +16,6 @@ impl Client {
         let (session, _) = CableSession::open(&hub, (1, &outbox), result(json));
         Client {
             hub,
-            outbox,
-            session,
-        }
-    }
-
-    /// The client of a record, at this edge.
-    fn resumed(hub: &Rc<Hub>, outbox: ClientOutbox, record: SessionRecord, now: Instant) -> Client {
-        let outbox = Rc::new(outbox);
-        let session = CableSession::resume(hub, (5, &outbox), record, now);
-        Client {
-            hub: Rc::clone(hub),
             outbox,
             session,
         }

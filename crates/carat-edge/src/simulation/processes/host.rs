@@ -10,7 +10,6 @@ use crate::simulation::processes::process::SimulatedProcess;
 use crate::simulation::processes::process_table::ProcessTable;
 use crate::simulation::processes::socket::SimulatedSocket;
 use crate::supervise::{FreshSettings, Host, Mailbox, Successor};
-use carat_http::Cable;
 use carat_settings::Settings;
 use carat_supervisor::MemorySubjects;
 
@@ -62,12 +61,7 @@ impl Host for SimulatedHost {
         self.0.after(took, Moment::SettingsRead(read));
     }
 
-    fn start_successor(
-        &self,
-        _: &Settings,
-        _: u32,
-        _: (Mailbox, Option<Rc<Cable>>),
-    ) -> io::Result<Successor> {
+    fn start_successor(&self, _: &Settings, _: u32, _: Mailbox) -> io::Result<Successor> {
         Err(io::Error::other("no edge is simulated beside this one"))
     }
 

@@ -8,7 +8,6 @@ use rustix::process::Signal;
 use crate::supervise::messages::Mailbox;
 use crate::supervise::upgrade::Successor;
 use carat_dispatch::FrameTransport;
-use carat_http::Cable;
 use carat_settings::Settings;
 use carat_supervisor::MemorySubjects;
 
@@ -39,7 +38,7 @@ pub(crate) trait Host {
         &self,
         settings: &Settings,
         number: u32,
-        between: (Mailbox, Option<Rc<Cable>>),
+        mailbox: Mailbox,
     ) -> io::Result<Successor>;
 
     /// The new edge listens on these addresses, values of the `bind` option, too.

@@ -16,7 +16,7 @@ use crate::supervise::processes::host::Host;
 use crate::supervise::upgrade::{Successor, container_obstacle};
 use carat_dispatch::FrameSocket;
 use carat_files::MEMORY_THREAD;
-use carat_http::{Cable, Listeners};
+use carat_http::Listeners;
 use carat_machine::{Container, read_memory};
 use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
 use carat_supervisor::{Event, MemorySubjects};
@@ -92,12 +92,12 @@ impl Host for LocalHost {
         &self,
         settings: &Settings,
         number: u32,
-        between: (Mailbox, Option<Rc<Cable>>),
+        mailbox: Mailbox,
     ) -> io::Result<Successor> {
         if let Some(obstacle) = container_obstacle() {
             return Err(io::Error::other(obstacle));
         }
-        Successor::start(settings, number, self.listeners.copies()?, between)
+        Successor::start(settings, number, self.listeners.copies()?, mailbox)
     }
 
     fn hand_over(&self, addresses: &[String]) {

@@ -26,15 +26,8 @@ pub(crate) struct HandOverState {
 
 impl HandOverState {
     /// This edge takes over.
-    pub(crate) fn follow(
-        &mut self,
-        predecessor: Predecessor,
-        server: &Rc<Server>,
-        mailbox: Mailbox,
-    ) -> io::Result<()> {
-        let link = PredecessorLink::open(predecessor, mailbox)?;
-        link.offer_cable(server)?;
-        self.predecessor = Some(link);
+    pub(crate) fn follow(&mut self, predecessor: Predecessor, mailbox: Mailbox) -> io::Result<()> {
+        self.predecessor = Some(PredecessorLink::open(predecessor, mailbox)?);
         Ok(())
     }
 

@@ -47,9 +47,6 @@ pub(super) enum NewEdgeMessage {
     Serving,
     /// It was told to stop: if it ends, nobody is to serve in its place.
     Stopping,
-    /// It takes sockets of the cable over that are served at this path, on the socket beside the message. Earlier versions
-    /// of the old edge ignore it, so that socket is closed.
-    Cable { version: u32, path: String },
     /// It cannot take over.
     Failed(String),
 }

@@ -13,9 +13,9 @@ use tokio::net::UnixStream;
 use tokio::task::spawn_local;
 
 use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
-use super::socket::{receive, send as send_beside};
+use super::socket::receive;
 use crate::supervise::messages::{Mailbox, Message, PredecessorMessage};
-use carat_http::{HandedListener, Server, follow_cable};
+use carat_http::{HandedListener, Server};
 use carat_settings::UPGRADE_VARIABLE;
 
 /// How long the old edge may take to reply. It only waits for this message.
@@ -129,17 +129,6 @@ impl PredecessorLink {
             has_ended: false,
             connections: 0,
         })
-    }
-
-    /// Offers to take the sockets of the cable over.
-    pub(super) fn offer_cable(&self, server: &Rc<Server>) -> io::Result<()> {
-        let Some((version, path)) = server.cable().map(|cable| cable.terms()) else {
-            return Ok(());
-        };
-        let (near, far) = StdUnixStream::pair()?;
-        let offer = NewEdgeMessage::Cable { version, path };
-        send_beside(&self.socket, &line(&offer), &[far.into()])?;
-        follow_cable(server, near)
     }
 
     /// The workers of this edge are ready. Returns whether it accepts clients at once, because the old edge has ended.

@@ -1,18 +1,12 @@
-use std::cell::Cell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::pin::Pin;
-use std::rc::Rc;
-use std::task::{Context, Poll, ready};
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
-use tokio::io::{AsyncRead, Interest, ReadBuf};
-use tokio::net::UnixStream as TokioUnixStream;
 
 /// The kernel passes no more descriptors with one message.
 pub(super) const DESCRIPTORS_LIMIT: usize = 253;
@@ -68,56 +62,6 @@ pub(super) fn receive(socket: &UnixStream) -> io::Result<(Vec<u8>, Vec<OwnedFd>)
         }
     }
     Ok((line, descriptors))
-}
-
-/// Reads what the other edge says, and keeps the last descriptor that came beside it.
-pub(super) struct DescriptorReader {
-    socket: TokioUnixStream,
-    beside: Rc<Cell<Option<OwnedFd>>>,
-}
-
-impl DescriptorReader {
-    pub(super) fn new(
-        socket: TokioUnixStream,
-        beside: &Rc<Cell<Option<OwnedFd>>>,
-    ) -> DescriptorReader {
-        let beside = Rc::clone(beside);
-        DescriptorReader { socket, beside }
-    }
-
-    fn read(&self, into: &mut ReadBuf<'_>) -> io::Result<()> {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let received = recvmsg(
-            &self.socket,
-            &mut [IoSliceMut::new(into.initialize_unfilled())],
-            &mut ancillary,
-            RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT,
-        )?;
-        into.advance(received.bytes);
-        for message in ancillary.drain() {
-            if let RecvAncillaryMessage::ScmRights(mut passed) = message {
-                self.beside.set(passed.next());
-            }
-        }
-        Ok(())
-    }
-}
-
-impl AsyncRead for DescriptorReader {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        loop {
-            ready!(self.socket.poll_read_ready(cx))?;
-            match self.socket.try_io(Interest::READABLE, || self.read(into)) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                read => return Poll::Ready(read),
-            }
-        }
-    }
 }
 
 #[cfg(test)]

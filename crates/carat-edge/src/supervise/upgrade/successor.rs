@@ -1,9 +1,7 @@
-use std::cell::Cell;
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::process::Command;
-use std::rc::Rc;
 
 use rustix::io::FdFlags;
 use serde::Serialize;
@@ -13,9 +11,9 @@ use tokio::task::spawn_local;
 
 use super::SOCKETS_VARIABLE;
 use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
-use super::socket::{DescriptorReader, send};
+use super::socket::send;
 use crate::supervise::messages::{Mailbox, Message};
-use carat_http::{Cable, HandedListener};
+use carat_http::HandedListener;
 use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
 use carat_supervisor::Event;
 
@@ -38,7 +36,7 @@ impl Successor {
         settings: &Settings,
         number: u32,
         listeners: Vec<HandedListener>,
-        (mailbox, cable): (Mailbox, Option<Rc<Cable>>),
+        mailbox: Mailbox,
     ) -> io::Result<Successor> {
         let (near, far) = StdUnixStream::pair()?;
         let (mut addresses, mut tickets, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
@@ -59,7 +57,7 @@ impl Successor {
         send(&near, &line(&first), &sockets)?;
         let pid = start(settings, far)?;
         let reader = UnixStream::from_std(near.try_clone()?)?;
-        spawn_local(listen(reader, number, mailbox, cable));
+        spawn_local(listen(reader, number, mailbox));
         Ok(Successor { pid, socket: near })
     }
 
@@ -128,10 +126,8 @@ fn is_of_user(variable: &str) -> bool {
 }
 
 /// Reads until the socket ends.
-async fn listen(socket: UnixStream, upgrade: u32, mailbox: Mailbox, cable: Option<Rc<Cable>>) {
-    let beside = Rc::<Cell<Option<OwnedFd>>>::default();
-    let reader = DescriptorReader::new(socket, &beside);
-    let mut lines = BufReader::new(reader.take(MESSAGES_LIMIT)).lines();
+async fn listen(socket: UnixStream, upgrade: u32, mailbox: Mailbox) {
+    let mut lines = BufReader::new(socket.take(MESSAGES_LIMIT)).lines();
     // An error is the end as well.
     while let Ok(Some(line)) = lines.next_line().await {
         match serde_json::from_str(&line) {
@@ -140,11 +136,6 @@ async fn listen(socket: UnixStream, upgrade: u32, mailbox: Mailbox, cable: Optio
             }
             Ok(NewEdgeMessage::Serving) => mailbox.event(Event::SuccessorServes { upgrade }),
             Ok(NewEdgeMessage::Stopping) => mailbox.event(Event::SuccessorStops { upgrade }),
-            Ok(NewEdgeMessage::Cable { version, path }) => {
-                if let (Some(link), Some(cable)) = (beside.take(), &cable) {
-                    cable.precede(link.into(), (version, &path));
-                }
-            }
             Ok(NewEdgeMessage::Failed(cause)) => {
                 mailbox.event(Event::SuccessorFailed { upgrade, cause });
             }

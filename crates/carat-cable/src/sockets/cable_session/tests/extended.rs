@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use super::*;
 use crate::{BroadcastHistory, SocketEnd};
 
@@ -211,37 +209,4 @@ fn the_end_of_a_client_that_stays_away_is_that_of_each_subscription() {
     let bodies: Vec<_> = client.session.keep().end_bodies().collect();
     let body = r#"{"command":"unsubscribe","connection":"c","identifier":"chat","state":"s"}"#;
     assert_eq!(bodies, [body]);
-}
-
-#[test]
-fn a_client_that_is_away_may_come_back_to_another_edge() {
-    let mut client = Client::confirmed();
-    let held = client.session.held_bytes();
-    let (now, there) = (Instant::now(), Client::extended().hub);
-    let record = client.session.keep().record(now);
-    let kept = KeptSession::resume(record, now);
-    let mut client = Client::named(&there, ("second", Some(kept)));
-    assert_eq!((client.session.held_bytes(), there.streams()), (held, 0));
-    client.session.go_on();
-    assert_eq!((client.receives("a"), client.receives("b")), (1, 1));
-    let body = client.sends("message", "chat");
-    assert!(body.is_some_and(|body| body.ends_with(r#""state":"s"}"#)));
-}
-
-#[test]
-fn a_client_that_moves_to_another_edge_keeps_its_name_and_what_it_may_still_ask_for() {
-    let mut client = Client::confirmed().comes_back();
-    client.session.go_on();
-    client.hub.broadcast("a", b"1");
-    let now = Instant::now();
-    let record = client.session.record(now);
-    assert_eq!(record.name(), Some("second"));
-    let hub = Rc::clone(&client.hub);
-    drop(client);
-    let mut client = Client::resumed(&hub, ClientOutbox::extended(), record, now);
-    assert_eq!(client.session.name().map(|name| &**name), Some("second"));
-    client.asks("history", r#"{"streams":{"a":{"epoch":"e","offset":0}}}"#);
-    let received = client.received();
-    assert!(received.contains("confirm_history") && !received.contains(":1,"));
-    assert_eq!(client.receives("a"), 1);
 }

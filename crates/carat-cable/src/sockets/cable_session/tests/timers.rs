@@ -114,22 +114,3 @@ fn timers_have_bounds() {
     client.after(1000);
     assert_eq!(client.next(), None);
 }
-
-#[test]
-fn timers_go_on_at_another_edge() {
-    let mut client = Timed::new(TIMED);
-    client.after(1000);
-    client.after(400);
-    let record = client.0.session.record(client.1);
-    let now = client.1 + Duration::from_secs(5);
-    let resumed = Client::resumed(&Rc::default(), ClientOutbox::default(), record, now);
-    let mut there = Timed(resumed, now);
-    let held = [&there, &client].map(|it| it.0.session.held_bytes());
-    assert_eq!(held[0], held[1]);
-    // The first waited for its turn, and the second had 58.6 seconds left.
-    assert_eq!((there.after(0), there.next()), (Some(1000), Some(0)));
-    assert_eq!(there.next(), None);
-    assert_eq!((there.after(58_500), there.next()), (Some(100), Some(0)));
-    there.after(100);
-    assert_eq!(there.next(), Some(1));
-}

@@ -41,6 +41,30 @@ class LeakTest < Minitest::Test
     assert_equal "String", site(assert_leak(:string, objects: 0), :string).fetch("container")
   end
 
+  def test_many_strings_that_grow_by_turns_are_found_with_their_content
+    report = measure(:many_strings)
+
+    assert_equal "leak", report.fetch("verdict"), rounds(report)
+    assert_in_delta 50, report.fetch("bytes_per_request"), 50 * TOLERANCE, rounds(report)
+    found = site(report, :many_strings)
+    assert_equal ["String", %w[KEPT Array String]], found.values_at("container", "path")
+    assert_in_delta 50, found.fetch("bytes_per_request"), 50 * TOLERANCE
+  end
+
+  def test_integer_that_grows_is_a_leak_with_its_slope
+    report = measure(:integer)
+
+    assert_equal "leak", report.fetch("verdict"), rounds(report)
+    assert_in_delta 80, report.fetch("bytes_per_request"), 80 * TOLERANCE, rounds(report)
+  end
+
+  def test_suspended_enumerators_end_no_measurement_at_the_map_limit
+    report = leak(:enumerator, "--rounds", ROUNDS.to_s, requests: TOTAL)
+
+    assert_equal "leak", report.fetch("verdict"), rounds(report)
+    assert_in_delta 2, report.fetch("mappings_per_request"), 2 * TOLERANCE
+  end
+
   def test_line_whose_memory_another_line_frees_is_innocent
     report = assert_leak(:freed_elsewhere, objects: 0)
 

@@ -8,7 +8,7 @@ require_relative "planted_libraries"
 
 module Support
   # An application with a known leak, or none, in a directory of its own, and what `carat leak` says about it.
-  module PlantedApplication
+  module PlantedApplication # rubocop:disable Metrics/ModuleLength -- a table of applications
     include ApplicationDirectory
 
     LEAK = [*ApplicationDirectory::COMMAND, "leak"].freeze
@@ -136,6 +136,29 @@ module Support
         run(lambda do |_env|
           generation = (COUNT[0] += 1) / (REQUESTS / 8)
           replace_blocks(*SIZES[(generation + 1) % SIZES.size], LIMIT) # scatters
+          [200, {}, []]
+        end)
+      RUBY
+      # Each of the Strings grows in steps of its own.
+      many_strings: <<~RUBY,
+        KEPT = Array.new(100) { +"" }
+        COUNT = [0]
+        run(lambda do |_env|
+          KEPT[(COUNT[0] += 1) % 100] << ("x" * 50) # leaks
+          [200, {}, []]
+        end)
+      RUBY
+      integer: <<~RUBY,
+        NUMBER = [1]
+        run(lambda do |_env|
+          NUMBER[0] <<= 640 # leaks
+          [200, {}, []]
+        end)
+      RUBY
+      enumerator: <<~RUBY,
+        KEPT = []
+        run(lambda do |_env|
+          KEPT << [1, 2].each.tap(&:next) # leaks
           [200, {}, []]
         end)
       RUBY

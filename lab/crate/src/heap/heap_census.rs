@@ -26,14 +26,14 @@ const ENTRY_BYTES: usize = 24;
 const VALUE_BYTES: usize = size_of::<VALUE>();
 /// How many containers do not count with the room that they keep to grow: those with most. A container that grows for
 /// long is one of them; many small ones of which each keeps some room are a leak with that room.
-const SPARES_LIMIT: usize = 64;
+const SPARES_LIMIT: usize = 1024;
 
 /// The sums over all live objects.
 struct Census {
     objects: usize,
     slot_bytes: usize,
-    /// Bytes that Strings, Arrays, Hashes, and the interpreter's tables have allocated for their growth and do not use
-    /// yet: the largest ones.
+    /// Bytes that Strings, Arrays, Hashes, large Integers, and the interpreter's tables have allocated for their growth
+    /// and do not use yet: the largest ones.
     spares: BinaryHeap<Reverse<usize>>,
     rounded: Option<RoundedSize>,
 }
@@ -91,9 +91,13 @@ impl Census {
         let allocated = match growing {
             // Two blocks of sizes that jemalloc does not round.
             GrowingObject::Hash => bytes,
-            GrowingObject::String | GrowingObject::Array => self.rounded(bytes),
+            GrowingObject::String | GrowingObject::Array | GrowingObject::Integer => {
+                self.rounded(bytes)
+            }
         };
-        allocated.saturating_sub(growing.used(object, bytes))
+        let used = growing.used(object, bytes);
+        // Growth at most doubles what is used. A buffer with more room was made with it.
+        allocated.saturating_sub(used).min(used)
     }
 
     /// The size of a block of so many bytes, which are not 0.
@@ -109,6 +113,8 @@ enum GrowingObject {
     String,
     Array,
     Hash,
+    /// Of more than 64 bits: `RUBY_T_BIGNUM`.
+    Integer,
 }
 
 impl GrowingObject {
@@ -118,6 +124,8 @@ impl GrowingObject {
             Some(GrowingObject::String)
         } else if is(kind, ruby_value_type::RUBY_T_ARRAY) {
             Some(GrowingObject::Array)
+        } else if is(kind, ruby_value_type::RUBY_T_BIGNUM) {
+            Some(GrowingObject::Integer)
         } else {
             is(kind, ruby_value_type::RUBY_T_HASH).then_some(GrowingObject::Hash)
         }
@@ -136,6 +144,7 @@ impl GrowingObject {
                     bytes,
                     usize::try_from(rb_hash_size_num(object)).unwrap_or(0),
                 ),
+                GrowingObject::Integer => bytes,
             }
         }
     }

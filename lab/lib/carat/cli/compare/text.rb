@@ -55,9 +55,14 @@ module Carat
           case @report["verdict"]
           when "equal" then "equal: nothing differs beyond noise and 1 %"
           when "different" then "different: #{names { |row| row["differs"] }}"
-          when "not known" then "not known: #{names { |row| !row["settled"] }} may differ; raise --budget"
-          else "no verdict: #{@report["rounds_needed"]} rounds are needed; raise --budget"
+          when "not known" then "not known: #{names { |row| !row["settled"] }} may differ; #{remedy}"
+          else "no verdict: #{remedy}"
           end
+        end
+
+        # On a machine as noisy as in these rounds.
+        def remedy
+          "about #{@report["rounds_needed"]} rounds would tell: --budget #{@report["budget_needed"]}"
         end
 
         def names(&)

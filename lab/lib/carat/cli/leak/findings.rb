@@ -20,8 +20,9 @@ module Carat
         }.freeze
         # How much faster than the live memory a place may grow: the trace has fewer requests.
         EXCESS = 1.25
+        NONE = "0.00"
         NOWHERE = "No line grows: look for memory of C that a thread without Ruby allocates."
-        private_constant :SITES, :REASONS, :EXCESS, :NOWHERE
+        private_constant :SITES, :REASONS, :EXCESS, :NONE, :NOWHERE
 
         # `report` is a Lab::Leak::Report.
         def initialize(report)
@@ -40,6 +41,7 @@ module Carat
           [
             (REASONS.fetch(found.name) if found),
             (format("%d %% of it is full.", found.filled * 100) if found&.filled),
+            step,
             ("The first run alone said more: nothing is accused that a second run does not confirm." if
               @report.contradicted?),
             ("The measurement was interrupted; this is what is known." if @report.interrupted),
@@ -61,6 +63,13 @@ module Carat
 
         private
 
+        # What grows by doubling may take a single step in a run.
+        def step
+          bytes = @report.verdict&.single_step or return
+          format("It grew once, by %.1f KiB: if that may be one step of many, let the rounds go on with --rounds %d.",
+                 bytes / 1024.0, (@report.runs.first.plan.rounds * 2) + 1)
+        end
+
         # A place that grows faster than all memory needs a word.
         def exceeding
           limit = @report.verdict&.line&.interval&.last or return
@@ -75,9 +84,10 @@ module Carat
           low, high = found.line.interval
           unit = found.measure == :descriptors ? "descriptors" : "bytes"
           text = format("%.1f #{unit} a request (%.1f to %.1f, 95 %%)", found.line.slope, low, high)
-          others = (%i[objects threads descriptors] - [found.measure]).filter_map do |measure|
+          others = (%i[objects threads descriptors mappings] - [found.measure]).filter_map do |measure|
             line = found.lines.fetch(measure)
-            format("%.2f %s a request", line.slope, measure) if line.rising? && found.name != "no leak"
+            number = format("%.2f", line.slope)
+            "#{number} #{measure} a request" if line.rising? && number != NONE && found.name != "no leak"
           end
           [text, *others].join(", ")
         end

@@ -49,6 +49,7 @@ module Carat
           @began = now
           loop do
             @rounds << round(setups)
+            @passed = passed
             break if finished?
           end
           @progress.step("weighing both set-ups") unless @weighing.obstacle
@@ -86,7 +87,8 @@ module Carat
 
         def report(interrupted:)
           memory = { "memory" => @memory, "unweighed" => @weighing.obstacle }
-          Report.new(@choices, @plan, @rounds, findings, fewest: @looks.first, interrupted:, memory:)
+          Report.new(@choices, @plan, @rounds, findings, fewest: @looks.first, passed: @passed || 0, interrupted:,
+                                                         memory:)
         end
 
         def passed

@@ -32,7 +32,13 @@ module Carat
 
         # Whether the difference is known so well that further rounds would say little more.
         def settled?
-          measured? ? !@interval.nil? && quantity.settled?(@estimate, *@interval) : true
+          measured? ? !@interval.nil? && excess <= 1 : true
+        end
+
+        # How many rounds would settle it: an interval is half as wide after four times as many. Nil when it is settled,
+        # or has no interval yet.
+        def rounds_needed
+          (@pairs.size * (excess**2)).ceil if @interval && !settled?
         end
 
         # Whether both set-ups have the quantity.
@@ -49,6 +55,10 @@ module Carat
         end
 
         private
+
+        def excess
+          quantity.excess(@estimate, *@interval)
+        end
 
         def ratio(difference)
           difference && quantity.ratio(difference)&.round(4)

@@ -21,9 +21,9 @@ module Carat
           (ratio(difference) - 1).abs > Quantity::NOTABLE
         end
 
-        # Whether an interval is narrow enough.
-        def settled?(estimate, low, high)
-          (high - low) / 2 <= [precision, estimate.abs / 4].max
+        # How many times too wide an interval is: one of at most 1 is narrow enough.
+        def excess(estimate, low, high)
+          (high - low) / 2 / [precision, estimate.abs / 4].max
         end
       end
 

@@ -12,13 +12,14 @@ module Carat
         SCHEMA = 1
 
         # `rounds` are pairs of Samples, `findings` a Finding for each quantity, `fewest` the rounds before there are
-        # intervals, and `memory` a Hash with what the applications weigh.
-        def initialize(choices, plan, rounds, findings, fewest:, interrupted:, memory:)
+        # intervals, `passed` the seconds that all took, and `memory` a Hash with what the applications weigh.
+        def initialize(choices, plan, rounds, findings, fewest:, passed:, interrupted:, memory:)
           @choices = choices
           @plan = plan
           @rounds = rounds
           @findings = findings
           @fewest = fewest
+          @passed = passed
           @interrupted = interrupted
           @memory = memory
         end
@@ -27,7 +28,8 @@ module Carat
         def to_h
           { "schema" => SCHEMA, "verdict" => verdict, "interrupted" => @interrupted, "setups" => setups,
             "path" => @plan.path, "seconds" => @plan.seconds, "connections" => @plan.connections,
-            "rounds" => @rounds.size, "rounds_needed" => @fewest, "confidence" => 1 - Looks::FALSE_ALARMS,
+            "rounds" => @rounds.size, "rounds_needed" => needed, "budget_needed" => budget,
+            "confidence" => 1 - Looks::FALSE_ALARMS,
             "quantities" => @findings.map(&:report), **@memory,
             "samples" => @rounds.map { |pair| pair.map(&:report) } }
         end
@@ -41,6 +43,16 @@ module Carat
           return "different" if judgments.any?
 
           @findings.all?(&:settled?) ? "equal" : "not known"
+        end
+
+        # The rounds after which there would be a verdict.
+        def needed
+          [@fewest, *@findings.filter_map(&:rounds_needed)].max
+        end
+
+        # The seconds that they would take; nil before the first round.
+        def budget
+          (@passed / @rounds.size * needed).ceil unless @rounds.empty?
         end
 
         def setups

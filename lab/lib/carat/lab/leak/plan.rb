@@ -22,6 +22,9 @@ module Carat
         # again.
         DESCRIPTORS = 2000
 
+        # Mappings that an application may leave in a run, under the same condition: each suspended Fiber has two.
+        MAPPINGS = 20_000
+
         # The share of the machine's free memory that an application may fill in a run.
         MEMORY_SHARE = 0.25
 
@@ -58,15 +61,17 @@ module Carat
         end
 
         # Returns the plan that fits a trial of so many seconds, between two Censuses, on a machine with so much memory
-        # available and so many `files` for a process. A number that was chosen stays.
-        def fit(seconds, before, after, available:, files:)
+        # `available`, and as many `files` and `mappings` for a process. A number that was chosen stays.
+        def fit(seconds, before, after, available:, files:, mappings:)
           return self if @chosen
 
           limits = [by_time(seconds), by_count(after.threads - before.threads, THREADS),
                     by_memory(after.pss - before.pss, available)]
-          descriptors = [DESCRIPTORS, (files - after.descriptors) / 1.5].min
-          few = by_count(after.descriptors - before.descriptors, descriptors)
-          size = [[REQUESTS, *limits].min.clamp(@smallest, REQUESTS), few].min.floor
+          # What the kernel refuses beyond a number may make rounds smaller than the smallest.
+          few = { descriptors: [DESCRIPTORS, files], mappings: [MAPPINGS, mappings] }.map do |kind, (limit, most)|
+            by_count(after[kind] - before[kind], [limit, (most - after[kind]) / 1.5].min)
+          end
+          size = [[REQUESTS, *limits].min.clamp(@smallest, REQUESTS), *few].min.floor
           dup.tap { |plan| plan.requests = Plan.prime(size) }
         end
 
@@ -75,7 +80,7 @@ module Carat
           return requests if @chosen
 
           affordable = seconds_left / rounds_left / seconds_per_request
-          affordable >= requests ? requests : Plan.prime(affordable.clamp(@smallest, requests).floor)
+          affordable >= requests ? requests : Plan.prime(affordable.clamp([@smallest, requests].min, requests).floor)
         end
 
         # Requests before the first round.

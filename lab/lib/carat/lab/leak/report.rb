@@ -56,7 +56,7 @@ module Carat
           { "verdict" => found.name, "measure" => found.measure.to_s,
             "bytes_per_request" => found.line.slope.round(2),
             "interval" => found.line.interval.map { |bound| bound.round(2) },
-            **slopes(found, :objects, :threads, :descriptors), "growing" => growing,
+            **slopes(found, :objects, :threads, :descriptors, :mappings), "growing" => growing,
             "filled" => found.filled&.round(2) }
         end
 

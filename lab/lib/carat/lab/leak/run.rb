@@ -10,7 +10,8 @@ module Carat
       # Rounds of requests to one server, with a Census before the first and after each.
       class Run
         MEMINFO = "/proc/meminfo"
-        private_constant :MEMINFO
+        MAPPINGS_LIMIT = "/proc/sys/vm/max_map_count"
+        private_constant :MEMINFO, :MAPPINGS_LIMIT
 
         # The Plan.
         attr_reader :plan
@@ -73,7 +74,8 @@ module Carat
           request(plan.trial)
           seconds = now - started
           files = Process.getrlimit(:NOFILE).last # the server raises its limit
-          @plan = plan.fit(seconds, before, fill(Census.new), available:, files:)
+          mappings = File.read(MAPPINGS_LIMIT).to_i
+          @plan = plan.fit(seconds, before, fill(Census.new), available:, files:, mappings:)
         end
 
         def census

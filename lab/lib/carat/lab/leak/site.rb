@@ -19,20 +19,31 @@ module Carat
           sites.select { |site| site.bytes_per_request > Site::NOISE_BYTES }.sort_by { |site| -site.bytes_per_request }
         end
 
-        # A container's memory grows in steps, its content does not: where one grows, the weakest round of the line is
-        # that without a step. In a round in which the line shrinks, another line has taken the step.
+        # A container's memory grows in steps, its content does not: where some grow, the weakest round of the line is
+        # that without a step. In a round in which the line shrinks, another line has taken the step. More containers
+        # than rounds take steps in each: what the objects of the line take is then the rest.
         def self.from(line, containers, requests)
-          rounds = line ? line.fetch(:bytes) : [0]
-          bytes = containers.empty? ? median(rounds) : rounds.reject(&:negative?).min || 0
-          bytes += containers.sum { |row| median(row.fetch(:bytes)) }
-          line ||= { **containers.first, objects: [0], classes: {} }
+          line ||= { **containers.first, bytes: [0], objects: [0], classes: {} }
+          objects = median(line.fetch(:objects))
           # An object that some request has left there, such as an exception, is not what grows.
-          line = { **line, classes: {}, path: nil } unless median(line.fetch(:objects)).positive?
+          line = { **line, classes: {}, path: nil } unless objects.positive?
+          bytes = rest(line, containers) + containers.sum { |row| median(row.fetch(:bytes)) }
           new(file: line[:file], line: line[:line], bytes_per_request: bytes.fdiv(requests),
-              objects_per_request: median(line.fetch(:objects)).fdiv(requests),
+              objects_per_request: objects.fdiv(requests),
               classes: line.fetch(:classes).transform_keys(&:to_s), container: containers.first&.fetch(:class),
               path: (containers.first || line).fetch(:path), block_sizes: line.fetch(:block_sizes, []),
               stack: line.fetch(:stack, []).map { |frame| NativeStacks.describe(*frame) })
+        end
+
+        # Bytes of a line in a round, without those of containers that grow. The collector may move memory of an object:
+        # the line then has less than its objects.
+        def self.rest(line, containers)
+          rounds = line.fetch(:bytes)
+          of_objects = median(line.fetch(:objects)) * line.fetch(:object_bytes, 0)
+          return [median(rounds), of_objects].max if containers.empty?
+
+          steady = rounds.reject(&:negative?).min || 0
+          containers.sum { |row| row.fetch(:count, 1) } < rounds.size ? steady : [steady, of_objects].min
         end
 
         # Where it is, for readers.
@@ -66,7 +77,7 @@ module Carat
           sorted = values.sort
           (sorted[(sorted.size - 1) / 2] + sorted[sorted.size / 2]) / 2.0
         end
-        private_class_method :from, :median
+        private_class_method :from, :rest, :median
       end
 
       # Less is not worth a line.

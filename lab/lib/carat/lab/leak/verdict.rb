@@ -39,11 +39,22 @@ module Carat
 
         # Fewer live bytes in all are those of tables and strings that Ruby makes wider and narrower.
         NOISE_OF_TABLES = 2 * 1024
+
+        # A round takes a step when it gains at least this share of what the largest round gains: a block that doubles
+        # takes steps that double.
+        STEP = 0.4
+
+        # The last step of such a block is the largest one, or nearly.
+        LAST_STEP = 0.7
+
+        # The time without a step, in times between the last two, after which growth has ended: a block that doubles
+        # needs twice as long for its next step.
+        REST = 2
         private_constant :SATURATION, :LAST_ROUNDS, :FLAT, :NOISE_BYTES, :NOISE_OBJECTS, :NOISE_OF_PAGES,
-                         :NOISE_OF_TABLES
+                         :NOISE_OF_TABLES, :STEP, :LAST_STEP, :REST
 
         # The measurements that `lines` has.
-        MEASURES = %i[live objects active resident pss rss threads descriptors].freeze
+        MEASURES = %i[live objects active resident pss rss threads descriptors mappings].freeze
 
         # `censuses` are of one run, at least twice Line::POINTS_LIMIT.
         def initialize(censuses)
@@ -55,8 +66,11 @@ module Carat
 
         # Returns one of NAMES.
         def name
+          return "leak" if stepping?
           return "bounded cache" if flat? || (grown?(:live) && saturating?(:live) && !steady?(:objects))
           return "leak" if grows?(:live)
+          # The growth that only the line through all rounds shows has ended, unless the later half takes steps, too.
+          return late_steps? ? "leak" : "bounded cache" if certain?(lines.fetch(:live))
           return "growing descriptors" if grows?(:descriptors, NOISE_OBJECTS)
           return "fragmentation" if spreads?(:active)
 
@@ -86,6 +100,12 @@ module Carat
 
           speeds = [early(:live), late(:live)].map { |line| [line.slope, 0].max }
           (1 - (speeds.last / speeds.first)).clamp(0.0, 1.0)
+        end
+
+        # The largest gain of live bytes that no other round came near: it may be the step of a block that grows by more
+        # than the run fills. Nil when there is none.
+        def single_step
+          gains[steps.first] if steps.one?
         end
 
         # Returns a Hash of Line by measurement.
@@ -124,6 +144,33 @@ module Carat
         # Whether the growth has slowed down for certain, or has ended.
         def saturating?(measure)
           late(measure).interval.last < SATURATION * early(measure).slope
+        end
+
+        # Whether the live memory grows in steps, of which the next is not overdue. A block that is allocated anew, and
+        # larger, takes such steps: its room does not show until the next.
+        def stepping?
+          before, last = steps.last(2)
+          return false unless last && last - before > 1 && certain?(lines.fetch(:live))
+          return false if gains[last] < LAST_STEP * gains.max
+
+          gains.size - 1 - last < REST * (last - before)
+        end
+
+        def late_steps?
+          steps.count { |round| round >= gains.size / 2 } > 1
+        end
+
+        # The rounds that take a step, from 0.
+        def steps
+          largest = gains.max
+          return [] if largest <= NOISE_OF_TABLES * 2
+
+          gains.each_index.select { |round| gains[round] >= STEP * largest }
+        end
+
+        # The live bytes that each round has added.
+        def gains
+          @gains ||= @censuses.each_cons(2).map { |before, after| after.live - before.live }
         end
 
         # Whether what grew in the first half has ended to grow before the last rounds, of which no slope knows.

@@ -9,7 +9,8 @@ module Carat
     ROW = { "name" => "requests_per_second", "a" => 1000.04, "b" => 1100.0, "ratio" => 1.1, "interval" => [1.05, 1.152],
             "differs" => true, "settled" => true }.freeze
     REPORT = {
-      "verdict" => "different", "interrupted" => false, "rounds" => 12, "rounds_needed" => 12, "seconds" => 2,
+      "verdict" => "different", "interrupted" => false, "rounds" => 12, "rounds_needed" => 48,
+      "budget_needed" => 96, "seconds" => 2,
       "confidence" => 0.99, "setups" => [{ "name" => "A", "choice" => "--threads 1" },
                                          { "name" => "B", "choice" => "--threads 5" }],
       "quantities" => [
@@ -50,9 +51,9 @@ module Carat
       assert text(verdict: "equal").start_with?("equal: nothing differs beyond noise and 1 %\n")
       wide = { **ROW, "differs" => false, "settled" => false, "interval" => [0.08, 18.7] }
       unknown = text(verdict: "not known", quantities: [wide])
-      assert unknown.start_with?("not known: requests/s may differ; raise --budget\n")
+      assert unknown.start_with?("not known: requests/s may differ; about 48 rounds would tell: --budget 96\n")
       assert_match(/\+1770.0 %  not known$/, unknown)
-      assert text(verdict: nil).start_with?("no verdict: 12 rounds are needed; raise --budget\n")
+      assert text(verdict: nil).start_with?("no verdict: about 48 rounds would tell: --budget 96\n")
     end
 
     def test_interrupt_is_mentioned_and_control_characters_are_escaped

@@ -19,13 +19,26 @@ module Carat
       assert_nil verdict([[100, 100]] * 3)
     end
 
+    def test_report_says_how_long_a_verdict_would_take
+      assert_equal [12, 24], report(NARROW).values_at("rounds_needed", "budget_needed")
+      noisy = Array.new(12) { |index| [100, index.even? ? 102 : 98] }
+
+      # The interval is twice as wide as 1 %, for each side.
+      assert_equal [48, 96], report(noisy).values_at("rounds_needed", "budget_needed")
+    end
+
     private
 
-    def verdict(*quantities)
+    def verdict(*)
+      report(*).fetch("verdict")
+    end
+
+    def report(*quantities)
       quantity = Lab::Compare::Quantity::ALL.first
       findings = quantities.map { |pairs| Lab::Compare::Finding.new(quantity, pairs, PROBABILITY) }
-      Lab::Compare::Report.new([], Struct.new(:path, :seconds, :connections).new, [], findings,
-                               fewest: 12, interrupted: false, memory: {}).to_h.fetch("verdict")
+      rounds = quantities.first.map { [] }
+      Lab::Compare::Report.new([], Struct.new(:path, :seconds, :connections).new, rounds, findings,
+                               fewest: 12, passed: rounds.size * 2, interrupted: false, memory: {}).to_h
     end
   end
 end

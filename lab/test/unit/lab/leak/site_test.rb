@@ -22,6 +22,18 @@ module Carat
       assert_equal %w[KEPT Array], site.path
     end
 
+    def test_many_containers_take_steps_in_each_round_and_count_by_content
+      site = gather([line(bytes: [9000, 12_000, 8000, 9500, 9900])], [container(bytes: [5000] * 5, count: 500)]).first
+
+      assert_in_delta 50.0, site.bytes_per_request
+    end
+
+    def test_line_has_the_memory_of_its_objects_that_the_collector_moved
+      site = gather([{ **line(bytes: [4000] * 5, objects: [100] * 5), object_bytes: 96 }]).first
+
+      assert_in_delta 96.0, site.bytes_per_request
+    end
+
     def test_container_without_growth_of_its_line_is_a_place
       site = gather([], [container(bytes: [1600] * 5)]).first
 
@@ -70,8 +82,8 @@ module Carat
       { file: "app.rb", line: number, bytes:, objects:, classes: { Object: 3 }, path: %w[KEPT Array Object] }
     end
 
-    def container(bytes: [800] * 5, file: "app.rb", line: 3)
-      { class: "Array", bytes:, file:, line:, path: %w[KEPT Array] }
+    def container(bytes: [800] * 5, file: "app.rb", line: 3, count: 1)
+      { class: "Array", bytes:, count:, file:, line:, path: %w[KEPT Array] }
     end
   end
 end

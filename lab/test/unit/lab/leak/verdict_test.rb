@@ -14,6 +14,13 @@ module Carat
     SETTLES = ->(requests) { 20 * MIB * (1 - Math.exp(-requests / (3.0 * REQUESTS))) }
     LITTLE = ->(requests) { 20_000 * (requests / REQUESTS) }
     STEPS = ->(requests) { (60 * requests) + (requests > 4 * REQUESTS ? 4 * MIB : 0) }
+    DOUBLES = ->(requests) { 1 << (108 * (requests + 3000)).bit_length }
+    # The sizes of jemalloc: four for each doubling.
+    REALLOCATES = lambda do |requests|
+      (5..8).map { |part| DOUBLES.call(requests) / 8 * part }.find { |size| size >= 108 * (requests + 3000) }
+    end
+    HALVES = ->(requests) { 1.5**Math.log(16 * (requests + 2000), 1.5).ceil }
+    ONE_STEP = ->(requests) { requests > 5 * REQUESTS ? 300_000 : 0 }
     FILLS = ->(requests) { 100 * [requests, 4 * REQUESTS].min }
 
     # What grows, the verdict, and how.
@@ -21,6 +28,9 @@ module Carat
       "nothing" => ["no leak", {}],
       "everything" => ["leak", { live: GROWS, active: GROWS, resident: GROWS, pss: GROWS }],
       "a table in a step beside steady objects" => ["leak", { live: STEPS, objects: ->(requests) { requests } }],
+      "a block that doubles" => ["leak", { live: DOUBLES, active: DOUBLES, pss: DOUBLES }],
+      "a block that is allocated anew" => ["leak", { live: REALLOCATES, active: REALLOCATES, pss: REALLOCATES }],
+      "a block that grows by halves" => ["leak", { live: HALVES }],
       "a cache that is full within the run" => ["bounded cache", { live: FILLS }],
       "a cache more and more slowly" => ["bounded cache", { live: SETTLES }],
       "resident memory alone" => ["held by the allocator", { resident: GROWS, pss: GROWS }],
@@ -80,6 +90,27 @@ module Carat
       end
     end
 
+    def test_slope_above_zero_is_never_a_clean_bill
+      [1, 2, 3.7, 5.5, 8].product([1.25, 1.5, 2.0]).each do |start, factor|
+        grows = ->(requests) { factor**Math.log((50 * requests) + (start * 100_000), factor).ceil }
+        each_seed do |seed|
+          verdict = verdict(seed, live: grows)
+          next unless verdict.lines[:live].rising? && verdict.lines[:live].slope > 0.5
+
+          refute_equal "no leak", verdict.name, "seed #{seed}, from #{start}, factor #{factor}"
+        end
+      end
+    end
+
+    def test_one_step_in_the_middle_is_no_leak
+      each_seed { |seed| refute_equal "leak", verdict(seed, live: ONE_STEP).name }
+    end
+
+    def test_step_that_no_other_round_comes_near_is_named
+      assert_in_delta 300_000, verdict(1, live: ONE_STEP).single_step, 5000
+      assert_nil verdict(1, live: GROWS).single_step
+    end
+
     def test_growth_of_the_first_rounds_alone_is_no_leak
       each_seed do |seed|
         refute_equal "leak", verdict(seed, live: ->(requests) { requests.zero? ? 0 : 300_000 }).name
@@ -107,7 +138,7 @@ module Carat
     def amounts(random)
       { live: (40 * MIB) + random.rand(-2000..2000), objects: 500_000 + random.rand(-20..20),
         active: (45 * MIB) + (4096 * random.rand(-20..20)), resident: (48 * MIB) + (4096 * random.rand(-40..40)),
-        pss: (60 * MIB) + (4096 * random.rand(-40..40)), rss: 70 * MIB, descriptors: 30 }
+        pss: (60 * MIB) + (4096 * random.rand(-40..40)), rss: 70 * MIB, descriptors: 30, mappings: 300 }
     end
   end
 end

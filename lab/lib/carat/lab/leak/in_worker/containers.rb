@@ -6,19 +6,19 @@ require_relative "root_paths"
 module Carat
   module Lab
     module Leak
-      # The Strings, Arrays, and Hashes of this process that get more content in every round. Their memory grows in
+      # The Strings, Arrays, and Hashes of this process that get more content and lose none. Their memory grows in
       # steps, so it is their content that is measured.
       class Containers
         # How the content of each class is measured, in elements of so many bytes; smaller containers are left out.
         KINDS = {
-          String => [String.instance_method(:bytesize), 1, 256],
+          String => [String.instance_method(:bytesize), 1, 24],
           Array => [Array.instance_method(:length), 8, 8],
           # An entry, and its share of the index.
           Hash => [Hash.instance_method(:length), 28, 8]
         }.freeze
 
-        # The containers that are reported.
-        LIMIT = 10
+        # The containers that are watched: those that grow most, and as many of the others, which stand for their class.
+        LIMIT = 12
         # Methods of C return where threads take turns: a line that goes on then has no event of its own.
         EVENTS = %i[line call return b_call b_return c_return].freeze
         RETURNS = %i[return b_return].freeze
@@ -34,18 +34,20 @@ module Carat
             end
           end
           @sizes.delete(@sizes)
-          @grown = {}
         end
 
         # Ends a round.
         def measure
           @sizes.each { |object, sizes| sizes << length(object) }
-          @sizes.delete_if { |_, sizes| sizes[-1] <= sizes[-2] }
+          @sizes.delete_if { |_, sizes| sizes[-1] < sizes[-2] }
         end
 
         # From now on, notes the lines at which the containers grow.
         def watch
-          @suspects = suspects.map { |object, _| [object, length(object), Hash.new(0)] }
+          @grown = grown
+          others = @grown.drop(LIMIT)
+          watched = @grown.first(LIMIT) + others.each_slice((others.size / LIMIT) + 1).map(&:first)
+          @suspects = watched.map { |object, _| [object, length(object), Hash.new(0)] }
           @stacks = Hash.new { |stacks, fiber| stacks[fiber] = [nil] }.compare_by_identity
           @tracepoint = TracePoint.new(*EVENTS) { |event| note(event) }
           @tracepoint.enable
@@ -57,22 +59,48 @@ module Carat
           @stacks&.clear
         end
 
-        # Returns a Hash for each container: `class`, `bytes` by round, and the `file` and `line` that fill it, nil when
-        # unknown; `sample` is the container.
+        # Returns a Hash for each class and line that fills its containers: `class`, `bytes` by round, the `count` of
+        # containers, the `file` and `line`, nil when unknown, and as a `sample` the container that grows most.
         def growing
-          lines = @suspects.to_h { |object, _, grown| [object.__id__, grown.max_by(&:last)&.first] }
-          suspects.map do |object, sizes|
-            file, line = lines[object.__id__]
-            { class: RootPaths.class_name(object), bytes: sizes.each_cons(2).map { |a, b| (b - a) * width(object) },
-              file:, line:, sample: object }
+          filling = lines
+          usual = usual_lines
+          @grown.group_by { |object, _| filling[object] || usual[class_name(object)] }.flat_map do |line, rows|
+            rows.group_by { |object, _| class_name(object) }.map { |name, same| describe(name, line, same) }
           end
         end
 
         private
 
-        def suspects
-          @sizes.select { |_, sizes| sizes.size > 1 }
-                .max_by(LIMIT) { |object, sizes| (sizes.last - sizes.first) * width(object) }
+        # The containers that have grown, with their content after each round, those that grow most first.
+        def grown
+          @sizes.select { |_, sizes| sizes.last > sizes.first }
+                .sort_by { |object, sizes| -(sizes.last - sizes.first) * width(object) }
+        end
+
+        # The line that fills each watched container.
+        def lines
+          @suspects.to_h { |object, _, places| [object, most(places)] }.compare_by_identity
+        end
+
+        # The line that fills most of the watched containers of a class.
+        def usual_lines
+          @suspects.group_by { |object, *| class_name(object) }.transform_values do |same|
+            most(same.map(&:last).reduce { |all, places| all.merge(places) { |_, before, more| before + more } })
+          end
+        end
+
+        def most(places)
+          places.max_by(&:last)&.first
+        end
+
+        def describe(name, line, rows)
+          growth = rows.map { |object, sizes| sizes.each_cons(2).map { |a, b| (b - a) * width(object) } }
+          { class: name, bytes: growth.transpose.map(&:sum), count: rows.size, file: line&.first, line: line&.last,
+            sample: rows.first.first }
+        end
+
+        def class_name(object)
+          RootPaths.class_name(object)
         end
 
         # What has grown since the last event has grown at the place of that event. A method without an event for its

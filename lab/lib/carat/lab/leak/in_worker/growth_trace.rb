@@ -86,6 +86,7 @@ module Carat
           number = row.delete(:number)
           objects = Ledger.objects(number, OBJECTS_LIMIT)
           { **row, objects: growth(number, 1), classes: objects.map { |object| class_name(object) }.tally,
+                   object_bytes: objects.sum { |object| ObjectSpace.memsize_of(object) }.fdiv([objects.size, 1].max),
                    stack:, sample: objects[objects.size / 2] }
         end
 

@@ -8,6 +8,7 @@ module Carat
         # The directory of descriptors.
         DESCRIPTORS = "/proc/self/fd"
         MAPPINGS = "/proc/self/smaps"
+        MAPS = "/proc/self/maps"
 
         # The first line of a mapping: addresses, rights, offset, device, inode, and a path or a name in brackets.
         MAPPING = /\A\h+-\h+ (\S+) \S+ \S+ \d+ *(.*)/
@@ -16,7 +17,7 @@ module Carat
 
         # The kinds that are named.
         LIMIT = 5
-        private_constant :MAPPINGS, :MAPPING, :RESIDENT, :ANONYMOUS, :LIMIT
+        private_constant :MAPPINGS, :MAPS, :MAPPING, :RESIDENT, :ANONYMOUS, :LIMIT
 
         module_function
 
@@ -33,6 +34,13 @@ module Carat
           rows.select { |row| row.last.positive? }.max_by(LIMIT, &:last).map do |name, more, bytes|
             bytes ? format("%.1f MiB of %s in %+d mappings", bytes / (1024.0 * 1024), name, more) : "#{more} of #{name}"
           end
+        end
+
+        # The number of the kernel's mappings, a line each.
+        def mapping_count
+          count = 0
+          File.foreach(MAPS) { count += 1 }
+          count
         end
 
         # A socket or a pipe has a number of its own.

@@ -28,7 +28,7 @@ module Carat
             objects:, active: (malloc[:active] || malloc[:mapped] || 0) + sample.heap - sample.empty_heap,
             resident: (malloc[:resident] || malloc[:mapped] || 0) + sample.heap, pss: sample.pss,
             rss: sample.rss, private: sample.private_bytes, threads: Thread.list.size,
-            descriptors: Dir.children(Holdings::DESCRIPTORS).size }
+            descriptors: Dir.children(Holdings::DESCRIPTORS).size, mappings: Holdings.mapping_count }
         end
 
         # The allocator rounds up what the compiler asks for, by a quarter at most.

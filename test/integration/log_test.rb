@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "socket"
 require "test_helper"
 
 class LogTest < Support::IntegrationTest
@@ -157,6 +158,30 @@ class LogTest < Support::IntegrationTest
 
     assert_match(/\Aearlier\n.* mold ready /, server.directory.read("server.log"))
     assert_equal "", server.log
+  end
+
+  def test_standard_output_may_be_a_socket_and_survives_a_rotation
+    reader, writer = UNIXSocket.pair
+    server = serve(APP, args: %w[--log -], spawn: { %i[out err] => writer })
+    server.kill(:HUP)
+    lines = Support::DeadlineReader.new(reader)
+    lines.read_through("log reopened", Support::Eventually.now + 20)
+
+    refute_path_exists File.join(server.directory.path, "-")
+  ensure
+    [reader, writer].each { |socket| socket&.close }
+  end
+
+  def test_lines_do_not_overwrite_each_other_in_a_file_that_is_opened_twice
+    app = 'run ->(env) { $stderr.puts("application #{env["PATH_INFO"]}"); [200, {}, []] }'
+    command = ["sh", "-c", 'exec "$@" > both 2> both', "_", *Support::ServerOptions::COMMAND]
+    server = serve(app, command:, args: %w[--access-log --log /dev/stdout])
+    10.times { |number| server.get("/#{number}") }
+    server.stop
+    text = server.directory.read("both")
+
+    10.times { |number| assert_match(%r{^application /#{number}$}, text) }
+    assert_equal 10, text.scan(%r{^127\.0\.0\.1 .* "GET /\d HTTP/1\.1" 200 .*$}).size
   end
 
   def test_log_that_cannot_be_opened_anew_is_kept

@@ -28,6 +28,13 @@ class PidFileTest < Support::IntegrationTest
     refute_path_exists path(server)
   end
 
+  def test_the_null_device_stands_for_none
+    server = serve(HELLO, args: %w[--pidfile /dev/null])
+
+    assert_equal 0, server.stop.exitstatus
+    assert File.chardev?(File::NULL)
+  end
+
   def test_that_of_a_running_server_stays
     other = serve(HELLO, args: ARGS)
     server = server(app: HELLO, args: ["--pidfile", path(other)])

@@ -46,6 +46,21 @@ class RailsServerTest < Support::IntegrationTest
     refute_path_exists File.join(server.directory.path, PID_FILE)
   end
 
+  def test_a_device_in_the_place_of_the_pid_file_is_not_deleted
+    [["null", 1, 3], ["zero", 1, 5]].each do |name, *numbers|
+      server = server(**options(["-P", "device"]))
+      device = File.join(server.directory.path, "device")
+      skip "no device can be made here" unless system("mknod", device, "c", *numbers.map(&:to_s), err: File::NULL)
+      if name == "null"
+        server.start.stop
+      else
+        assert_equal 1, server.run.exitstatus
+        assert_match(/^carat: .* is not a pid file: choose another$/, server.log)
+      end
+      assert File.chardev?(device)
+    end
+  end
+
   def test_a_second_server_with_the_same_pid_file_is_refused_while_the_first_runs
     first = rails
     pid_file = File.join(first.directory.path, PID_FILE)

@@ -12,7 +12,8 @@ const PID_LIMIT: u64 = 1024;
 /// The first word of the edge's command line.
 const PROGRAM: &[u8] = b"carat-edge\0";
 
-/// A file with the process id of the server. Dropping it removes the file, unless the file names another process.
+/// A file with the process id of the server. Dropping it removes the file, unless that is a link or
+/// names another process.
 pub struct PidFile {
     path: PathBuf,
     pid: u32,
@@ -84,7 +85,8 @@ impl PidFile {
 
 impl Drop for PidFile {
     fn drop(&mut self) {
-        if named(&self.path) == Some(self.pid) {
+        let is_file = fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_file());
+        if is_file && named(&self.path) == Some(self.pid) {
             // It may be gone already.
             let _ = fs::remove_file(&self.path);
         }

@@ -34,8 +34,12 @@ impl SocketFile {
         Ok(file)
     }
 
-    /// The same in place of whatever is there: at no time is there nothing, or a socket that refuses clients.
+    /// Binds a socket to a path in place of any other socket, and listens: at no time is there nothing, or a socket that
+    /// refuses clients. A file that is no socket stays.
     pub fn replace(socket: &Socket, path: &Path, backlog: i32) -> io::Result<SocketFile> {
+        if fs::symlink_metadata(path).is_ok_and(|found| !found.file_type().is_socket()) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
         let mut name = path.to_owned().into_os_string();
         name.push(format!(".{}", std::process::id()));
         let new = SocketFile::listen(socket, Path::new(&name), backlog)?;
@@ -117,6 +121,16 @@ mod tests {
             let new = Socket::new(Domain::UNIX, Type::STREAM, None).expect("a socket");
             let _new = SocketFile::replace(&new, &path, 1).expect("replaced");
             UnixStream::connect(&path).expect("not refused");
+        });
+    }
+
+    #[test]
+    fn a_file_in_the_place_of_a_socket_is_not_replaced() {
+        in_directory(|path| {
+            fs::write(&path, "mine").expect("writable");
+            let new = Socket::new(Domain::UNIX, Type::STREAM, None).expect("a socket");
+            assert!(SocketFile::replace(&new, &path, 1).is_err());
+            assert_eq!(fs::read(&path).expect("still there"), b"mine");
         });
     }
 

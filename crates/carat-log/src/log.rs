@@ -19,6 +19,9 @@ use crate::log_writer::LogWriter;
 use crate::timestamp::Timestamp;
 use carat_settings::{LogFormat, Settings};
 
+/// The name by which the settings mean standard output, which is not opened: that fails for a socket.
+const STANDARD_OUTPUT: &str = "/dev/stdout";
+
 /// Access lines are gathered up to this many bytes before they are written.
 const BUFFER_LIMIT: usize = 32 * 1024;
 
@@ -43,7 +46,7 @@ impl Level {
     }
 }
 
-/// Writes the log to standard error or to a file, and never blocks.
+/// Writes the log to a standard stream or to a file, and never blocks.
 #[derive(Debug)]
 pub struct Log {
     path: Option<PathBuf>,
@@ -60,15 +63,16 @@ pub type Field<'a> = (&'static str, &'a dyn FieldValue);
 impl Log {
     /// Opens the log of the settings.
     pub fn open(settings: &Settings) -> io::Result<Log> {
-        let writer = match &settings.log {
-            Some(path) => LogWriter::start(
-                append_to(path)?,
-                lost_lines(settings.log_format, path.clone()),
-            )?,
-            None => LogWriter::to_stderr()?,
+        let lost = |path: &Path| lost_lines(settings.log_format, path.to_owned());
+        let path = settings.log.as_deref();
+        let path = path.filter(|path| *path != Path::new(STANDARD_OUTPUT));
+        let writer = match (path, &settings.log) {
+            (Some(path), _) => LogWriter::start(append_to(path)?, lost(path))?,
+            (None, Some(path)) => LogWriter::to_stream(&io::stdout(), lost(path))?,
+            (None, None) => LogWriter::to_stderr()?,
         };
         Ok(Log {
-            path: settings.log.clone(),
+            path: path.map(Path::to_owned),
             format: settings.log_format,
             writer,
             buffer: RefCell::default(),

@@ -5,10 +5,12 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::mem;
-use std::os::fd::AsFd as _;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 
 /// How long the server waits for its lines to be written where it must: when it is ready, and when it
 /// ends.
@@ -61,10 +63,21 @@ impl LogWriter {
         Ok(writer)
     }
 
-    /// Starts a thread that writes to standard error, and not through `io::stderr`, whose lock it
-    /// would keep while it hangs. When that cannot be written, there is nowhere to say so.
+    /// Starts a thread that writes to standard error. When that cannot be written, there is nowhere to say so.
     pub fn to_stderr() -> io::Result<LogWriter> {
-        LogWriter::start(io::stderr().as_fd().try_clone_to_owned()?.into(), |_| {})
+        LogWriter::to_stream(&io::stderr(), |_| {})
+    }
+
+    /// Starts a thread that writes to a standard stream, and not through the type of `std`, whose lock it would keep
+    /// while it hangs.
+    pub fn to_stream(
+        stream: &impl AsFd,
+        complain: impl Fn(&io::Error) + Send + 'static,
+    ) -> io::Result<LogWriter> {
+        // The application writes there, too.
+        append_only(io::stdout())?;
+        append_only(io::stderr())?;
+        LogWriter::start(stream.as_fd().try_clone_to_owned()?.into(), complain)
     }
 
     /// Queues whole lines. When the queue has no room for them, they are dropped and counted.
@@ -106,6 +119,16 @@ impl LogWriter {
         // Whether it was enough or not, the process ends now.
         drop(waited);
     }
+}
+
+/// With standard output and standard error opened separately on one file, each would otherwise write over the lines of
+/// the other.
+fn append_only(stream: impl AsFd) -> io::Result<()> {
+    let kind = FileType::from_raw_mode(fstat(&stream)?.st_mode);
+    if kind == FileType::RegularFile {
+        fcntl_setfl(&stream, fcntl_getfl(&stream)? | OFlags::APPEND)?;
+    }
+    Ok(())
 }
 
 impl Shared {

@@ -72,7 +72,7 @@ module Carat
         Option.new(name: :console, group: "Service", type: :boolean, default: true, edge: true,
                    doc: "Whether the server's user and root get consoles of the application from the server."),
         Option.new(name: :pidfile, group: "Service", type: :pidfile, restart: false,
-                   doc: "A file that holds the process id of the server while it runs."),
+                   doc: "A file that holds the process id of the server while it runs; /dev/null: none."),
         Option.new(name: :user, group: "User", type: :user, restart: false,
                    doc: "The user that a server started by root becomes once its ports are bound."),
         Option.new(name: :group, group: "User", type: :group, default_text: "the user's group", restart: false,
@@ -263,7 +263,7 @@ module Carat
                    doc: "Compression level of zstd, from fast to small."),
 
         Option.new(name: :log, group: "Logs", type: :log, edge: true, default_text: "standard error",
-                   doc: "The log file; Carat appends to it."),
+                   doc: "The log file, to which Carat appends; `-` or /dev/stdout: standard output."),
         Option.new(name: :log_format, group: "Logs", type: :choice, within: %w[text json], default: "text", edge: true,
                    mold: true, doc: "Format of log lines."),
         Option.new(name: :access_log, group: "Logs", type: :boolean, default: false, edge: true,

@@ -152,6 +152,30 @@ module Carat
       assert_refused "#{@workplace} is a directory", log, "."
     end
 
+    def test_names_of_standard_streams_mean_the_stream
+      log = Config::Type.build(:log)
+      File.symlink("/dev/stdout", path("out.log"))
+      File.symlink("out.log", path("linked.log"))
+
+      names = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "out.log", "linked.log"]
+      assert_equal ["/dev/stdout"], names.map { |name| log.parse(name) }.uniq
+      assert_equal [nil], %w[/dev/stderr /dev/fd/2 /proc/self/fd/2].map { |name| log.parse(name) }.uniq
+      assert_equal "/dev/null", log.parse("/dev/null")
+    end
+
+    def test_pid_file_may_be_none_and_replaces_nothing_else
+      pidfile = Config::Type.build(:pidfile)
+      { "old.pid" => "42\n", "empty.pid" => "", "data" => "12 monkeys" }.each { |name, text| write(name, text) }
+      File.symlink("data", path("link.pid"))
+      File.mkfifo(path("fifo"))
+
+      assert_nil pidfile.parse("/dev/null")
+      %w[new.pid old.pid empty.pid link.pid].each { |name| assert_equal path(name), pidfile.parse(name) }
+      assert_refused "#{path("data")} is not a pid file", pidfile, "data"
+      assert_refused "#{path("fifo")} is not a regular file", pidfile, "fifo"
+      assert_refused "there is no directory #{path("run")}", pidfile, "run/carat.pid"
+    end
+
     def test_socket_path_is_free_or_a_socket
       socket = Config::Type.build(:socket)
       write("taken", "")

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config_error"
+require_relative "../invalid_value"
 require_relative "../../log/escape"
 require_relative "../../log/relative_path"
 require_relative "dsl"
@@ -20,9 +21,11 @@ module Carat
       SCOPE = TOPLEVEL_BINDING.eval("proc { binding }", __FILE__, __LINE__)
       private_constant :SCOPE
 
-      # Returns the absolute path of the first file of PLACES that exists, or nil.
+      # Returns the absolute path of the first of PLACES where there is something, or nil. Raises ConfigError when that
+      # is no file that can be read.
       def self.find
-        PLACES.map { |place| File.expand_path(place) }.find { |path| File.file?(path) }
+        place = PLACES.find { |path| File.exist?(path) || File.symlink?(path) } or return
+        InvalidValue.at(place) { Type.build(:file).parse(place) }
       end
 
       def initialize(path)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../config/type/path/paths"
 require_relative "rackup_handler"
 
 module Carat
@@ -13,6 +14,16 @@ module Carat
       end
 
       private
+
+      # Rack takes a device for the pid file of a dead server, and deletes it.
+      def check_pid!
+        return super if !carat? || !File.exist?(options[:pid]) || File.file?(options[:pid])
+
+        path = options[:pid]
+        abort "carat: #{path} is not a pid file: choose another" unless Config::Type::Paths.null?(path)
+
+        self.options = options.except(:pid)
+      end
 
       def wrapped_app
         super unless carat?

@@ -17,6 +17,18 @@ module Carat
       assert_equal path("carat.rb"), Config::ConfigFile.find
     end
 
+    def test_what_is_no_file_in_a_default_place_is_not_passed_over
+      write("config/carat.rb", "")
+      { "is a link to gone.rb, which is not there" => -> { File.symlink("gone.rb", "carat.rb") },
+        "is a directory" => -> { Dir.mkdir("carat.rb") },
+        "is not a regular file" => -> { File.mkfifo("carat.rb") } }.each do |problem, make|
+        make.call
+        error = assert_raises(Config::ConfigError) { Config::ConfigFile.find }
+        assert_equal "carat.rb: #{path("carat.rb")} #{problem}", error.message
+        FileUtils.remove_entry("carat.rb")
+      end
+    end
+
     def test_config_file_sees_its_path_and_no_variable_of_carat
       write("sizes.rb", "WORKERS = 3\n")
       write("carat.rb", <<~RUBY)

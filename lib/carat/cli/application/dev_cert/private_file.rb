@@ -9,7 +9,7 @@ module Carat
 
         # Writes the file anew: another process may have the old one open.
         def write(path, text)
-          File.unlink(path) if File.exist?(path)
+          File.unlink(path) if File.file?(path) || File.symlink?(path)
           File.open(path, File::WRONLY | File::CREAT | File::EXCL, 0o600) { |file| file.write(text) }
         end
       end

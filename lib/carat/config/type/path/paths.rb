@@ -11,7 +11,18 @@ module Carat
         OFF = "off"
         # `sockaddr_un` holds 108 bytes with the closing NUL (unix(7)).
         SOCKET_LIMIT = 107
-        private_constant :OFF, :SOCKET_LIMIT
+        # The edge writes to the descriptor under this name: to open it fails for a socket and for another user's pipe.
+        OUTPUT = "/dev/stdout"
+        # The log's default.
+        ERRORS = "/dev/stderr"
+        STREAMS = { OUTPUT => OUTPUT, ERRORS => ERRORS }.merge(
+          *%w[/dev/fd /proc/self/fd].map { |folder| { "#{folder}/1" => OUTPUT, "#{folder}/2" => ERRORS } }
+        ).freeze
+        # The kernel follows as many links.
+        LINKS_LIMIT = 40
+        # More than any process id takes.
+        PID_LIMIT = 1024
+        private_constant :OFF, :SOCKET_LIMIT, :OUTPUT, :ERRORS, :STREAMS, :LINKS_LIMIT, :PID_LIMIT
 
         # Returns the Rule for a path of which the block returns what is wrong with it, or nil.
         def self.rule(metavar)
@@ -31,6 +42,13 @@ module Carat
         end
         private_class_method :refusal
 
+        # Returns the message about a file that is not there.
+        def self.missing_file(path)
+          return "there is no file #{path}" unless File.symlink?(path)
+
+          "#{path} is a link to #{File.readlink(path)}, which is not there"
+        end
+
         # Returns the reason why no socket can be created at `path`, which is absolute; nil if there is none.
         def self.socket_problem(path)
           if path.bytesize > SOCKET_LIMIT then "is longer than #{SOCKET_LIMIT} bytes"
@@ -41,10 +59,48 @@ module Carat
           end
         end
 
+        # Returns the standard stream, OUTPUT or ERRORS, that an absolute path or a link there names, or nil.
+        def self.stream(path)
+          LINKS_LIMIT.times do
+            return STREAMS[path] if STREAMS.key?(path)
+
+            path = File.expand_path(File.readlink(path), File.dirname(path))
+          end
+          nil
+        rescue SystemCallError # It is no link.
+          nil
+        end
+
+        # Whether the null device is at `path`, by whatever name.
+        def self.null?(path)
+          found = File.stat(path)
+          found.chardev? && found.rdev == File.stat(File::NULL).rdev
+        rescue SystemCallError
+          false
+        end
+
+        # Returns the reason why no file can be appended to at `path`; nil if there is none.
+        def self.file_problem(path)
+          if File.directory?(path) then "#{path} is a directory"
+          elsif !File.directory?(File.dirname(path)) then "there is no directory #{File.dirname(path)}"
+          else refusal(path, Type.write_obstacle(path))
+          end
+        end
+
+        # Returns the reason why the server would not replace what is at `path` by its pid file; nil if it would.
+        def self.pidfile_problem(path)
+          return if File.symlink?(path) || !File.exist?(path)
+          return "is not a regular file" unless File.file?(path)
+
+          "is not a pid file" unless File.read(path, PID_LIMIT).to_s.match?(/\A\s*\d*\s*\z/n)
+        rescue Errno::EACCES
+          Type.forbidden("read")
+        end
+
         # A file that exists and is readable.
         FILE = rule("FILE") do |path|
           if File.directory?(path) then "#{path} is a directory"
-          elsif !File.exist?(path) then "there is no file #{path}"
+          elsif !File.exist?(path) then missing_file(path)
           elsif !File.file?(path) then "#{path} is not a regular file"
           elsif !File.readable?(path) then refusal(path, Type.forbidden("read"))
           end
@@ -67,12 +123,27 @@ module Carat
           "#{path} is not a directory" if File.exist?(path) && !File.directory?(path)
         end
 
-        # A file to append to. It need not exist; its directory must.
-        LOG = rule("FILE") do |path|
-          if File.directory?(path) then "#{path} is a directory"
-          elsif !File.directory?(File.dirname(path)) then "there is no directory #{File.dirname(path)}"
-          else refusal(path, Type.write_obstacle(path))
-          end
+        # A file to append to. It need not exist; its directory must. "-" is standard output.
+        LOG = Rule.new("FILE") do |value|
+          path = value == "-" ? OUTPUT : Type.absolute_path(value)
+          stream = stream(path)
+          next (stream unless stream == ERRORS) if stream
+
+          problem = file_problem(path)
+          raise InvalidValue, problem if problem
+
+          path
+        end
+
+        # A file that the server writes and removes. /dev/null stands for none.
+        PIDFILE = Rule.new("FILE") do |value|
+          path = Type.absolute_path(value)
+          next if null?(path)
+
+          problem = file_problem(path) || refusal(path, pidfile_problem(path))
+          raise InvalidValue, problem if problem
+
+          path
         end
 
         # The path at which the server creates a Unix socket: it must be free, or a socket.

@@ -13,7 +13,7 @@ const ENTRIES_LIMIT: usize = 32;
 /// about the same size, and br is smaller than gzip.
 const NAMED: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];
 
-/// The same for `*`, whose client may not support the newer codings.
+/// The order of preference for `*`: such a client may not support the newer codings.
 const UNNAMED: [Coding; 3] = [Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
 /// A quality value (RFC 9110 12.4.2) in thousandths.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What Linux allows by default.
+/// The mappings that Linux allows a process by default.
 const USUAL_MAPPINGS: usize = 65_530;
 
 /// The mappings that are left free: Ruby makes up to 1024 stacks at once (cont.c: `FIBER_POOL_ALLOCATION_MAXIMUM_SIZE`),

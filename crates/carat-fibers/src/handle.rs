@@ -1,4 +1,4 @@
-//! What stands for a fiber.
+//! The value that stands for a fiber.
 
 use std::hash::Hash;
 

@@ -6,7 +6,7 @@ use std::os::fd::RawFd;
 /// `IO::PRIORITY`, as `poll` and epoll number it too.
 pub const PRIORITY: u16 = 2;
 
-/// What became of a request to be told about a descriptor.
+/// The outcome of asking the kernel to report a descriptor's readiness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Armed {
     /// The poller reports the next event.

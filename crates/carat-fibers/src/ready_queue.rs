@@ -13,11 +13,11 @@ const JUMP_LIMIT: usize = 64;
 /// A fiber that may run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadyFiber<H> {
-    /// Its wait has ended.
+    /// The wait of a fiber has ended.
     Wait(WaitId),
-    /// It was unblocked before it blocked, which it is about to do.
+    /// A fiber was unblocked before it blocked, which it is about to do.
     Early(H),
-    /// It switched to another fiber by itself, with `Fiber#raise` or `Fiber#kill`.
+    /// A fiber switched to another one by itself, with `Fiber#raise` or `Fiber#kill`.
     Stranded(H),
 }
 

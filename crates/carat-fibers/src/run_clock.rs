@@ -97,7 +97,7 @@ impl<H: Handle> RunClock<H> {
         self.longest.get().max(running.unwrap_or_default())
     }
 
-    /// Has `watcher` report runs longer than `limit`.
+    /// Makes `watcher` report runs longer than `limit`.
     pub fn watch(&self, limit: Duration, watcher: H) {
         self.limit.set(limit);
         self.watcher.set(Some(watcher));

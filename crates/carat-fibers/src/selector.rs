@@ -12,7 +12,7 @@ use crate::waits::WaitId;
 /// The events that are reported even if nobody asks: an error and a hang-up.
 const BROKEN: u16 = 0x8 | 0x10;
 
-/// What is known of one descriptor number; there is one entry for each number up to the highest that was waited for.
+/// The fibers that wait for a descriptor. There is an entry for each number up to the highest that was waited for.
 #[derive(Default)]
 struct Interest {
     generation: u32,

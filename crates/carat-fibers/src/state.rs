@@ -1,4 +1,4 @@
-//! What a scheduler knows: who waits for what, and who may run.
+//! The state of a scheduler: which fibers wait, for what, and which may run.
 
 mod expiry;
 mod queue;
@@ -16,7 +16,7 @@ use crate::timeouts::Timeouts;
 use crate::timers::{Purpose, Timers};
 use crate::waits::{Wait, WaitId, WaitOutcome, Waits};
 
-/// What a fiber waits for.
+/// The events that a fiber waits for.
 #[derive(Default)]
 pub struct WaitRequest<'a> {
     /// How long it waits at most; `None` for ever.
@@ -29,7 +29,7 @@ pub struct WaitRequest<'a> {
     pub is_yield: bool,
 }
 
-/// One thread's waits, timers and queue.
+/// The waits, the timers, and the queue of a thread.
 pub struct SchedulerState<H, P> {
     waits: Waits<H>,
     timers: Timers,

@@ -5,14 +5,14 @@ use std::time::Instant;
 
 use crate::handle::Handle;
 
-/// One such block.
+/// A block of `Timeout.timeout` that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeout<H> {
     /// The fiber that runs the block.
     pub fiber: H,
     /// The class of what is raised when the deadline has passed.
     pub exception: H,
-    /// Its message.
+    /// The message of the exception that the block gets.
     pub message: H,
     /// When the block has taken too long.
     pub deadline: Instant,

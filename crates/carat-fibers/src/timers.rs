@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::waits::WaitId;
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Purpose {
     /// A wait reaches its limit.

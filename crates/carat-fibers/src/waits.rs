@@ -26,13 +26,13 @@ pub enum WaitOutcome<H> {
     Expired(u64),
     /// The descriptor is about to be closed.
     Closed,
-    /// This exception is to be raised.
+    /// An exception is to be raised in the fiber.
     Raised(H),
     /// The scheduler ends, and with it everything that waits.
     Cancelled,
 }
 
-/// One fiber's wait.
+/// The wait of a fiber.
 pub(crate) struct Wait<H> {
     pub(crate) fiber: H,
     pub(crate) deadline: Option<Instant>,

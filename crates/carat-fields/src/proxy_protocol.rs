@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 /// The longest header that is accepted, with all that a proxy of version 2 may add.
 pub const PROXY_HEADER_LIMIT: usize = 4096;
 
-/// What stands at the beginning of a connection.
+/// The PROXY header at the beginning of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProxyHeader {
     /// Bytes of the header. What follows is the client's.
@@ -47,7 +47,7 @@ pub enum Client {
 pub struct BadProxyHeader(&'static str);
 
 impl BadProxyHeader {
-    /// One clause for the log.
+    /// The reason, as a clause for the log.
     pub fn reason(self) -> &'static str {
         self.0
     }

@@ -3,7 +3,7 @@ use std::ops::Range;
 /// Most ranges of one request; a client that requests more gets the complete content.
 pub const RANGES_LIMIT: usize = 32;
 
-/// What a `Range` header requests of a content of known length (RFC 9110, 14.1.2 and 14.2).
+/// The bytes that a `Range` header requests of a content of known length (RFC 9110, 14.1.2 and 14.2).
 #[derive(Debug, PartialEq, Eq)]
 pub enum RequestedRanges {
     /// Everything: the header is malformed, uses another unit, or has too many ranges.
@@ -33,12 +33,12 @@ impl RequestedRanges {
     }
 }
 
-/// One range of the header.
+/// A range of the header.
 #[derive(Clone, Copy)]
 enum RangeSpec {
     /// From one byte to another, inclusive; `u64::MAX` is the last.
     Between(u64, u64),
-    /// This many bytes at the end.
+    /// A number of bytes at the end.
     Last(u64),
 }
 

@@ -81,7 +81,7 @@ impl<H: Send + 'static> SlowFile<H> {
         }
     }
 
-    /// What is held until the file is closed.
+    /// The value that is held until the file is closed.
     pub fn held(&self) -> &H {
         &self.open().held
     }

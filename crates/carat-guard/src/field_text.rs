@@ -19,7 +19,7 @@ pub(crate) struct FieldText {
     state: TextState,
 }
 
-/// What a text is.
+/// The kind of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextKind {
     Name,

@@ -12,7 +12,7 @@ use carat_wire::control::{
 use crate::link_error::{self, LinkError};
 use crate::step::{Readiness, Step};
 
-/// What the edge asks for.
+/// A message of the edge.
 #[derive(Debug)]
 pub enum ControlMessage {
     /// Finish the requests that were taken, and end.
@@ -50,7 +50,7 @@ pub enum ControlMessage {
 pub struct AppOrder {
     /// Which block of the config file it runs.
     pub name: String,
-    /// Its number among those of its name.
+    /// The number of the process among those of its name.
     pub number: u32,
     /// The generation of the mold.
     pub generation: u32,

@@ -1,4 +1,4 @@
-//! What can go wrong on a socket to the edge.
+//! Errors of a socket to the edge.
 
 use std::{error, fmt, io};
 

@@ -5,9 +5,9 @@ use carat_wire::stream::STREAM_WINDOW;
 /// How much of a body one call reads.
 #[derive(Clone, Copy)]
 pub enum Portion {
-    /// This many bytes, fewer only at the end.
+    /// A number of bytes, fewer only at the end.
     Bytes(usize),
-    /// What has arrived, but at most this many bytes.
+    /// The bytes that have arrived, at most a number of them.
     Arrived(usize),
     /// Everything through the next line feed.
     Line,

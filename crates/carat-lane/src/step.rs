@@ -1,6 +1,6 @@
-//! What a step on a socket came to.
+//! The outcome of a step on a socket.
 
-/// What a socket has to be ready for.
+/// The readiness that a step needs of its socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Readiness {
     /// The edge has sent something, or closed the socket.

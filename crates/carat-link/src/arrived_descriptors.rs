@@ -15,14 +15,14 @@ use crate::DESCRIPTORS_LIMIT;
 #[derive(Debug, Default)]
 pub struct ArrivedDescriptors {
     arrived: VecDeque<OwnedFd>,
-    /// What the last `take` passed over.
+    /// The descriptors that the last `take` passed over.
     unclaimed: Vec<OwnedFd>,
     /// The message that the last frame took descriptors from.
     current: ReceivedMessage,
     later: VecDeque<ReceivedMessage>,
 }
 
-/// What is left of a message with descriptors.
+/// The rest of a message with descriptors.
 #[derive(Debug, Default, Clone, Copy)]
 struct ReceivedMessage {
     count: usize,
@@ -33,9 +33,9 @@ struct ReceivedMessage {
 /// Why the descriptors of a frame are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MissingDescriptors {
-    /// They were sent, but this process could not open them.
+    /// The descriptors were sent, but this process could not open them.
     Lost,
-    /// They were not sent.
+    /// The descriptors were not sent.
     NotSent,
 }
 

@@ -8,7 +8,7 @@ use crate::worker_id::WorkerId;
 pub struct LaneTag {
     /// The worker whose thread runs it.
     pub worker: WorkerId,
-    /// Its number within the worker.
+    /// The number of the lane within the worker.
     pub lane: u16,
 }
 

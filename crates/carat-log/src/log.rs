@@ -28,11 +28,11 @@ const BUFFER_LIMIT: usize = 32 * 1024;
 /// The severity of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// What is expected.
+    /// An expected event.
     Info,
-    /// What an operator should know.
+    /// An event that an operator should know.
     Warn,
-    /// What has failed.
+    /// A failure.
     Error,
 }
 
@@ -57,7 +57,7 @@ pub struct Log {
     dropped: Cell<u64>,
 }
 
-/// One field of a line: its name and its value.
+/// A field of a line: its name and its value.
 pub type Field<'a> = (&'static str, &'a dyn FieldValue);
 
 impl Log {

@@ -15,7 +15,7 @@ pub(crate) struct Cgroup {
     pub(crate) version: CgroupVersion,
     /// Where the hierarchy is mounted.
     top: PathBuf,
-    /// Its own directory, at or below `top`.
+    /// The group's own directory, at or below `top`.
     own: PathBuf,
 }
 
@@ -32,13 +32,13 @@ impl Cgroup {
         Some(Cgroup { version, top, own })
     }
 
-    /// Its own directory, and those above it, whose limits apply too.
+    /// The group's own directory and those above it, whose limits apply too.
     pub(crate) fn levels(&self) -> impl Iterator<Item = &Path> {
         let levels = self.own.ancestors();
         levels.take_while(|level| level.starts_with(&self.top))
     }
 
-    /// Its own directory.
+    /// The group's own directory.
     pub(crate) fn own(&self) -> &Path {
         &self.own
     }

@@ -8,7 +8,7 @@ use crate::cgroup::{Cgroup, CgroupVersion, read_number};
 pub struct Machine {
     /// How many processors; at least one.
     pub processors: u32,
-    /// Its memory in bytes; `None` where the kernel does not say.
+    /// The machine's memory in bytes; `None` where the kernel does not say.
     pub memory: Option<u64>,
 }
 

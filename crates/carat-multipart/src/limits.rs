@@ -36,7 +36,7 @@ pub enum Exceeded {
 }
 
 impl Exceeded {
-    /// One sentence for the client.
+    /// The reason, as a sentence for the client.
     pub fn reason(self) -> &'static str {
         match self {
             Exceeded::Parts => "the form has too many parts",

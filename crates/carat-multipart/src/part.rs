@@ -1,6 +1,6 @@
 use crate::disposition::names_a_file;
 
-/// What a part is according to its headers.
+/// The kind of a part, according to its headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     /// A field: no parser finds a file name in the headers.

@@ -27,7 +27,7 @@ use crate::interpreter::{error, fork};
 /// The longest timeout: a century, which the clock can still represent.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
-/// One thread's scheduler.
+/// The scheduler of a thread.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Native::Scheduler", free_immediately, mark, size)]
 pub(crate) struct Scheduler {

@@ -5,13 +5,13 @@ use carat_exchange::SpoolQuota;
 use carat_log::Log;
 use carat_settings::Settings;
 
-/// What the request bodies of all connections share.
+/// The options and limits that the request bodies of all connections share.
 pub struct RequestBodies {
     /// The options that bound bodies.
     pub settings: Rc<Settings>,
     /// Where failed spools are logged.
     pub log: Rc<Log>,
-    /// What all spools together may take.
+    /// The disk space and the files that all spools together may use.
     pub quota: Arc<SpoolQuota>,
 }
 

@@ -17,7 +17,7 @@ const STEPS_LIMIT: usize = 32;
 /// Most pieces that are decoded before another body gets the thread.
 const RUN_LIMIT: usize = 16;
 
-/// What a decoder may take at first: enough for a small body in any coding.
+/// The memory that a decoder reserves at first, in bytes: enough for a small body in any coding.
 const FIRST_MEMORY: usize = 256 * 1024;
 
 /// Pieces of one body: while some are passed on, the next is decoded.

@@ -8,11 +8,11 @@ use super::http2_body::Http2Body;
 
 /// The body of a request, as its connection receives it.
 pub enum ReceivedBody {
-    /// As hyper reads it.
+    /// A body that hyper reads.
     Http1(Incoming),
-    /// As h2 reads it.
+    /// A body that h2 reads.
     Http2(Box<Http2Body>),
-    /// None, because the client's bytes belong to a tunnel.
+    /// No body: the client's bytes belong to a tunnel.
     None,
 }
 

@@ -40,7 +40,7 @@ impl ClientBody {
         self
     }
 
-    /// What a client may request ranges of.
+    /// The whole content, if a client may request ranges of it.
     pub(super) fn ranged(&self) -> Option<Whole> {
         self.plain.ranged()
     }

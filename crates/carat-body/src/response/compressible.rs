@@ -40,11 +40,11 @@ const DIGESTS: [HeaderName; 4] = [
 /// Whether a response may be sent in a content coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compressible {
-    /// It must be sent as it is.
+    /// The response must be sent as it is.
     No,
-    /// Its length is unknown: a response to HEAD without Content-Length.
+    /// The length of the response is unknown: a response to HEAD without Content-Length.
     Perhaps,
-    /// It is a 304 for a response that may have been encoded.
+    /// The response is a 304 for one that may have been encoded.
     Confirms,
     Yes,
 }

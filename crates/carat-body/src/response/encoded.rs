@@ -16,11 +16,11 @@ const GATHERED_LIMIT: usize = 128 * 1024;
 pub(super) struct EncodedBody {
     state: EncodedState,
     gatherer: PieceGatherer,
-    /// What the encoder takes.
+    /// The memory reserved for the encoder.
     _memory: MemoryReservation,
 }
 
-/// One turn of the encoder, which returns it with its output.
+/// A turn of the encoder on another thread. It returns the encoder with its output.
 type EncodeTask = Pin<Box<dyn Future<Output = io::Result<(Box<StreamEncoder>, Bytes)>>>>;
 
 enum EncodedState {

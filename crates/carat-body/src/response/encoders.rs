@@ -102,7 +102,7 @@ impl StreamEncoder {
     }
 }
 
-/// What an encoder and the pieces that it waits for take at most, in bytes.
+/// The memory of an encoder and of the pieces that it waits for, at most, in bytes.
 fn encoder_memory(coding: Coding) -> usize {
     match coding {
         Coding::Gzip | Coding::Deflate => 1 << 19,

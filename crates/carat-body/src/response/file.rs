@@ -31,7 +31,7 @@ pub(super) struct FileBody {
     /// Whether the file system reports what is cached; tmpfs, for one, does not.
     reports_cached: bool,
     reading: Option<Reading<Bytes>>,
-    /// What is known of its pages; `None` for a file that is read at once.
+    /// The file's pages that are known to be in memory; `None` for a file that is read at once.
     pages: Option<Box<FilePages>>,
 }
 

@@ -102,7 +102,7 @@ impl FilePages {
     }
 }
 
-/// What a thread reads from a disk.
+/// A read from a disk, on a thread of its own.
 pub(super) type Reading<T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send>>;
 
 /// Reads on a thread that may wait for a disk.

@@ -31,7 +31,7 @@ const DIGEST_HEADERS: [HeaderName; 2] = [
     HeaderName::from_static("content-md5"),
 ];
 
-/// What a request says about ranges (RFC 9110, 14).
+/// The ranges that a request asks for (RFC 9110, 14).
 pub struct RangeRequest {
     method: Method,
     wanted: Option<Box<WantedRange>>,

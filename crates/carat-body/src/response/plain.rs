@@ -32,7 +32,7 @@ impl PlainBody {
         }
     }
 
-    /// What a client may request ranges of.
+    /// The whole content, if a client may request ranges of it.
     pub(super) fn ranged(&self) -> Option<Whole> {
         match &self.content {
             PlainContent::File(file) if self.dechunk.is_none() => {

@@ -1,4 +1,4 @@
-/// What one step of a decoder did.
+/// The bytes that one step of a decoder read and wrote.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct DecodeStep {
     /// Bytes read from the input.

@@ -87,7 +87,7 @@ impl Decoder {
     }
 }
 
-/// One step of a body with two codings.
+/// A step of a body with two codings.
 fn stacked(
     outer: &mut OuterCoding,
     stage: &mut CodingDecoder,

@@ -15,7 +15,7 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// One sentence for the client.
+    /// The reason, as a sentence for the client.
     pub fn reason(self) -> &'static str {
         match self {
             DecodeError::Corrupt => "the body does not match its content coding",

@@ -5,7 +5,7 @@ use super::{DecodeError, DecodeStep};
 /// The window of RFC 1951, 32 KiB.
 const WINDOW_BITS: u8 = 15;
 
-/// What a member takes: its window and its tables.
+/// The memory of a member, in bytes: its window and its tables.
 pub(super) const INFLATE_MEMORY: usize = 48 * 1024;
 
 /// Most members of a gzip body: even an empty one takes some microseconds. Blocks of 64 KiB, as bgzip

@@ -45,7 +45,7 @@ impl OuterCoding {
         Ok(read)
     }
 
-    /// What the inner coding reads next.
+    /// The bytes that the inner coding reads next.
     pub(super) fn unread(&self) -> &[u8] {
         &self.between[self.unread.clone()]
     }

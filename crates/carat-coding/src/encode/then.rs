@@ -1,4 +1,4 @@
-/// What follows the pieces that an encoder gets.
+/// Whether more pieces follow those that an encoder has received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
     /// More pieces, soon: the encoder may hold back output.

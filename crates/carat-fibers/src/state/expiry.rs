@@ -1,4 +1,4 @@
-//! What happens when time has passed.
+//! Timers and timeouts that have expired.
 
 use std::time::{Duration, Instant};
 

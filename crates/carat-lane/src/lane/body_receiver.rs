@@ -22,7 +22,7 @@ enum BodyEnd {
     Broken,
 }
 
-/// What the application can read.
+/// The part of a body that the application can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyStatus {
     /// Nothing yet.
@@ -66,7 +66,7 @@ impl BodyReceiver {
         self.end.get_or_insert(BodyEnd::Broken);
     }
 
-    /// What the application can read.
+    /// The part of a body that the application can read.
     pub(crate) fn status(&self) -> BodyStatus {
         match self.end {
             _ if !self.bytes.is_empty() => BodyStatus::Bytes,

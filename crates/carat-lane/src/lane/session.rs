@@ -1,4 +1,4 @@
-//! One lane: frames in, frames out, and what to do next.
+//! A lane in the worker: frames in, frames out, and what to do next.
 
 use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -49,10 +49,10 @@ struct HeldRequest {
     has_first_descriptor: bool,
 }
 
-/// What became of the request at the front.
+/// The outcome of taking the request at the front.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum TakenRequest<T> {
-    /// It was handed over.
+    /// The request was handed over.
     Request(T),
     /// Too many files are open to receive the descriptors of the request with this id.
     DescriptorsLost(u32),
@@ -66,10 +66,10 @@ pub struct Descriptors {
     pub files: Vec<Option<OwnedFd>>,
 }
 
-/// What became of a piece of a stream.
+/// The outcome of sending a piece of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// This many bytes are on their way.
+    /// A number of bytes are on their way.
     Sent(usize),
     /// The client is gone.
     Gone,

@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
-/// What somebody waits for.
+/// The event that a fiber or a thread waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum WaitFor {
     /// The next request.
     Request,
     /// Something about this request: its body, or room in the window of its response.
     Update(u32),
-    /// That all slots are busy, and another one is needed.
+    /// All slots are busy, and another one is needed.
     SlotDemand,
 }
 
-/// Those who wait without reading the socket; `W` is how one of them is woken.
+/// The fibers or threads that wait without reading the socket. `W` wakes one of them.
 pub struct Waiters<W> {
     /// The last to come is woken first: its stack is warm.
     takers: Vec<W>,

@@ -143,7 +143,7 @@ impl<'a> EnvBuilder<'a> {
         }
     }
 
-    /// What takes over the connection of request `id`.
+    /// The object by which the application takes over the connection of request `id`.
     fn hijack(&self, slot: Value, id: u32) -> VALUE {
         let class = self.ruby.get_inner(self.template.hijack);
         // SAFETY: the Hash that was just made.

@@ -128,7 +128,7 @@ pub(crate) fn descriptor(io: Value) -> Result<RawFd, Error> {
     Ok(number)
 }
 
-/// As `rb_io_wait` numbers it.
+/// The number of a readiness in `rb_io_wait`.
 fn events(readiness: Readiness) -> i64 {
     match readiness {
         Readiness::Readable => 1,

@@ -11,7 +11,7 @@ use magnus::{
 use crate::interpreter::{borrow, error, text};
 use crate::lanes::lane::Lane;
 
-/// What `rack.input` wraps when it is read while it arrives.
+/// The native part of a `rack.input` that is read while it arrives.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Native::Input", free_immediately, mark, size)]
 pub(crate) struct Input {

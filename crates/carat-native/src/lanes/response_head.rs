@@ -12,7 +12,7 @@ use rb_sys::{
 
 use crate::interpreter::{bytes_of, error, is_string};
 
-/// What an application returned as its status and headers.
+/// The shape of the status and headers that an application returned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Only objects that the extension reads itself.

@@ -19,7 +19,7 @@ use crate::lanes::input::Input;
 use crate::lanes::lane::Lane;
 use crate::processes::close_forgotten_files;
 
-/// One of the requests that a lane works on at once.
+/// A slot of a lane, which has one of the requests that the lane works on at once.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Native::Slot", free_immediately, mark, size)]
 pub(crate) struct Slot {

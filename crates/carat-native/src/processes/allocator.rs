@@ -24,9 +24,9 @@ const OTHERS: [(&CStr, &str); 2] = [(c"mi_version", "mimalloc"), (c"tc_version",
 /// Bytes, where the allocator reports them.
 #[derive(Default)]
 struct AllocatorStats {
-    /// What the process has allocated and not freed.
+    /// The bytes that the process has allocated and not freed.
     allocated: Option<usize>,
-    /// The pages that hold it.
+    /// The bytes of the pages that hold them.
     active: Option<usize>,
     /// Pages that may be resident, those of the allocator itself included.
     resident: Option<usize>,

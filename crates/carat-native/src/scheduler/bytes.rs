@@ -33,7 +33,7 @@ const OFFSETS_FIRST: u32 = 3;
 /// No limit of bytes.
 const ALL: usize = usize::MAX;
 
-/// One call of a hook.
+/// A call of a hook.
 struct Job {
     io: Value,
     buffer: Value,

@@ -27,9 +27,9 @@ struct FormContents<'a> {
     files: Vec<Option<Spool>>,
     /// The current file while it is small.
     held: Vec<u8>,
-    /// What `held` and the header of a part may take.
+    /// The memory reserved for `held` and for the header of a part.
     reservation: MemoryReservation,
-    /// The current file once it is not.
+    /// The current file once it has a spool of its own.
     spooler: Option<Spooler<'a>>,
     /// Whether the current file stays in the skeleton although it is large.
     is_in_skeleton: bool,

@@ -19,7 +19,7 @@ pub(crate) struct Spooler<'a> {
     bodies: &'a RequestBodies,
     file: Arc<SpoolFile>,
     gathered: Vec<u8>,
-    /// What `gathered` may take.
+    /// The memory reserved for `gathered`.
     memory: MemoryReservation,
 }
 

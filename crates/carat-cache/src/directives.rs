@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue};
 /// The longest time that a directive may name, about 68 years (RFC 9111, section 1.2.2).
 const LONGEST: u64 = 1 << 31;
 
-/// What the Cache-Control of a response says to a shared cache.
+/// The directives of a response's Cache-Control that concern a shared cache.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each directive")]
 pub(crate) struct ResponseDirectives {
@@ -23,7 +23,7 @@ pub(crate) struct ResponseDirectives {
     pub(crate) stale_if_error: Option<Duration>,
 }
 
-/// What the Cache-Control of a request asks for.
+/// The directives of a request's Cache-Control.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 pub struct RequestDirectives {
     /// The application is to confirm the response.

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use crate::freshness::Freshness;
 
-/// What an entry takes beside its bytes, and each header field beside its text.
+/// The memory of an entry beside its bytes, and of its header fields beside their text, in bytes.
 const ENTRY_OVERHEAD: usize = 768;
 const FIELD_OVERHEAD: usize = 160;
 
@@ -28,9 +28,9 @@ const UNSTORED_FIELDS: [HeaderName; 7] = [
 #[derive(Debug)]
 pub struct StoredResponse {
     pub(crate) url: Rc<[u8]>,
-    /// Its status.
+    /// The status of the response.
     pub status: StatusCode,
-    /// Its header fields, without those of the hop.
+    /// The header fields of the response, without those of the connection.
     pub headers: HeaderMap,
     /// All of its body.
     pub body: Bytes,
@@ -69,7 +69,7 @@ impl StoredResponse {
         }
     }
 
-    /// The same response after the application has confirmed it.
+    /// The entry after the application has confirmed its response.
     #[must_use]
     pub fn confirmed(&self, headers: &HeaderMap, freshness: Freshness) -> StoredResponse {
         let mut entry = StoredResponse::new(
@@ -140,7 +140,7 @@ impl Drop for Refreshing {
     }
 }
 
-/// What header fields take in a table.
+/// The memory of header fields in a table, in bytes.
 pub(crate) fn fields_bytes(headers: &HeaderMap) -> usize {
     let fields = headers.iter();
     let fields = fields.map(|(name, value)| name.as_str().len() + value.len() + FIELD_OVERHEAD);

@@ -6,7 +6,7 @@ use crate::directives::{RequestDirectives, ResponseDirectives};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freshness {
     pub(crate) received: Instant,
-    /// Its age when it was received.
+    /// The age of the response when it was received.
     pub(crate) initial_age: Duration,
     pub(crate) lifetime: Duration,
     /// For how long it may be served stale while another one is fetched, and when the application fails.
@@ -19,9 +19,9 @@ pub struct Freshness {
 /// Whether a stored response answers a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheVerdict {
-    /// It does.
+    /// The response may be sent.
     Fresh,
-    /// It does, and another one is to be fetched.
+    /// The response may be sent, and another one is to be fetched.
     StaleWhileRevalidate,
     /// Once the application has confirmed it.
     Stale,

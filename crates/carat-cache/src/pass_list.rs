@@ -29,7 +29,7 @@ impl PassList {
         self.until.get(&url).is_some_and(|until| now < *until)
     }
 
-    /// Its response could be stored. The place in the order stays until it is the oldest.
+    /// Removes a URL whose response could be stored. Its place in the order stays until it is the oldest.
     pub(crate) fn remove(&mut self, url: u64) {
         if let Some(until) = self.until.get_mut(&url) {
             *until = until.checked_sub(PASS_TIME).unwrap_or(*until);

@@ -21,7 +21,7 @@ const EMPTY_LIMIT: usize = 64;
 pub(crate) struct VariantSlot {
     pub(crate) url: Rc<[u8]>,
     pub(crate) selection: Selection,
-    /// What is remembered of it after its eviction.
+    /// The fingerprint by which an entry is remembered after its eviction.
     pub(crate) fingerprint: u64,
     pub(crate) entry: RefCell<Option<Rc<StoredResponse>>>,
     hits: Cell<u8>,

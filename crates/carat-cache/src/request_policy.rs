@@ -8,7 +8,7 @@ use crate::directives::RequestDirectives;
 /// How a request may be answered from the cache.
 #[derive(Clone, Copy)]
 pub struct RequestPolicy {
-    /// What its Cache-Control asks for.
+    /// The directives of the request's Cache-Control.
     pub wishes: RequestDirectives,
     /// Whether it asks for the header fields only.
     pub is_head: bool,

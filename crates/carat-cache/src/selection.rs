@@ -58,7 +58,7 @@ impl RequestKey {
         }
     }
 
-    /// What invalidates it.
+    /// The URL that invalidates the response.
     pub fn url(&self) -> &[u8] {
         &self.url
     }
@@ -116,7 +116,7 @@ impl Selection {
         self.origin == key.origin && fields.all(|(name, value)| normalized(request, name) == *value)
     }
 
-    /// The same for a request whose response is not there yet.
+    /// The key of a request whose response is not there yet.
     pub(crate) fn for_request(&self, key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
         let mut text = Vec::from(&*key.origin);
         for (name, _) in &self.fields {

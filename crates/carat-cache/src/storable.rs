@@ -13,7 +13,7 @@ pub struct ExchangeTimes {
     pub asked: Instant,
     /// The response came.
     pub received: Instant,
-    /// The same on the wall.
+    /// The wall-clock time at which the response was received.
     pub date: SystemTime,
 }
 

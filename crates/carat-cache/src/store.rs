@@ -43,10 +43,10 @@ pub struct Store {
     evictions: u64,
 }
 
-/// What is asked and answered, for a response that may be stored.
+/// A request and its response, which may be stored.
 #[derive(Clone, Copy)]
 pub struct Exchanged<'a> {
-    /// What was asked for.
+    /// The key of the request.
     pub key: &'a RequestKey,
     /// The header fields of the request as the application got them.
     pub request: &'a HeaderMap,
@@ -125,7 +125,7 @@ impl Store {
         self.passes.contains(self.hash(&key.url), now)
     }
 
-    /// Its response cannot be stored: requests like it are not to wait for each other.
+    /// Notes a request whose response cannot be stored: requests like it are not to wait for each other.
     pub fn pass(&mut self, key: &RequestKey, now: Instant) {
         let hash = self.hash(&key.url);
         self.passes.add(hash, now);

@@ -21,7 +21,7 @@ pub struct Call {
     pub forwarded: Option<Box<ForwardedClient>>,
     /// The body, or what is to bring it.
     pub body: CallBody,
-    /// What the client holds in memory.
+    /// The account of the memory that the client holds.
     pub memory: Rc<MemoryAccount>,
     /// The files that were taken out of the body; `None` for one that was put back.
     pub files: Vec<Option<Spool>>,

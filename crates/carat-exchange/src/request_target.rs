@@ -5,7 +5,7 @@ use super::call::Call;
 /// What a request is for: the path, the query, and the server as the client names it.
 #[derive(PartialEq, Eq)]
 pub struct RequestTarget<'a> {
-    /// As the client sent it, still encoded.
+    /// The path as the client sent it, still encoded.
     pub path: &'a str,
     /// Without the question mark; empty when there is none.
     pub query: &'a str,

@@ -7,18 +7,18 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::worker_tunnels::TunnelPlace;
 
-/// What the application gets in place of its client's connection.
+/// The tunnel that the application gets in place of its client's connection.
 #[derive(Debug)]
 pub struct Tunnel {
-    /// Who is at its other end.
+    /// The application at the other end.
     pub application: TunnelApplication,
     /// Whether the application sends the response's status and headers through the tunnel, too.
     pub is_raw: bool,
-    /// Its place among the tunnels of its worker.
+    /// The place of the tunnel among those of its worker.
     pub place: TunnelPlace,
 }
 
-/// Who is at the other end of a tunnel.
+/// The application at the other end of a tunnel.
 #[derive(Debug)]
 pub enum TunnelApplication {
     /// The application, which has the other end of this socket.
@@ -40,7 +40,7 @@ pub trait EdgeApplication: AsyncRead + AsyncWrite + Unpin + Debug {
 pub struct Takeover {
     /// The way to the application.
     pub tunnel: Tunnel,
-    /// What the client is sent first, unless the application sends it.
+    /// The response that the client gets first, unless the application sends it.
     pub head: Option<Parts>,
     /// The line of the access log, written at its end.
     pub log: Box<dyn TunnelLog>,

@@ -17,7 +17,7 @@ struct OpenTunnels {
     is_closing: Cell<bool>,
 }
 
-/// One tunnel of a worker. Dropping it ends the tunnel.
+/// A tunnel of a worker. Dropping it ends the tunnel.
 #[derive(Debug)]
 pub struct TunnelPlace {
     tunnels: WorkerTunnels,

@@ -98,7 +98,7 @@ fn is_idle(connection: &TcpStream) -> bool {
     read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
-/// What the collector says, and whether that was all. The body is not read when its length is not known or too large.
+/// The response of the collector, and whether it was complete. A body of unknown or too large a length is not read.
 async fn received(connection: &mut TcpStream) -> io::Result<(Delivery, bool)> {
     let mut bytes = Vec::with_capacity(1024);
     let (delivery, length, begin) = loop {

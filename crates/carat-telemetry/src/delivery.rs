@@ -3,14 +3,14 @@ use std::time::Duration;
 /// The longest pause that a collector can ask for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// What became of a message.
+/// The outcome of delivering a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
     /// The collector has taken it, except for so many spans.
     Taken { rejected: u64 },
-    /// It never will.
+    /// The collector will never take the message.
     Refused(u16),
-    /// It may take it later: after the time that it named, if it did.
+    /// The collector may take the message later, after the time that it named, if any.
     Later(Option<Duration>, String),
 }
 

@@ -38,10 +38,10 @@ impl SpanIds {
     }
 }
 
-/// Whose request it is.
+/// The client of a request.
 #[derive(Clone, Copy)]
 pub struct TracedClient<'a> {
-    /// As in the access log.
+    /// The address as in the access log.
     pub address: &'a str,
     /// How the client reached the first server.
     pub scheme: Scheme,
@@ -49,7 +49,7 @@ pub struct TracedClient<'a> {
     pub names_parent: bool,
 }
 
-/// What a span tells of its request: neither the query nor a header field, which may be secret.
+/// The content of a span: neither the query nor a header field, which may be secret.
 #[derive(Debug)]
 pub(crate) struct SpanRequest {
     pub(crate) method: &'static str,

@@ -6,7 +6,7 @@ use crate::protobuf::ProtoMessage;
 /// Attributes that are taken from `OTEL_RESOURCE_ATTRIBUTES`.
 const RESOURCE_ATTRIBUTE_LIMIT: usize = 64;
 
-/// Whose spans they are, as `Resource`.
+/// The service whose spans these are, as `Resource`.
 pub(crate) fn resource(
     directory: &Path,
     variable: impl Fn(&str) -> Option<String>,

@@ -23,7 +23,7 @@ pub(crate) struct TraceContext {
 }
 
 impl TraceContext {
-    /// What the header fields of a request say; `None` when they say nothing that is valid.
+    /// The trace context in the header fields of a request; `None` without a valid one.
     pub(crate) fn of(fields: &HeaderMap) -> Option<TraceContext> {
         let mut values = fields.get_all(TRACEPARENT).iter();
         let (value, None) = (values.next()?, values.next()) else {

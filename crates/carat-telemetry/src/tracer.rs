@@ -75,7 +75,7 @@ impl Tracer {
         self.finished.notify_one();
     }
 
-    /// Has the last spans sent, and waits for that for a second at most.
+    /// Sends the last spans, and waits for that for a second at most.
     pub async fn finish(&self, log: &Log) {
         let queue = &self.destination.queue;
         let dropped = queue.dropped();

@@ -48,7 +48,7 @@ impl CertificateSource {
         !matches!(self, CertificateSource::Files(_))
     }
 
-    /// What is looked at first.
+    /// The path that is read first.
     pub(super) fn path(&self) -> &Path {
         match self {
             CertificateSource::Files(files) => {

@@ -21,7 +21,7 @@ pub struct CertificateStore {
     provider: Arc<CryptoProvider>,
     pairs: Mutex<CertificatePairs>,
     table: RwLock<CertificateTable>,
-    /// What is beside the certificates of an authority; `None` for others.
+    /// The folder of an authority's client; `None` for other certificates.
     acme: Option<AcmeFolder>,
 }
 
@@ -29,11 +29,11 @@ pub struct CertificateStore {
 #[derive(Debug, Default)]
 struct CertificatePairs {
     known: HashMap<TlsFiles, CertificatePair>,
-    /// Those that there are now, in their order.
+    /// The pairs of files that there are now, in their order.
     listed: Vec<TlsFiles>,
-    /// What is being looked at.
+    /// The path that is being read.
     at: PathBuf,
-    /// What was wrong with all of them together, as it was said.
+    /// The reported error about all of them together.
     failure: Option<String>,
     has_changed: bool,
 }
@@ -55,7 +55,7 @@ struct CertificateTable {
     default: Option<Arc<CertifiedKey>>,
 }
 
-/// What became of the certificates.
+/// The outcome of reading the certificates anew.
 #[derive(Default, PartialEq, Eq)]
 pub struct Renewal {
     /// Whether any was replaced.
@@ -98,7 +98,7 @@ impl CertificateStore {
         statuses.iter().any(|status| status.expires.is_none())
     }
 
-    /// What is known about those that an authority issues.
+    /// The status of the certificates that an authority issues.
     pub fn statuses(&self) -> Vec<CertificateStatus> {
         let acme = self.acme.as_ref();
         acme.map(AcmeFolder::statuses).unwrap_or_default()
@@ -117,7 +117,7 @@ impl CertificateStore {
         self.renew_by(|files| read_certificate(&files.cert, &files.key, &self.provider))
     }
 
-    /// What is being looked at, in case it takes long.
+    /// The path that is being read, in case that takes long.
     pub fn path(&self) -> PathBuf {
         self.pairs().at.clone()
     }

@@ -8,7 +8,7 @@ use rustls::server::danger::ClientCertVerifier;
 
 use super::certificate::read_chain;
 
-/// Who signs the certificates of clients.
+/// The authority that signs the certificates of clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientAuthority {
     /// A PEM file with one certificate or more.

@@ -14,7 +14,7 @@ use super::session_tickets::{SessionTickets, TicketKeys};
 pub(super) const HTTP2: &[u8] = b"h2";
 const HTTP1: &[u8] = b"http/1.1";
 
-/// What the connections of a listener share: the certificates, the protocols, and the keys of session tickets.
+/// The TLS settings that the connections of a listener share: certificates, protocols, and keys of session tickets.
 #[derive(Clone)]
 pub struct TlsConfig {
     pub(super) rustls: Arc<ServerConfig>,

@@ -11,7 +11,7 @@ const READ_START: usize = 4 * 1024;
 /// The most that arrives before it is processed: a record is at most 16 KiB and 2 KiB of overhead (RFC 8446, 5.2), and a
 /// message of the handshake may take several.
 const INCOMING_LIMIT: usize = 32 * 1024;
-/// What encryption adds to a record at most.
+/// The bytes that encryption adds to a record, at most.
 const RECORD_OVERHEAD: usize = 64;
 
 /// A TLS connection without its socket. Its buffers exist only while they hold something.
@@ -31,14 +31,14 @@ pub(super) struct TlsSession {
     has_failed: bool,
 }
 
-/// What to do when the session can encrypt.
+/// The output to encrypt, once the session can.
 enum TlsOutput<'a> {
     Nothing,
     Data(&'a [u8]),
     CloseNotify,
 }
 
-/// What one step led to.
+/// The outcome of a step.
 enum SessionStep {
     /// There may be more.
     Again,
@@ -53,7 +53,7 @@ enum SessionStep {
     Closed,
 }
 
-/// What the session can do.
+/// The stage of the session.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TlsProgress {
     /// The handshake needs more bytes.
@@ -245,7 +245,7 @@ impl TlsSession {
         &self.outgoing[self.sent..]
     }
 
-    /// So many of the unsent bytes are sent.
+    /// Notes a number of the unsent bytes as sent.
     pub(super) fn note_sent(&mut self, bytes: usize) {
         self.sent += bytes;
         if self.sent == self.outgoing.len() {

@@ -39,7 +39,7 @@ impl TlsStream {
         &self.tcp
     }
 
-    /// What the application learns about the client, after the handshake.
+    /// Variables about the client for the application, after the handshake.
     pub fn client_variables(&self, config: &TlsConfig) -> Vec<ClientVariable> {
         if config.asks_clients {
             client_variables(self.session.client_certificates())

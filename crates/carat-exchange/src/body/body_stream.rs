@@ -24,11 +24,11 @@ pub trait BodySink {
 #[derive(Debug)]
 pub struct BodySender(Rc<SharedBody>);
 
-/// The same body: the end that the lane of the request holds. Dropping it discards the rest.
+/// The end of a streamed body that the lane of the request holds. Dropping it discards the rest.
 #[derive(Debug)]
 pub struct BodyStream(Rc<SharedBody>);
 
-/// The same body: tells the client's side whether the body is still read.
+/// The end of a streamed body that tells the client's side whether the body is still read.
 #[derive(Debug)]
 pub struct BodyReaders(Rc<SharedBody>);
 

@@ -6,7 +6,7 @@ use crate::memory::{MemoryAccount, MemoryReservation};
 #[derive(Debug)]
 pub struct InlineBytes {
     bytes: Vec<u8>,
-    /// What `bytes` may take.
+    /// The memory reserved for `bytes`.
     reservation: MemoryReservation,
 }
 
@@ -42,7 +42,7 @@ impl InlineBytes {
         true
     }
 
-    /// Its bytes.
+    /// The bytes of the body.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -52,7 +52,7 @@ impl InlineBytes {
         self.bytes.is_empty()
     }
 
-    /// Its bytes and what they take.
+    /// The bytes of the body and the memory reserved for them.
     pub fn into_parts(self) -> (Vec<u8>, MemoryReservation) {
         (self.bytes, self.reservation)
     }

@@ -67,7 +67,7 @@ impl SpoolReservation {
         }
     }
 
-    /// One file without bytes; `None` when there are too many.
+    /// A reservation for a file without bytes; `None` when there are too many.
     pub fn of_file(quota: &Arc<SpoolQuota>) -> Option<SpoolReservation> {
         if quota.files.load(Relaxed) >= quota.file_limit {
             quota.refused_files.fetch_add(1, Relaxed);

@@ -1,4 +1,4 @@
-//! Who the client is, and what proxies say of it.
+//! The client of a request, and what proxies say of it.
 
 mod forwarded_client;
 mod peer;

@@ -13,11 +13,11 @@ pub struct Peer {
     pub is_unix: bool,
     /// The server's port, for requests that name none.
     pub local_port: u16,
-    /// What the client speaks with the first proxy.
+    /// The scheme that the client speaks with the first proxy.
     pub scheme: Scheme,
-    /// What is known about the client beside its address.
+    /// Variables about the client, beside its address.
     pub variables: Vec<ClientVariable>,
-    /// What is done with what it says about its clients.
+    /// The treatment of the fields in which the peer names its clients.
     pub proxy_fields: ProxyFields,
     _reply: Option<OwnedSemaphorePermit>,
 }

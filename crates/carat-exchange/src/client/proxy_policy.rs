@@ -22,10 +22,10 @@ const BELIEVED: [HeaderName; 3] = [
     HeaderName::from_static("client-ip"),
 ];
 
-/// What the edge does with the fields of a peer that say who its client is.
+/// The treatment of the fields in which a peer names its client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProxyFields {
-    /// They reach the application, and the edge does not read them: nobody has said who is trusted.
+    /// The fields reach the application, and the edge does not read them: no option says who is trusted.
     #[default]
     Ignored,
     /// The peer is a trusted proxy.
@@ -34,7 +34,7 @@ pub enum ProxyFields {
     Removed,
 }
 
-/// Whose fields about their clients count, and which.
+/// The peers whose fields about their clients count, and which fields.
 pub struct ProxyPolicy {
     /// `None` when the option is not set.
     trusted: Option<TrustedProxies>,

@@ -21,7 +21,7 @@ pub struct ConnectionState {
     memory: Rc<MemoryAccount>,
     /// The connection of a stream of HTTP/2.
     connection: Option<Rc<ConnectionState>>,
-    /// What was received and written.
+    /// The numbers of bytes received and written.
     pub bytes: ClientBytes,
     /// How much of the request has arrived.
     pub body: BodyProgress,
@@ -33,13 +33,13 @@ pub struct ConnectionState {
     pub end: CloseState,
     allows_takeover: Cell<bool>,
     takeover: RefCell<Option<Box<Takeover>>>,
-    /// What is written before the next response.
+    /// The interim responses to write before the next response.
     pub interim: InterimResponses,
     /// The part of a file that is sent in place of bytes.
     pub outgoing: OutgoingFile,
 }
 
-/// What a connection waits for. Each phase has its own timeout.
+/// The event that a connection waits for. Each phase has its own timeout.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionPhase {
     /// The next request.
@@ -93,7 +93,7 @@ impl ConnectionState {
         }
     }
 
-    /// What the connection holds in memory.
+    /// The account of the memory that the connection holds.
     pub fn memory(&self) -> &Rc<MemoryAccount> {
         &self.memory
     }
@@ -176,7 +176,7 @@ impl ConnectionState {
         self.takeover.take()
     }
 
-    /// What the connection waits for.
+    /// The phase of the connection.
     pub fn phase(&self) -> ConnectionPhase {
         match self.body.position() {
             _ if self.writing.is_blocked() => ConnectionPhase::Writing,

@@ -10,7 +10,7 @@ pub struct WriteGate {
     is_blocked: Cell<bool>,
     /// The last piece of the response that hyper took, in bytes.
     piece_bytes: Cell<u64>,
-    /// What the account holds of it.
+    /// The part of the unread bytes that the account holds.
     unread_bytes: Cell<u64>,
     waiting_body: RefCell<Option<Waker>>,
 }

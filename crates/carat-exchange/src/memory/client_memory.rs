@@ -25,13 +25,13 @@ const UNBUFFERED_WRITERS: usize = 4;
 #[derive(Debug)]
 pub struct ClientMemory {
     limit: Cell<u64>,
-    /// What the cache leaves to clients beside.
+    /// The bytes that the cache lends to clients.
     lent: Cell<u64>,
     /// Bytes that accounts hold.
     counted: Cell<u64>,
-    /// What the process holds for clients beside, as far as it is known.
+    /// The bytes that the process holds for clients beside the counted ones, as far as known.
     uncounted: Cell<u64>,
-    /// What workers may send of responses although it is not asked for.
+    /// The bytes of responses that workers may send unasked.
     promised: Cell<u64>,
     /// Above this many bytes, connections are relieved before the next tick: much may arrive between two ticks.
     alarm_at: Cell<u64>,
@@ -41,11 +41,11 @@ pub struct ClientMemory {
     refused: Cell<u64>,
     /// In the order in which they resume.
     paused: RefCell<VecDeque<Rc<PausedRead>>>,
-    /// Those that write their bodies to files piece by piece, because there is no memory for buffers.
+    /// The requests that write their bodies to files piece by piece, because there is no memory for buffers.
     writers: Semaphore,
 }
 
-/// What one client makes the edge hold. Dropping it returns everything.
+/// The account of the memory that a client makes the edge hold. Dropping it returns everything.
 #[derive(Debug)]
 pub struct MemoryAccount {
     memory: Rc<ClientMemory>,
@@ -368,7 +368,7 @@ impl Drop for MemoryWait {
 
 #[cfg(any(test, feature = "fixture"))]
 impl ClientMemory {
-    /// What workers may send.
+    /// The bytes of responses that workers may send unasked.
     pub fn promised(&self) -> u64 {
         self.promised.get()
     }

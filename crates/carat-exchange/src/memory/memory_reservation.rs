@@ -2,7 +2,7 @@ use std::rc::Rc;
 
 use crate::memory::client_memory::MemoryAccount;
 
-/// What one buffer takes of `client_memory`. Dropping it returns its bytes.
+/// The part of `client_memory` that a buffer takes. Dropping it returns its bytes.
 #[derive(Debug)]
 pub struct MemoryReservation {
     account: Rc<MemoryAccount>,

@@ -7,7 +7,7 @@ use http::HeaderMap;
 
 use crate::memory::{MemoryAccount, MemoryReservation};
 
-/// What one takes beside its names and values.
+/// The memory of an interim response beside its names and values, in bytes.
 const INTERIM_COST: usize = 512;
 
 /// The 103 responses that wait to be sent, before the response to the same request.
@@ -21,12 +21,12 @@ pub struct InterimResponses(RefCell<Option<Box<WaitingInterim>>>);
 struct WaitingInterim {
     /// The fields of each.
     hints: Vec<HeaderMap>,
-    /// Those that are being written.
+    /// The interim responses that are being written.
     bytes: Vec<u8>,
     written: usize,
     /// Whether a write was tried, which with TLS may have sent bytes that do not count as written yet.
     is_begun: bool,
-    /// What they take.
+    /// The memory reserved for them.
     held: MemoryReservation,
     waiter: Option<Waker>,
 }

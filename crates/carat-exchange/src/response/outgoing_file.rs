@@ -13,7 +13,7 @@ pub const OUTGOING_LIMIT: usize = 256 * 1024;
 /// Bytes of a file that are sent before other connections get a turn.
 const TURN_LIMIT: usize = 512 * 1024;
 
-/// What hyper has in place of the bytes of a file. Nobody reads it, so its pages never come into memory.
+/// The bytes that hyper gets in place of those of a file. Nobody reads them, so their pages never come into memory.
 static PLACEHOLDER: [u8; OUTGOING_LIMIT] = [0; OUTGOING_LIMIT];
 
 /// The part of a file that a connection is sending without a copy of it in memory.

@@ -12,7 +12,7 @@ use crate::response::reply_body::ReplyBody;
 /// The codings of a 415 response: those that a request body may have (RFC 9110 15.5.16).
 const DECODED_CODINGS: &str = "gzip, deflate, br, zstd";
 
-/// Whose fault it is that the edge refuses a request.
+/// The party at fault when the edge refuses a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     Client,
@@ -138,7 +138,7 @@ impl Refusal {
         }
     }
 
-    /// One sentence for the client.
+    /// The reason, as a sentence for the client.
     pub fn reason(self) -> &'static str {
         match self {
             Refusal::Malformed(refusal) => refusal.reason(),
@@ -171,7 +171,7 @@ impl Refusal {
         }
     }
 
-    /// Whose fault it is.
+    /// The party at fault.
     pub fn fault(self) -> Fault {
         match self {
             Refusal::Malformed(_)

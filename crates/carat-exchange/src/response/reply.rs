@@ -10,7 +10,7 @@ use crate::response::reply_body::ReplyBody;
 pub struct Reply {
     /// Status, header fields, and body.
     pub response: Response<ReplyBody>,
-    /// What the body takes of `spool_limit`, until the client has it.
+    /// The part of `spool_limit` that the body takes until the client has it.
     pub spooled: SpoolReservation,
     /// How long the request waited for a worker.
     pub queue_time: Duration,

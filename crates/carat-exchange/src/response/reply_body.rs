@@ -32,7 +32,7 @@ pub enum ReplyContent {
     Stored(Rc<dyn StoredBody>),
     /// In an open file.
     File(FileRange),
-    /// They arrive from the worker.
+    /// The bytes arrive from the worker.
     Stream(ReplyStream),
     /// No body: the application takes over the connection.
     Tunnel(Box<Tunnel>),

@@ -31,7 +31,7 @@ pub struct ReplySender(Weak<RefCell<SharedReply>>);
 struct SharedReply {
     /// At most `carat_wire::stream::STREAM_WINDOW` bytes: the worker does not exceed its credit.
     pieces: VecDeque<Bytes>,
-    /// What `pieces` take.
+    /// The memory reserved for `pieces`.
     held: MemoryReservation,
     credit: StreamCredit,
     end: Option<ReplyEnd>,

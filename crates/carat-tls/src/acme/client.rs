@@ -78,7 +78,7 @@ pub(crate) struct RunningClient {
 }
 
 impl RunningClient {
-    /// What it says next; `None` when it has ended.
+    /// The client's next message; `None` when the client has ended.
     pub(crate) async fn message(&mut self) -> io::Result<Option<ClientMessage>> {
         let Some(line) = self.messages.next_line().await? else {
             return Ok(None);

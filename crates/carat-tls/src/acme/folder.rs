@@ -36,7 +36,7 @@ struct FolderContent {
     files: Vec<FileState>,
     /// The certificates that answer the authority (RFC 8737), by the name that they prove.
     validations: HashMap<String, Arc<CertifiedKey>>,
-    /// What answers the authority over HTTP (RFC 8555, section 8.3), by its token.
+    /// The responses to the authority over HTTP (RFC 8555, section 8.3), by token.
     responses: HashMap<String, String>,
     statuses: Vec<CertificateStatus>,
 }
@@ -113,7 +113,7 @@ impl AcmeFolder {
         self.content().responses.get(token).cloned()
     }
 
-    /// What is known about the certificate of each name.
+    /// The status of the certificate of each name.
     pub(crate) fn statuses(&self) -> Vec<CertificateStatus> {
         self.content().statuses.clone()
     }
@@ -125,7 +125,7 @@ pub(crate) fn is_validation(hello: &ClientHello<'_>) -> bool {
     protocols.next() == Some(ACME_TLS) && protocols.next().is_none()
 }
 
-/// Its extension is critical, and known to nobody but the authority: so it is not checked.
+/// Reads a validation certificate. Its extension is critical, and known to the authority alone, so it is not checked.
 fn read_validation(path: &Path, provider: &CryptoProvider) -> Option<CertifiedKey> {
     let pem = read_configured(path, FILE_LIMIT).ok()?;
     let key = PrivateKeyDer::from_pem_slice(&pem).ok()?;

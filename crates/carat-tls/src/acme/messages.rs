@@ -2,27 +2,27 @@ use serde::Deserialize;
 
 use carat_log::Log;
 
-/// What the client of the authority says, one object a line.
+/// A message of the authority's client, an object on a line.
 #[derive(PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub(crate) enum ClientMessage {
-    /// It has written what answers the authority, and waits until the server has read it.
+    /// The client has written what answers the authority, and waits until the server has read it.
     Look,
-    /// It has a certificate.
+    /// The client has a certificate.
     Issued {
         name: String,
         expires: String,
         renewal: String,
     },
-    /// It has none, and why.
+    /// The client has no certificate, for a reason.
     Failed {
         name: String,
         reason: String,
         next: String,
     },
-    /// It cannot do anything.
+    /// The client cannot do anything.
     Unable { reason: String },
-    /// It has tried all that was due.
+    /// The client has tried all that was due.
     Done,
 }
 

@@ -11,7 +11,7 @@ const LABEL_LIMIT: usize = 63;
 pub struct AcmeNames {
     /// In lower case; the first one is for clients that name no known server.
     pub names: Vec<String>,
-    /// Has a folder for each name.
+    /// The folder that has one for each name.
     pub folder: PathBuf,
 }
 

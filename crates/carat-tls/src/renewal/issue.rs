@@ -20,7 +20,7 @@ const RUN_TIMEOUT: Duration = Duration::from_secs(600);
 const PAUSE: Duration = Duration::from_secs(30);
 const PAUSE_LIMIT: Duration = Duration::from_secs(3600);
 
-/// Has the client run whenever a certificate is due. Never returns.
+/// Runs the client whenever a certificate is due. Never returns.
 pub async fn issue_certificates(
     stores: Vec<Arc<CertificateStore>>,
     client: Rc<AcmeClient>,

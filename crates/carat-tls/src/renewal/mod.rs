@@ -1,4 +1,4 @@
-//! What replaces certificates while the server runs.
+//! Replacement of certificates while the server runs.
 
 mod issue;
 mod watch;

@@ -23,8 +23,8 @@ impl DateField {
             _ => {
                 self.second.set(second);
                 let text = fmt_http_date(UNIX_EPOCH + Duration::from_secs(second));
-                let new = HeaderValue::try_from(text).expect("a date is ASCII");
-                value.insert(new).clone()
+                let field = HeaderValue::try_from(text).expect("a date is ASCII");
+                value.insert(field).clone()
             }
         }
     }

@@ -116,16 +116,16 @@ impl Snapshot {
             .collect()
     }
 
-    /// The same files for other sources: `self` is what is known of `old`, and `now` what the files of `new` are. What
+    /// The same files for other sources: `self` is what is known of `old`, and `seen` what the files of `new` are. What
     /// has changed since in files that are among both remains a change.
     pub(super) fn retarget(
         mut self,
         old: &SourceFiles,
         new: &SourceFiles,
-        now: Snapshot,
+        seen: Snapshot,
     ) -> Snapshot {
         self.files.retain(|path, _| new.include(path));
-        for (path, state) in now.files {
+        for (path, state) in seen.files {
             if !old.include(&path) {
                 self.files.insert(path, state);
             }

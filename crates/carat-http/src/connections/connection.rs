@@ -41,9 +41,12 @@ pub(crate) async fn serve_connection(
     permit: ConnectionPermit,
     server: Rc<Server>,
 ) {
-    let _connected = permit.connection;
+    let ConnectionPermit {
+        connection: _connected,
+        reply,
+    } = permit;
     let address = stream.remote_address();
-    let mut peer = stream.peer(address, permit.reply);
+    let mut peer = stream.peer(address, reply);
     peer.proxy_fields = server.steps.proxies.fields_of(address);
     let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;

@@ -34,7 +34,7 @@ unable() {
 # Prints the names of the packages that the root needs.
 wanted_packages() {
   debian_packages "$release" serve test
-  debian_rust_packages serve test
+  debian_rust_packages "$release" serve test
   printf '%s\n' "${further_packages[@]}"
 }
 

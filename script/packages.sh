@@ -1,5 +1,18 @@
 # Debian's packages that Carat needs. Sourced by script/setup, script/trixie and script/sid.
 
+# Prints the Debian release (12, 13, ...; sid is 14) that the system of an os-release file is, or that its packages come
+# from: Ubuntu 24.04 comes from Debian 13. Prints nothing for any other system.
+debian_release() {
+  ( if [ -f "$1" ]; then . "$1"; fi
+    case " ${ID:-} ${ID_LIKE:-} " in *" debian "*) ;; *) exit 0 ;; esac
+    case ${DEBIAN_CODENAME:-${UBUNTU_CODENAME:-${VERSION_CODENAME:-}}} in
+      buster | bullseye | focal | jammy) echo 11 ;;
+      bookworm) echo 12 ;;
+      trixie | noble) echo 13 ;;
+      *) echo 14 ;;
+    esac )
+}
+
 # Prints the packages for a Debian release (12, 13, ...; sid is 14), one a line.
 #
 #   serve  what building Carat, serving examples/upload, and script/test quick need
@@ -26,7 +39,7 @@ libclang_packages() {
 
 packages_to_test() {
   local release=$1
-  printf '%s\n' build-essential ruby-rspec ruby-rails rubocop yard puma wrk curl debootstrap brotli zstd \
+  printf '%s\n' build-essential python3-venv ruby-rspec ruby-rails rubocop yard puma wrk curl debootstrap brotli zstd \
     ruby-pg postgresql ruby-sequel ruby-sqlite3 ruby-erubi ruby-tilt ruby-redis redis-server \
     nginx haproxy apache2-bin lighttpd nghttp2-client git
   # Pages and metrics are the same with every Ruby: one Debian looks at them.
@@ -39,13 +52,15 @@ packages_to_gems() {
   printf '%s\n' build-essential libyaml-dev libffi-dev libxml2-dev libxslt1-dev libsqlite3-dev libpq-dev pkg-config xz-utils
 }
 
-# Prints the packages of Debian's own Rust for the same purposes; from Debian 13 on it is recent enough.
+# Prints the packages of Debian's own Rust for the same purposes. Debian 12 has a recent one for its browsers.
 debian_rust_packages() {
-  local purpose
+  local release=$1 purpose; shift
   for purpose in "$@"; do
-    case $purpose in
-      serve) printf '%s\n' cargo ;;
-      test) printf '%s\n' rustfmt rust-clippy ;;
+    case $release:$purpose in
+      12:serve) printf '%s\n' cargo-web ;;
+      12:test) printf '%s\n' rustfmt-web rust-web-clippy ;;
+      *:serve) printf '%s\n' cargo ;;
+      *:test) printf '%s\n' rustfmt rust-clippy ;;
     esac
   done
 }

@@ -19,19 +19,31 @@ module Carat
       end
     end
 
+    # `system` is what Ruby calls the operating system.
+    def initialize(system: RbConfig::CONFIG.fetch("host_os"))
+      @system = system
+    end
+
     # Returns an Array of Missing; empty when Carat can be compiled.
     def missing
+      return [Missing.new("Linux", "Carat runs nowhere else; on #{@system}, use a container")] unless linux?
+
       [cargo, libclang, ruby_headers, compiler].compact
     end
 
     private
+
+    def linux?
+      @system.include?("linux")
+    end
 
     def cargo
       version = installed_cargo
       return if version && Gem::Version.new(version) >= Gem::Version.new(oldest_rust)
 
       found = version ? "; found #{version}" : ""
-      Missing.new("cargo #{oldest_rust} or later#{found}", "Debian 13: apt-get install cargo; elsewhere: #{RUSTUP}")
+      Missing.new("cargo #{oldest_rust} or later#{found}",
+                  "Debian 13: apt-get install cargo; Debian 12: cargo-web; elsewhere: #{RUSTUP}")
     end
 
     # Returns the version of cargo, or nil without one.

@@ -148,7 +148,7 @@ module Suite
 end
 
 groups = ARGV.empty? ? Suite::GROUPS : ARGV
-unless groups == ["quick"] || (groups - Suite::GROUPS - ["ruby"]).empty?
+unless (groups - Suite::GROUPS - %w[quick ruby]).empty?
   abort "usage: script/test [quick | ruby | #{Suite::GROUPS.join(" | ")} ...]"
 end
 steps = groups.flat_map { |group| Suite.public_send(group) }

@@ -4,6 +4,7 @@ require "open3"
 require "rbconfig"
 require "test_helper"
 require "support/workplace"
+require_relative "../../../ext/carat/prerequisites"
 
 class ExtconfTest < Minitest::Test
   include Support::Workplace
@@ -25,7 +26,12 @@ class ExtconfTest < Minitest::Test
     File.chmod(0o755, "cargo")
     output, = extconf("PATH" => @workplace)
 
-    assert_includes output, "cargo #{OLDEST_RUST} or later; found 1.63.0 (Debian 13: apt-get install cargo; elsewhere:"
+    assert_includes output, "cargo #{OLDEST_RUST} or later; found 1.63.0 (Debian 13: apt-get install cargo; Debian 12:"
+  end
+
+  def test_another_system_is_told_that_carat_runs_on_linux
+    assert_equal ["Linux (Carat runs nowhere else; on darwin23, use a container)"],
+                 Carat::Prerequisites.new(system: "darwin23").missing.map(&:to_s)
   end
 
   def test_without_a_target_directory_compiled_crates_are_removed

@@ -24,13 +24,46 @@ module Carat
         end
       end
 
-      BODY_LIMIT = 1024 * 1024
+      # Bytes of a response: until its header fields have ended, and of all of it.
+      HEAD_LIMIT = 64 * 1024
+      RESPONSE_LIMIT = 256 * 1024
       STEP_SECONDS = 10
       TOTAL_SECONDS = 30
       TYPE = "application/jose+json"
       FAILURES = [SystemCallError, SocketError, IOError, OpenSSL::SSL::SSLError, OpenSSL::X509::StoreError,
                   Timeout::Error, Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError, Net::ProtocolError].freeze
-      private_constant :BODY_LIMIT, :FAILURES, :STEP_SECONDS, :TOTAL_SECONDS, :TYPE
+      private_constant :HEAD_LIMIT, :RESPONSE_LIMIT, :FAILURES, :STEP_SECONDS, :TOTAL_SECONDS, :TYPE
+
+      # Counts what is read from a socket: Net::HTTP bounds the time of a read, and neither the length of a line nor the
+      # number of header fields, of lines between chunks, and of responses before the last one.
+      module BoundedReads
+        # Reads fail once there are more bytes than this.
+        attr_writer :limit
+
+        # Likewise; raises ACMEError.
+        def read_nonblock(*, **)
+          super.tap do |piece|
+            @count = @count.to_i + (piece.is_a?(String) ? piece.bytesize : 0)
+            raise ACMEError, "the response is larger than #{@limit / 1024} KiB" if @count > @limit
+          end
+        end
+      end
+
+      # A client whose socket has BoundedReads.
+      class BoundedHTTP < Net::HTTP
+        # Sets the limit of the socket in bytes.
+        def limit=(bytes)
+          @socket.io.limit = bytes
+        end
+
+        private
+
+        def connect
+          super
+          @socket.io.extend(BoundedReads)
+        end
+      end
+      private_constant :BoundedReads, :BoundedHTTP
 
       # `authorities` is the path of the certificates that sign the authority's own, nil for those of the system.
       def initialize(authorities: nil, total: TOTAL_SECONDS)
@@ -77,18 +110,13 @@ module Carat
       end
 
       def exchange(uri, request)
-        Net::HTTP.start(uri.hostname, uri.port, **@options) do |http|
-          body = +""
-          response = http.request(request) do |arriving|
-            arriving.read_body { |piece| append(body, piece, uri) }
-          end
-          Answer.new(response.code.to_i, response, body)
+        BoundedHTTP.start(uri.hostname, uri.port, **@options) do |http|
+          http.limit = HEAD_LIMIT
+          response = http.request(request) { http.limit = RESPONSE_LIMIT }
+          Answer.new(response.code.to_i, response, response.body.to_s)
         end
-      end
-
-      def append(body, piece, uri)
-        body << piece
-        raise ACMEError, "#{uri.host}: the response is larger than 1 MiB" if body.bytesize > BODY_LIMIT
+      rescue ACMEError => e
+        raise ACMEError, "#{uri.host}: #{e.message}"
       end
     end
   end

@@ -39,11 +39,25 @@ module Carat
                    refusal("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", total: 0.2, &dripping)
     end
 
-    def test_an_endless_response_ends_at_the_limit
-      endless = ->(socket) { loop { socket.write("x" * 65_536) } }
+    # What never ends: a body, a line, header fields, responses before the last one, and what is between chunks.
+    ENDLESS = {
+      "HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n" => ["x", 256],
+      "HTTP/1.1 200 OK\r\n\r\n" => ["x", 256],
+      "HTTP/1.1 200 " => ["x", 64],
+      "HTTP/1.1 200 OK\r\nX: " => ["x", 64],
+      "HTTP/1.1 200 OK\r\n" => ["X: y\r\n", 64],
+      "HTTP/1.1 100 Continue\r\n\r\n" => ["HTTP/1.1 100 Continue\r\n\r\n", 64],
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" => ["1\r\nx\r\n", 256],
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" => ["x", 256],
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" => ["X: y\r\n", 256]
+    }.freeze
 
-      assert_equal "localhost: the response is larger than 1 MiB",
-                   refusal("HTTP/1.1 200 OK\r\nContent-Length: 1073741824\r\n\r\n", &endless)
+    ENDLESS.each_with_index do |(start, (piece, kibibytes)), index|
+      define_method("test_an_endless_response_ends_at_the_limit_#{index}") do
+        endless = ->(socket) { loop { socket.write(piece * 4096) } }
+
+        assert_equal "localhost: the response is larger than #{kibibytes} KiB", refusal(start, &endless)
+      end
     end
 
     def test_garbage_is_a_sentence

@@ -17,7 +17,8 @@ module Carat
       RESPONSE_LIMIT = 16 * 1024 * 1024
       REFUSAL = %r{\AHTTP/1\.1 (409|503) .*^content-type: application/json\r?$}im
       SWITCHING = "HTTP/1.1 101 "
-      private_constant :CHUNK, :REFUSAL, :SWITCHING, :RESPONSE_LIMIT
+      ALLOWED = "only the server's user and root may ask"
+      private_constant :ALLOWED, :CHUNK, :REFUSAL, :SWITCHING, :RESPONSE_LIMIT
 
       # `path` is the path of the socket, `deadline` a number of seconds.
       def initialize(path, deadline: DEADLINE_SECONDS)
@@ -89,6 +90,8 @@ module Carat
       end
 
       def connect
+        # A server that closes the connection is an error with a sentence, rather than the end of this process.
+        before = trap("PIPE", "IGNORE")
         socket = open_socket
         check_peer(socket)
         yield socket
@@ -97,11 +100,14 @@ module Carat
       rescue Errno::ENOENT, Errno::ECONNREFUSED
         fail_with("no server listens there")
       rescue Errno::EACCES, Errno::EPERM
-        fail_with("permission denied: only the server's user and root may ask")
+        fail_with("permission denied: #{ALLOWED}")
+      rescue Errno::EPIPE, Errno::ECONNRESET
+        fail_with("the server has closed the connection: #{ALLOWED}")
       rescue SystemCallError, ArgumentError => e # ArgumentError: the path is too long
         fail_with(e.message)
       ensure
         socket&.close
+        trap("PIPE", before || "DEFAULT")
       end
 
       # A connection to a server that stands still would wait without an end once others wait.

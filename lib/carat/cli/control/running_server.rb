@@ -4,6 +4,8 @@ require_relative "../../config/configuration"
 require_relative "../../config/sources/flags"
 require_relative "../../config/invalid_value"
 require_relative "../../config/options"
+require_relative "../../config/settings"
+require_relative "../../config/sources/variables"
 require_relative "../../config/type/number/whole_number"
 require_relative "../../launch/surroundings/control_directories"
 require_relative "control_client"
@@ -11,8 +13,8 @@ require_relative "control_sockets"
 
 module Carat
   module CLI
-    # A server that runs already, for the subcommands that ask one. A flag names its control socket or its process id;
-    # otherwise the configuration names the socket, or only one server is running.
+    # A server that runs already, for the subcommands that ask one. A flag names its control socket or its process id,
+    # or the variable the socket; otherwise the config file names the socket, or only one server is running.
     class RunningServer
       # The options that say where the control socket is.
       OPTIONS = %i[config environment control_socket].freeze
@@ -59,13 +61,21 @@ module Carat
         return @flags.settings.fetch(:control_socket) if @flags.settings.key?(:control_socket)
         return sockets.of(@pid) if @pid
 
-        configuration[:control_socket] || sockets.only
+        named || configuration[:control_socket] || sockets.only
       end
 
       private
 
       def sockets
         @sockets ||= ControlSockets.new(Launch::ControlDirectories.new(environment: @env).searched)
+      end
+
+      # A server prefers its config file to the variable; whoever types a command means the socket that they name.
+      def named
+        option = Config::Options.fetch(:control_socket)
+        settings = Config::Settings.new
+        Config::Variables.new(@env).read(option, settings)
+        settings.fetch(:control_socket) if settings.key?(:control_socket)
       end
 
       # Without the rackup file: there may be no application in this directory.

@@ -28,6 +28,18 @@ module Carat
       answering("") { assert_refused "carat: #{socket}: it does not respond" }
     end
 
+    def test_server_that_closes_the_connection_ends_no_process_by_a_signal
+      server = UNIXServer.new(socket)
+      client = CLI::ControlClient.new(socket)
+      client.define_singleton_method(:check_peer) { |_socket| server.accept.close }
+
+      [-> { client.get("/memory") }, -> { client.upgrade("/console") }].each do |ask|
+        error = assert_raises(CLI::ControlError, &ask)
+        assert_equal "carat: #{socket}: the server has closed the connection: only the server's user and root may ask",
+                     error.message
+      end
+    end
+
     def test_missing_server_is_one_line
       assert_refused "carat: #{socket}: no server listens there"
       UNIXServer.new(socket).close

@@ -14,7 +14,9 @@ module Carat
       # EX_CONFIG of sysexits.h.
       BAD_CONFIG = 78
       FAILURE = 1
-      private_constant :FAILURE
+      # How Ruby calls standard output in the message of an error.
+      OUTPUT = "<STDOUT>"
+      private_constant :FAILURE, :OUTPUT
 
       # `argv` are the words after `carat`, `env` is ENV or a Hash; `options` go to the subcommand.
       def initialize(argv, env: ENV, out: $stdout, err: $stderr, **options)
@@ -30,11 +32,16 @@ module Carat
       # starts.
       def run
         name, words = Subcommands.split(@argv)
-        Subcommands.fetch(name).new(words, env: @env, out: @out, **@options).call
+        Subcommands.fetch(name).new(words, env: @env, out: @out, **@options).call.tap { @out.flush }
       rescue Config::ConfigError => e
         fail_with(BAD_CONFIG, e)
       rescue Launch::LaunchError, CommandError => e
         fail_with(FAILURE, e)
+      rescue SystemCallError, IOError => e
+        # A full disk; only the kernel tells by which file.
+        raise unless e.is_a?(IOError) || e.message.include?(OUTPUT)
+
+        fail_with(FAILURE, CommandError.new("carat: standard output: #{e.message.sub(/ @ .*/, "")}"))
       end
 
       private

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "combinations"
 require_relative "sources/config_file"
 require_relative "sources/hooks"
 require_relative "options"
@@ -38,6 +39,7 @@ module Carat
         run_config_file
         @file.freeze
         @values = only.to_h { |name| [name, resolve(Options.fetch(name))] }.freeze
+        Combinations.new(self, @processes).check if only.size == Options.count
       end
 
       # Returns the value of the option called `name`, a Symbol; raises KeyError.
@@ -55,6 +57,16 @@ module Carat
         option = Options.fetch(name)
         [@flags, @file].any? { |source| source.key?(name) } ||
           option.variables.any? { |variable| Variables.new(@env).given?(variable) }
+      end
+
+      # Returns where the option called `name` is set, such as `carat.rb:4: log`; its name when nothing sets it.
+      def place(name)
+        source(Options.fetch(name)).place(name)
+      end
+
+      # Whether the config file names the option called `name`.
+      def in_file?(name)
+        @file.key?(name)
       end
 
       # Whether the environment is that of development.
@@ -94,8 +106,11 @@ module Carat
       end
 
       def resolve(option)
-        settings = [@flags, @file].find { |source| source.key?(option.name) } || fallback(option)
-        settings.fetch(option.name)
+        source(option).fetch(option.name)
+      end
+
+      def source(option)
+        [@flags, @file].find { |source| source.key?(option.name) } || fallback(option)
       end
 
       def fallback(option)

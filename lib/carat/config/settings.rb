@@ -19,6 +19,7 @@ module Carat
 
       def initialize
         @values = {}
+        @places = {}
       end
 
       # Sets `option`; adds to it when it is a list. Raises ConfigError, whose message begins with `place`, for a wrong
@@ -30,12 +31,18 @@ module Carat
           parsed = option.parse(value)
           parsed = option.join(@values[option.name] || [], parsed).freeze if option.list? && parsed
           @values[option.name] = parsed
+          @places[option.name] ||= place
         end
       end
 
       # Whether this source has set the option called `name`.
       def key?(name)
         @values.key?(name)
+      end
+
+      # Returns where this source has first set the option called `name`, such as `carat.rb:4: log`; raises KeyError.
+      def place(name)
+        @places.fetch(name)
       end
 
       # Returns the value of the option called `name`; raises KeyError when this source has not set it.

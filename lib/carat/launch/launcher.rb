@@ -5,6 +5,7 @@ require_relative "surroundings/control_directories"
 require_relative "surroundings/identity"
 require_relative "descriptors/inherited_descriptors"
 require_relative "launch_error"
+require_relative "surroundings/low_ports"
 require_relative "surroundings/mold_environment"
 require_relative "../config/options"
 require_relative "../log/plain_json"
@@ -51,6 +52,9 @@ module Carat
         raise LaunchError, "carat: not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}" unless @edge
 
         @descriptors.check
+        obstacle = LowPorts.new(@descriptors.addresses).obstacle
+        raise LaunchError, "carat: #{obstacle}" if obstacle
+
         variables = environment
         [Preload.new(@configuration, ENV).obstacle, @identity.warning].compact.each { |remark| log.warn(remark) }
         OpenFileLimit.raise_soft

@@ -5,6 +5,7 @@ require "open3"
 require "rbconfig"
 require "stringio"
 require "carat/cli/program"
+require "carat/version"
 require_relative "../../support/workplace"
 
 module Carat
@@ -67,6 +68,16 @@ module Carat
                    @out.string
       assert_equal 0, run_cli("check", "-f256", "-b", "tcp://127.0.0.1:0")
       assert_includes @out.string, "workers 1, fibers 256, tcp"
+    end
+
+    def test_full_disk_at_standard_output_is_one_line
+      %w[--help --version].each do |flag|
+        reader, writer = IO.pipe
+        pid = spawn(*COMMAND, flag, out: "/dev/full", err: writer)
+        writer.close
+        error = reader.read
+        assert_equal [1, "carat: standard output: No space left on device\n"], [Process.wait2(pid)[1].exitstatus, error]
+      end
     end
 
     def test_argument_is_the_rackup_file

@@ -73,7 +73,7 @@ module Carat
         [[:umask], { "027" => 0o027, "0077" => 0o077, 0o022 => 0o022, "0" => 0 },
          { "8" => '"8" is not an octal mask such as 027' }, ["01000", 0o1000, -1, "u=rwx", nil, 1.5],
          { 0o027 => "0027" }],
-      names_are_not_blank: [[:string], { production: "production" }, { " " => '" " is not a name' }, [3]]
+      names_are_not_blank: [[:string], { production: "production" }, { " " => "is empty" }, [3]]
     }.freeze
 
     ROWS.each do |name, (type, values, refused, others, texts)|

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../../config/sources/variables"
+require_relative "../../launch/surroundings/low_ports"
 require_relative "../subcommand"
 
 module Carat
@@ -14,9 +16,11 @@ module Carat
       # The sentence in the list of subcommands.
       SUMMARY = "Validates the configuration and exits."
 
-      # Prints one line when the configuration is valid, after one for each variable without effect. Raises ConfigError.
+      # Prints one line when the configuration is valid, after one for each variable without effect and for a port that
+      # this user may not listen on: the server may have another user. Raises ConfigError.
       def run
-        say(*Config::Variables.warnings(@env), "carat: the configuration is valid: #{configuration_summary}")
+        say(*Config::Variables.warnings(@env), *Launch::LowPorts.new(configuration[:bind]).obstacle,
+            "carat: the configuration is valid: #{configuration_summary}")
       end
     end
   end

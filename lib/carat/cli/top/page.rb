@@ -111,7 +111,7 @@ module Carat
 
         def unmeasured
           rate = @rate ? "#{@rate.round(1)} requests/s" : "rate not known yet"
-          "now: #{rate}; with the option metrics, also the times of the last minute"
+          "last seconds: #{rate}; with the option metrics, also the times of the last minute"
         end
 
         def memory

@@ -10,10 +10,10 @@ module Carat
     # The further processes of the application that the config file declares.
     class Processes
       # One of them. `count` is a Range, and `load` returns what the number follows within that; `stop_timeout` is nil
-      # for that of the server; `command` is nil where `block` is what runs.
+      # for that of the server; `command` is nil where `block` is what runs, and `place` is where it is declared.
       # rubocop:disable Lint/StructNewOverride -- nobody counts its members
       Declaration = Struct.new(:name, :count, :load, :memory, :stop_signal, :stop_timeout, :restart, :overlap,
-                               :environment, :command, :only, :block, keyword_init: true) do
+                               :environment, :command, :only, :place, :block, keyword_init: true) do
         # Returns what the edge reads, a Hash by name.
         def for_edge
           { **to_h.slice(:name, :memory, :stop_signal, :stop_timeout, :restart, :overlap),
@@ -59,7 +59,7 @@ module Carat
 
         values = settings.to_h { |key, value| [key, parse(key, value)] }
         check_load(values)
-        @declarations << Declaration.new(name: name.to_s, block:, **values)
+        @declarations << Declaration.new(name: name.to_s, place: label, block:, **values)
       rescue InvalidValue => e
         raise ConfigError, "#{label}: #{e.message}"
       end

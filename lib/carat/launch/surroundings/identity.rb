@@ -24,7 +24,7 @@ module Carat
       # that is impossible.
       def to_h
         refuse("group: needs user as well") if @group && !@user
-        refuse("user: only root can become #{@user}: start carat as root or as #{@user}") if @user && !allowed?
+        refuse("user: #{obstacle}") if @user && !allowed?
 
         { user: @entry&.name, uid: target, gid: } if changes?
       end
@@ -52,6 +52,12 @@ module Carat
 
       def allowed?
         @euid.zero? || target == @euid
+      end
+
+      def obstacle
+        return "only root can start a server of root: start carat as root, or leave user out" if target.zero?
+
+        "only root can become #{@user}: start carat as root or as #{@user}"
       end
 
       def target

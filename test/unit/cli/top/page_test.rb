@@ -28,7 +28,8 @@ module Carat
 
       assert_includes first.summary[1], "rate not known yet"
       assert_in_delta 25.0, rate
-      assert_includes CLI::Top::Page.new(Overview::ALL.merge("recent" => nil), rate:).summary[1], "now: 25.0 requests/s"
+      summary = CLI::Top::Page.new(Overview::ALL.merge("recent" => nil), rate:).summary
+      assert_includes summary[1], "last seconds: 25.0 requests/s"
     end
 
     def test_control_characters_of_clients_and_of_the_application_are_escaped

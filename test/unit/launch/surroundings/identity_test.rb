@@ -35,7 +35,8 @@ module Carat
 
     def test_others_can_only_stay_who_they_are
       assert_nil identity(user: USER.to_s, euid: USER).to_h
-      assert_refused("user: only root can become root: start carat as root or as root", user: "root", euid: USER)
+      assert_refused("user: only root can start a server of root: start carat as root, or leave user out",
+                     user: "root", euid: USER)
       assert_refused("group: needs user as well", group: "root", euid: USER)
     end
 

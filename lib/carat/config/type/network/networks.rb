@@ -17,9 +17,11 @@ module Carat
         PREFIX_PATTERN = %r{\A(?:/(?!\.\.?(?:/|\z))[\w.~!$&'()*+,;=:@-]+)+\z}
         TARGET = %r{\A/[!-~]*\z}
         COLLECTOR_PATTERN = %r{\Ahttp://(?:(?<host>[\w.-]{1,253})|\[(?<host>\h*:[\h:.]+)\]):(?<port>\d{1,5})
-                               (?<path>(?:/[\w.~-]+)*)/?(?:\?sample=(?<sample>\d(?:\.\d{1,9})?))?\z}x
+                               (?<path>(?:/[\w.~-]+)*)/?(?:\?sample=(?<sample>[^&]*))?\z}x
+        SHARE = /\A\d(?:\.\d{1,9})?\z/
         LIST = ->(value) { value.empty? ? NONE : value.join(", ") }
-        private_constant :COLLECTOR_PATTERN, :LIST, :NETWORK, :NONE, :PLAIN, :PREFIX_PATTERN, :TARGET
+        private_constant :COLLECTOR_PATTERN, :LIST, :NETWORK, :NONE, :PLAIN, :PREFIX_PATTERN, :SHARE,
+                         :TARGET
 
         # The addresses to listen on, at least one.
         ADDRESSES = Rule.new("ADDRESS", text: ->(value) { value.join(", ") }) do |value|
@@ -31,11 +33,10 @@ module Carat
 
         # The addresses of the server's own pages, none by default: `tcp://HOST:PORT` without parameters.
         ENDPOINTS = Rule.new("ADDRESS", text: ->(value) { value.join(", ") }) do |value|
-          addresses = Array(value).map { |text| Address.parse(text) }
-          other = addresses.grep_v(PLAIN).first
-          raise InvalidValue, "#{other.inspect} is not tcp://HOST:PORT" if other
+          other = Array(value).map(&:to_s).grep_v(PLAIN).first
+          raise InvalidValue, "#{other.inspect} is not tcp://HOST:PORT, such as tcp://127.0.0.1:9394" if other
 
-          addresses
+          Array(value).map { |text| Address.parse(text) }
         end
 
         # Networks such as `10.0.0.0/8`, or "none".
@@ -82,10 +83,12 @@ module Carat
           port = url ? url[:port].to_i : 0
           raise InvalidValue, "#{value.inspect} is not http://HOST:PORT" unless port.between?(1, 65_535)
 
-          sample = (url[:sample] || 1).to_f
-          raise InvalidValue, "#{value.inspect}: sample is a share from 0 to 1" unless sample <= 1
+          sample = url[:sample] || "1"
+          unless SHARE.match?(sample) && sample.to_f <= 1
+            raise InvalidValue, "#{value.inspect}: sample is a share from 0 to 1, such as 0.1"
+          end
 
-          { host: url[:host], port:, path: url[:path], sample: }
+          { host: url[:host], port:, path: url[:path], sample: sample.to_f }
         end
 
         # The address of a server that is asked over https.

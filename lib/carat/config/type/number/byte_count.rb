@@ -24,6 +24,7 @@ module Carat
         def parse(value)
           bytes = value.is_a?(Integer) ? value : count(value.to_s)
           return bytes if bytes && @range.cover?(bytes)
+          raise InvalidValue, "#{value} is not a size: write one, #{EXAMPLES}" if [true, false].include?(value)
 
           raise InvalidValue, "#{value.inspect} is not a number of bytes from #{@range.begin} to " \
                               "#{text(@range.end)}, #{EXAMPLES}"

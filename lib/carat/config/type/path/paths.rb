@@ -111,11 +111,13 @@ module Carat
           File.directory?(path) ? refusal(path, Type.write_obstacle(path)) : "there is no directory #{path}"
         end
 
-        # A directory that exists and is readable.
+        # A directory of error pages that exists and is readable.
         PAGES = rule("DIRECTORY") do |path|
           next "there is no directory #{path}" unless File.directory?(path)
 
-          refusal(path, Type.forbidden("read")) unless File.readable?(path) && File.executable?(path)
+          next refusal(path, Type.forbidden("read")) unless File.readable?(path) && File.executable?(path)
+
+          "#{path} has no page such as 503.html" if Dir.glob("[45][0-9][0-9].html", base: path).empty?
         end
 
         # A directory that is made when it is needed.

@@ -37,7 +37,7 @@ module Carat
         TEXT = Rule.new("NAME") do |value|
           next value.to_s if (value.is_a?(String) || value.is_a?(Symbol)) && value.match?(/\S/)
 
-          raise InvalidValue, "#{value.inspect} is not a name"
+          raise InvalidValue, value.to_s.strip.empty? ? "is empty" : "#{value.inspect} is not a name"
         end
 
         # The name of a user of this machine, or a user id.

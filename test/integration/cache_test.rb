@@ -74,6 +74,28 @@ class CacheTest < Support::IntegrationTest
     assert_equal "3", other.body
   end
 
+  def test_a_page_that_does_not_name_accept_is_sent_to_who_takes_its_type
+    server = start
+    get = ->(path, **fields) { server.get(path, fields: fields.transform_keys(&:to_s)).body }
+    assert_equal "1", get.(PUBLIC)
+    assert_equal %w[2 2], Array.new(2) { get.(PUBLIC, Accept: "application/json") }
+    ["text/html, */*;q=0.1", "text/*", "text/plain"].each { |accept| assert_equal "1", get.(PUBLIC, Accept: accept) }
+    assert_equal "3", get.(PUBLIC, Accept: "text/plain;q=0, */*")
+    %w[HX-Request X-Inertia X-PJAX].each { |name| assert_operator get.(PUBLIC, name => "true").to_i, :>, 3, name }
+    assert_equal %w[1 2], [get.("/planted", Accept: "application/json"), get.("/planted", Accept: "*/*")]
+  end
+
+  def test_who_takes_another_type_does_not_wait_for_the_page
+    server = start
+    clients = %w[*/* application/json].map do |accept|
+      server.connect.request("GET", "/page?gate", fields: { "Accept" => accept })
+    end
+    await_arrivals(server, 2)
+    server.gate.open
+
+    assert_equal %w[1 2], clients.map { |client| client.read_response.body }.sort
+  end
+
   def test_requests_for_a_page_that_is_missing_wait_for_one_of_them
     server = start
     clients = Array.new(20) { ask(server, "GET", "/page?gate") }

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use carat_fields::members;
 use http::header::CACHE_CONTROL;
 use http::{HeaderMap, HeaderValue};
 
@@ -88,33 +89,15 @@ pub(crate) fn seconds(text: &str) -> Option<u64> {
 /// Calls `found` with each directive: its name in lower case, and its argument without quotes.
 fn for_each(headers: &HeaderMap, mut found: impl FnMut(&str, Option<&str>)) {
     let lines = headers.get_all(CACHE_CONTROL).iter();
-    for line in lines.filter_map(|line| HeaderValue::to_str(line).ok()) {
-        let mut rest = line;
-        while !rest.is_empty() {
-            let (member, others) = split_member(rest);
-            rest = others;
-            let (name, argument) = match member.split_once('=') {
-                Some((name, argument)) => (name, Some(unquoted(argument.trim()))),
-                None => (member, None),
-            };
-            found(&name.trim().to_ascii_lowercase(), argument);
-        }
+    for member in lines.map(HeaderValue::as_bytes).flat_map(members) {
+        // A directive with a byte beyond ASCII does not hide those beside it.
+        let member = String::from_utf8_lossy(member);
+        let (name, argument) = match member.split_once('=') {
+            Some((name, argument)) => (name, Some(unquoted(argument.trim()))),
+            None => (&*member, None),
+        };
+        found(&name.trim().to_ascii_lowercase(), argument);
     }
-}
-
-/// Splits at the first comma outside of quotes.
-fn split_member(list: &str) -> (&str, &str) {
-    let (mut is_quoted, mut is_escaped) = (false, false);
-    for (index, byte) in list.bytes().enumerate() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_quoted => is_escaped = true,
-            b'"' => is_quoted = !is_quoted,
-            b',' if !is_quoted => return (&list[..index], &list[index + 1..]),
-            _ => {}
-        }
-    }
-    (list, "")
 }
 
 fn unquoted(argument: &str) -> &str {
@@ -146,6 +129,18 @@ mod tests {
         assert!(found.is_public && !found.is_private);
         assert_eq!(found.max_age, Some(Duration::from_secs(10)));
         assert_eq!(found.s_maxage, Some(Duration::from_secs(20)));
+    }
+
+    #[test]
+    fn a_byte_beyond_ascii_hides_no_directive() {
+        let mut headers = HeaderMap::new();
+        for line in [&b"public"[..], b"x=\xe9, private"] {
+            headers.append(
+                CACHE_CONTROL,
+                HeaderValue::from_bytes(line).expect("a value"),
+            );
+        }
+        assert!(ResponseDirectives::of(&headers).is_private);
     }
 
     #[test]

@@ -1,10 +1,16 @@
-use http::header::{ACCEPT_ENCODING, ACCEPT_LANGUAGE, VARY};
+use carat_fields::{Accept, members};
+use http::header::{ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, VARY};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// Header fields that frameworks read although no response names them in Vary: who may send them could otherwise choose
 /// the page that others get. `X-Forwarded-For` is not among them, since it differs for each client.
-const UNNAMED_FIELDS: [&str; 18] = [
+const UNNAMED_FIELDS: [&str; 30] = [
+    "accept-version",
     "forwarded",
+    "hx-boosted",
+    "hx-history-restore-request",
+    "hx-request",
+    "hx-target",
     "turbo-frame",
     "x-forwarded-host",
     "x-forwarded-port",
@@ -16,11 +22,18 @@ const UNNAMED_FIELDS: [&str; 18] = [
     "x-host",
     "x-http-host-override",
     "x-http-method-override",
+    "x-inertia",
+    "x-inertia-partial-component",
+    "x-inertia-partial-data",
+    "x-inertia-partial-except",
     "x-original-host",
     "x-original-url",
+    "x-pjax",
+    "x-pjax-container",
     "x-requested-with",
     "x-rewrite-url",
     "x-script-name",
+    "x-up-target",
     "x-url-scheme",
 ];
 
@@ -81,6 +94,10 @@ pub fn url_key((host, port): (&[u8], u16), path: &str, query: &str) -> Box<[u8]>
 
 /// Which requests a stored response answers: those with the same origin, and the same values of the fields that it names
 /// in Vary (RFC 9111, section 4.1).
+///
+/// Frameworks choose a media type by Accept and name it only in part of their responses, Rails for no browser. So a response
+/// that does not name Accept answers only requests that take its type, and one that was made for named types alone is a
+/// variant of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Selection {
     origin: Box<[u8]>,
@@ -95,14 +112,16 @@ impl Selection {
         response: &HeaderMap,
     ) -> Option<Selection> {
         let lines = response.get_all(VARY).iter().map(HeaderValue::as_bytes);
-        let members = lines.flat_map(|line| line.split(|byte| *byte == b','));
-        let names = members.map(<[u8]>::trim_ascii).filter(|it| !it.is_empty());
-        let mut fields = Vec::new();
-        for name in names {
-            let name = HeaderName::from_bytes(name).ok()?;
-            let value = normalized(request, &name);
-            fields.push((name, value));
+        let names = lines.flat_map(members).map(HeaderName::from_bytes);
+        let mut names: Vec<HeaderName> = names.collect::<Result<_, _>>().ok()?;
+        if !accept_of(request).takes_anything() {
+            names.push(ACCEPT);
         }
+        let fields = names.into_iter().map(|name| {
+            let value = normalized(request, &name);
+            (name, value)
+        });
+        let mut fields: Vec<_> = fields.collect();
         fields.sort_by(|one, other| one.0.as_str().cmp(other.0.as_str()));
         fields.dedup();
         (fields.len() <= VARY_LIMIT).then(|| Selection {
@@ -111,14 +130,22 @@ impl Selection {
         })
     }
 
-    pub(crate) fn selects(&self, key: &RequestKey, request: &HeaderMap) -> bool {
+    /// Whether a response with these header fields answers a request.
+    pub(crate) fn selects(
+        &self,
+        key: &RequestKey,
+        request: &HeaderMap,
+        response: &HeaderMap,
+    ) -> bool {
         let mut fields = self.fields.iter();
-        self.origin == key.origin && fields.all(|(name, value)| normalized(request, name) == *value)
+        self.origin == key.origin
+            && fields.all(|(name, value)| normalized(request, name) == *value)
+            && (self.names(&ACCEPT) || takes(request, response))
     }
 
     /// The key of a request whose response is not there yet.
     pub(crate) fn for_request(&self, key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
-        let mut text = Vec::from(&*key.origin);
+        let mut text = unanswered(key, request);
         for (name, _) in &self.fields {
             text.push(b'\n');
             text.extend_from_slice(&normalized(request, name));
@@ -126,10 +153,35 @@ impl Selection {
         text
     }
 
+    fn names(&self, field: &HeaderName) -> bool {
+        self.fields.iter().any(|(name, _)| name == field)
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         let fields = self.fields.iter().map(|(_, value)| value.len() + 64);
         self.origin.len() + fields.sum::<usize>()
     }
+}
+
+/// What tells a request apart while nothing is known of its response.
+pub(crate) fn unanswered(key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
+    let mut text = Vec::from(&*key.origin);
+    if !accept_of(request).takes_anything() {
+        text.push(b'\n');
+        text.extend_from_slice(&normalized(request, &ACCEPT));
+    }
+    text
+}
+
+/// Whether a client takes the type of a response. One without a type is taken by those that take anything.
+fn takes(request: &HeaderMap, response: &HeaderMap) -> bool {
+    let content_type = response.get(CONTENT_TYPE);
+    let content_type = content_type.map_or(&b""[..], HeaderValue::as_bytes);
+    accept_of(request).weight(content_type) > 0
+}
+
+fn accept_of(request: &HeaderMap) -> Accept<'_> {
+    Accept::read(request.get_all(ACCEPT).iter().map(HeaderValue::as_bytes))
 }
 
 /// The lines of a field joined, without the space between members; its case does not matter in two fields.
@@ -168,12 +220,62 @@ mod tests {
         let response = headers(&[("vary", "Accept-Language"), ("vary", ", accept")]);
         let key = key(&request);
         let selection = Selection::of(&key, &request, &response).expect("few fields");
-        assert!(selection.selects(&key, &request));
+        let selects = |request: &HeaderMap| selection.selects(&key, request, &response);
+        assert!(selects(&request));
         let same = headers(&[("accept-language", "de"), ("accept-language", "en")]);
-        assert!(selection.selects(&key, &same));
-        assert!(!selection.selects(&key, &headers(&[("accept-language", "de")])));
+        assert!(selects(&same));
+        assert!(!selects(&headers(&[("accept-language", "de")])));
         let more = headers(&[("accept-language", "de,en"), ("accept", "x")]);
-        assert!(!selection.selects(&key, &more));
+        assert!(!selects(&more));
+    }
+
+    /// Whether a page for a client with one Accept is sent to a client with another.
+    fn is_shared(first: &'static str, second: &'static str, response: &HeaderMap) -> bool {
+        let [first, second] = [first, second].map(|accept| match accept {
+            "" => HeaderMap::new(),
+            accept => headers(&[("accept", accept)]),
+        });
+        let selection = Selection::of(&key(&first), &first, response).expect("few fields");
+        selection.selects(&key(&second), &second, response)
+    }
+
+    #[test]
+    fn a_page_that_does_not_name_accept_is_for_those_who_take_its_type() {
+        let page = headers(&[("content-type", "text/html; charset=utf-8")]);
+        let browser = "text/html,application/xml;q=0.9,*/*;q=0.8";
+        for accept in ["", "*/*", browser, "text/html", "TEXT/*;q=0.1, image/png"] {
+            assert!(is_shared("", accept, &page), "{accept}");
+            assert!(is_shared(browser, accept, &page), "{accept}");
+        }
+        for accept in "application/json|*/*;q=0|text/html;q=0, */*|text/htmlx|image/*".split('|') {
+            assert!(!is_shared("", accept, &page), "{accept}");
+            assert!(!is_shared(browser, accept, &page), "{accept}");
+        }
+        let untyped = headers(&[]);
+        assert!(is_shared("", "*/*", &untyped) && !is_shared("", "text/html", &untyped));
+        let named = headers(&[("content-type", "text/html"), ("vary", "accept")]);
+        assert!(is_shared("a/b", "a/b", &named) && !is_shared("", browser, &named));
+    }
+
+    #[test]
+    fn a_page_for_named_types_is_for_those_who_name_the_same() {
+        let data = headers(&[("content-type", "application/json")]);
+        let (json, more) = ("application/json", "application/json, a/b");
+        assert!(is_shared(json, json, &data));
+        for accept in ["", "*/*", more] {
+            assert!(!is_shared(json, accept, &data), "{accept}");
+        }
+    }
+
+    #[test]
+    fn requests_that_would_not_share_a_page_do_not_wait_for_each_other() {
+        let of = |accept| {
+            let request = headers(&[("accept", accept)]);
+            unanswered(&key(&request), &request)
+        };
+        assert_eq!(of("*/*"), of("text/html, */*;q=0.1"));
+        assert_ne!(of("*/*"), of("application/json"));
+        assert_ne!(of("text/html"), of("application/json"));
     }
 
     #[test]

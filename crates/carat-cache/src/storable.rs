@@ -1,5 +1,6 @@
 use std::time::{Duration, Instant, SystemTime};
 
+use carat_fields::members;
 use http::header::{AGE, CONTENT_RANGE, DATE, ETAG, EXPIRES, LAST_MODIFIED, SET_COOKIE, VARY};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
@@ -64,8 +65,7 @@ pub(crate) fn has_validator(headers: &HeaderMap) -> bool {
 
 fn varies_always(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(VARY).iter().map(HeaderValue::as_bytes);
-    let mut members = lines.flat_map(|line| line.split(|byte| *byte == b','));
-    members.any(|member| member.trim_ascii() == b"*")
+    lines.flat_map(members).any(|member| member == b"*")
 }
 
 fn lifetime(

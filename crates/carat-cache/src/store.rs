@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode};
 use crate::entry::{CountedBody, StoredResponse};
 use crate::pass_list::PassList;
 use crate::queues::{Queues, VariantSlot};
-use crate::selection::{RequestKey, Selection};
+use crate::selection::{RequestKey, Selection, unanswered};
 use crate::storable::{self, ExchangeTimes};
 
 /// The largest response, in this part of the cache: one in so many.
@@ -102,17 +102,21 @@ impl Store {
     /// The newest response that answers such a request.
     pub fn find(&self, key: &RequestKey, request: &HeaderMap) -> Option<Rc<StoredResponse>> {
         let slots = self.urls.get(&*key.url)?.iter().rev();
-        let mut selected = slots.filter(|slot| slot.selection.selects(key, request));
-        let slot = selected.next()?;
+        let mut selected = slots.filter_map(|slot| {
+            let entry = slot.entry.borrow().clone()?;
+            let is_it = slot.selection.selects(key, request, &entry.headers);
+            is_it.then_some((slot, entry))
+        });
+        let (slot, entry) = selected.next()?;
         slot.note_hit();
-        slot.entry.borrow().clone()
+        Some(entry)
     }
 
     /// What tells requests apart that may share one response, as far as it is known.
     pub fn shared_key(&self, key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
         let newest = self.urls.get(&*key.url).and_then(|slots| slots.last());
         let mut text = newest.map_or_else(
-            || Vec::from(&*key.origin),
+            || unanswered(key, request),
             |slot| slot.selection.for_request(key, request),
         );
         text.push(0);

@@ -1,5 +1,7 @@
 use std::cmp::Reverse;
 
+use carat_fields::{FULL_WEIGHT, Weight, weight};
+
 use crate::Coding;
 
 /// A header with more bytes than this in all its lines is ignored: a browser sends 23 bytes, and 8 KB of
@@ -15,9 +17,6 @@ const NAMED: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];
 
 /// The order of preference for `*`: such a client may not support the newer codings.
 const UNNAMED: [Coding; 3] = [Coding::Gzip, Coding::Brotli, Coding::Zstd];
-
-/// A quality value (RFC 9110 12.4.2) in thousandths.
-type Quality = u16;
 
 /// Chooses the coding of a response from the lines of `Accept-Encoding`; `None` for no coding (RFC 9110
 /// 12.5.3).
@@ -81,11 +80,11 @@ impl AcceptedCodings {
 /// The quality of each coding. When a client repeats a coding, the lowest value counts.
 #[derive(Default)]
 struct Preferences {
-    gzip: Option<Quality>,
-    brotli: Option<Quality>,
-    zstd: Option<Quality>,
-    identity: Option<Quality>,
-    any: Option<Quality>,
+    gzip: Option<Weight>,
+    brotli: Option<Weight>,
+    zstd: Option<Weight>,
+    identity: Option<Weight>,
+    any: Option<Weight>,
 }
 
 impl Preferences {
@@ -113,14 +112,14 @@ impl Preferences {
     fn note(&mut self, entry: &[u8]) {
         let mut parts = entry.splitn(2, |&byte| byte == b';');
         let name = parts.next().unwrap_or_default().trim_ascii();
-        let quality = parts.next().map_or(Some(1000), quality);
+        let quality = parts.next().map_or(Some(FULL_WEIGHT), weight);
         let (Some(slot), Some(quality)) = (self.slot(name), quality) else {
             return;
         };
         *slot = Some(slot.map_or(quality, |noted| noted.min(quality)));
     }
 
-    fn slot(&mut self, name: &[u8]) -> Option<&mut Option<Quality>> {
+    fn slot(&mut self, name: &[u8]) -> Option<&mut Option<Weight>> {
         if name == b"*" {
             return Some(&mut self.any);
         }
@@ -136,7 +135,7 @@ impl Preferences {
         }
     }
 
-    fn named(&self, coding: Coding) -> Option<Quality> {
+    fn named(&self, coding: Coding) -> Option<Weight> {
         match coding {
             Coding::Gzip => self.gzip,
             Coding::Brotli => self.brotli,
@@ -146,38 +145,9 @@ impl Preferences {
     }
 
     /// The quality of `*`, for a coding that is not named.
-    fn unnamed(&self, coding: Coding) -> Option<Quality> {
+    fn unnamed(&self, coding: Coding) -> Option<Weight> {
         self.any.filter(|_| self.named(coding).is_none())
     }
-}
-
-/// The value of `q=0.5`; digits after the third are ignored.
-fn quality(parameter: &[u8]) -> Option<Quality> {
-    let (name, value) = parameter.trim_ascii().split_at_checked(2)?;
-    if !name.eq_ignore_ascii_case(b"q=") {
-        return None;
-    }
-    let (whole, fraction) = value.split_first()?;
-    let digits = match fraction {
-        [] => fraction,
-        [b'.', digits @ ..] => digits,
-        _ => return None,
-    };
-    if !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    match whole {
-        b'0' => Some(thousandths(digits)),
-        b'1' if digits.iter().all(|&digit| digit == b'0') => Some(1000),
-        _ => None,
-    }
-}
-
-fn thousandths(digits: &[u8]) -> Quality {
-    let padded = digits.iter().copied().chain(std::iter::repeat(b'0'));
-    padded
-        .take(3)
-        .fold(0, |sum, digit| sum * 10 + Quality::from(digit - b'0'))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-use http::HeaderMap;
+use carat_fields::Accept;
 use http::header::ACCEPT;
+use http::{HeaderMap, HeaderValue};
 
 /// Whether the client is a browser that shows a page. `*/*`, which scripts send, does not count.
 pub fn accepts_html(request: &HeaderMap) -> bool {
-    let values = request.get_all(ACCEPT).into_iter();
-    let mut texts = values.filter_map(|value| value.to_str().ok());
-    texts.any(|text| text.to_ascii_lowercase().contains("text/html"))
+    let lines = request.get_all(ACCEPT).iter();
+    Accept::read(lines.map(HeaderValue::as_bytes)).names("text/html")
 }

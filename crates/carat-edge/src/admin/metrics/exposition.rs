@@ -1,5 +1,8 @@
 use std::fs;
 
+use carat_fields::Accept;
+use http::header::ACCEPT;
+use http::{HeaderMap, HeaderValue};
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use serde_json::Value;
 
@@ -11,6 +14,13 @@ use carat_http::Server;
 pub(super) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// The Content-Type of Prometheus' own format.
 pub(super) const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Whether a client names the newer format, and does not prefer the older one.
+pub(super) fn wants_open_metrics(request: &HeaderMap) -> bool {
+    let accept = Accept::read(request.get_all(ACCEPT).iter().map(HeaderValue::as_bytes));
+    let [open, plain] = [OPEN_METRICS, TEXT_FORMAT].map(|kind| accept.weight(kind.as_bytes()));
+    accept.names("application/openmetrics-text") && open >= plain
+}
 
 /// All metrics in one of the two formats, with those of Puma's names if asked for; `None` when they cannot be read.
 /// `status` is that of `carat status`.
@@ -62,6 +72,27 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_gets_the_newer_format_when_it_names_it_and_likes_it_as_well() {
+        let wants = |accept: &'static str| {
+            let accept = HeaderValue::from_static(accept);
+            wants_open_metrics(&HeaderMap::from_iter([(ACCEPT, accept)]))
+        };
+        let prometheus = "application/openmetrics-text;version=1.0.0,\
+            application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+        assert!(wants(prometheus) && wants("text/plain, Application/OpenMetrics-Text"));
+        for accept in [
+            "*/*",
+            "application/*",
+            "application/openmetrics-text;q=0",
+            "application/openmetrics-text; version=1.0.0; q=0.0",
+            "application/openmetrics-text;q=0.5, text/plain",
+            "x=\"application/openmetrics-text\"",
+        ] {
+            assert!(!wants(accept), "{accept}");
+        }
+    }
 
     #[test]
     fn in_the_older_format_comments_name_counters_as_samples_do() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -20,7 +20,7 @@ use tokio::task::spawn_local;
 use tokio::time::{sleep, timeout};
 
 use super::dashboard;
-use super::exposition::{OPEN_METRICS, TEXT_FORMAT, exposition};
+use super::exposition::{OPEN_METRICS, TEXT_FORMAT, exposition, wants_open_metrics};
 use super::health::{readiness, startup};
 use crate::admin::reply::{refusal, response};
 use crate::supervise::{ControlRequest, Mailbox, Message};
@@ -134,9 +134,7 @@ async fn respond(
     }
     let (status, text) = match request.uri().path() {
         "/metrics" => {
-            let accept = request.headers().get(ACCEPT).map(HeaderValue::as_bytes);
-            let accept = String::from_utf8_lossy(accept.unwrap_or_default());
-            let is_open = accept.contains("application/openmetrics-text");
+            let is_open = wants_open_metrics(request.headers());
             let Some(status) = ask_status(mailbox).await else {
                 return refusal(StatusCode::SERVICE_UNAVAILABLE);
             };

@@ -182,13 +182,6 @@ class ReloadTest < Support::IntegrationTest
     assert_equal "1 /", asked.read_response.body
   end
 
-  def test_canary_of_a_reload_is_the_only_code
-    server = start(args: ["--reload", "--canary", "50", *CONTROL_SOCKET])
-    write(server, 1)
-
-    assert_equal(["1 /"], Array.new(10) { server.get.body }.uniq)
-  end
-
   def test_reload_is_the_default_of_development_alone
     [["development", "1 /"], ["production", "0 /"]].each do |environment, body|
       server = start(args: [], env: { "CARAT_RELOAD" => nil, "RACK_ENV" => environment })

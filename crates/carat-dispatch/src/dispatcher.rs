@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 use carat_policy::DescriptorBudget;
 use tokio::task::spawn_local;
 
-use crate::canary::Code;
 use crate::lane_choice::LaneChoice;
 use crate::lanes::{
     Exchange, Lane, LaneEvent, LaneEvents, LaneState, PendingReply, RequestStage, cut_off,
@@ -26,7 +25,7 @@ use crate::reload::Reload;
 use crate::tunnel_drain::TunnelDrain;
 use carat_exchange::{Call, ClientMemory, Refusal, SpoolQuota, clock};
 use carat_log::{Log, WorkerId};
-use carat_settings::{PoolPriority, Settings};
+use carat_settings::Settings;
 
 /// Sends each request to a lane. Composes what decides about it: each part has fields of its own, and this is where one
 /// part's decision becomes another's event.
@@ -95,7 +94,6 @@ impl Dispatcher {
     /// queue, or discards its reply.
     pub fn dispatch(self: &Rc<Self>, call: Call) -> Result<PendingReply, Refusal> {
         let exchange = Rc::new(Exchange::new(call));
-        self.lanes.split.assign(&exchange);
         self.queue.assign(&exchange);
         self.admit(&exchange)?;
         Ok(PendingReply::new(exchange))
@@ -109,7 +107,6 @@ impl Dispatcher {
         let reload = self.reload.as_ref();
         if reload.is_some_and(|reload| reload.responds_itself(exchange))
             || self.begin_at_once(exchange)
-            || (self.gives_way(exchange) && self.begin_at_once(exchange))
         {
             return Ok(());
         }
@@ -126,12 +123,12 @@ impl Dispatcher {
 
     /// Sends a request to a lane, unless others wait for one, or its pool has its share. False if it has to wait, too.
     fn begin_at_once(self: &Rc<Self>, exchange: &Rc<Exchange>) -> bool {
-        let (now, code) = (exchange.arrived, self.lanes.code_for(exchange));
+        let now = exchange.arrived;
         let pool = self.queue.pool(exchange);
-        if !pool.has_share() || self.is_anyone_before(pool.priority, code) {
+        if !pool.has_share() || self.queue.has_before(pool.priority) {
             return false;
         }
-        let Some(lane) = self.choose(code, now) else {
+        let Some(lane) = self.choose(now) else {
             return false;
         };
         self.begin(&lane, exchange, now);
@@ -141,34 +138,12 @@ impl Dispatcher {
         true
     }
 
-    /// Whether requests wait for this code that get a lane before a new one; `None` is for any.
-    fn is_anyone_before(&self, priority: PoolPriority, code: Option<Code>) -> bool {
-        let is_meant = |it: &Exchange| code.is_none_or(|code| it.code.get() == code);
-        let is_meant = self.lanes.split.is_on().then_some(is_meant);
-        self.queue.has_before(priority, is_meant.as_ref())
-    }
-
-    /// Whether a request would crowd others out if it waited for new code: then the old code serves it.
-    fn gives_way(&self, exchange: &Exchange) -> bool {
-        let pool = self.queue.pool(exchange);
-        let limit = pool.limit(self.timeouts.settings().queue_limit);
-        let Some(part) = self.lanes.split.queue_part(limit) else {
-            return false;
-        };
-        let gives_way = exchange.code.get() == Code::New
-            && pool.queue.count(|it| it.code.get() == Code::New) >= part;
-        if gives_way {
-            exchange.code.set(Code::Old);
-        }
-        gives_way
-    }
-
     /// The lane for the next request. None while requests are held.
-    fn choose(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
+    fn choose(&self, now: Instant) -> Option<Rc<Lane>> {
         if self.is_held() {
             return None;
         }
-        self.lanes.choose(code, now)
+        self.lanes.choose(now)
     }
 
     fn begin(&self, lane: &Rc<Lane>, exchange: &Rc<Exchange>, now: Instant) {
@@ -190,7 +165,7 @@ impl Dispatcher {
             return;
         }
         while !self.is_held() && lane.has_room(now) {
-            let Some(exchange) = self.queue.take_next(self.lanes.meant_for(lane).as_ref()) else {
+            let Some(exchange) = self.queue.take_next() else {
                 break;
             };
             self.begin(lane, &exchange, now);
@@ -200,18 +175,15 @@ impl Dispatcher {
 
     /// Moves requests from the queue to every lane that has room.
     pub(crate) fn hand_out(&self, now: Instant) {
-        for code in self.lanes.split.codes() {
-            while self.queue.has_next() {
-                let Some(lane) = self.choose(*code, now) else {
-                    break;
-                };
-                let Some(exchange) = self.queue.take_next(self.lanes.meant_for(&lane).as_ref())
-                else {
-                    self.note_idle(&lane);
-                    break;
-                };
-                self.begin(&lane, &exchange, now);
-            }
+        while self.queue.has_next() {
+            let Some(lane) = self.choose(now) else {
+                break;
+            };
+            let Some(exchange) = self.queue.take_next() else {
+                self.note_idle(&lane);
+                break;
+            };
+            self.begin(&lane, &exchange, now);
         }
     }
 
@@ -275,10 +247,6 @@ impl Dispatcher {
             self.tunnels.begin(lane);
             self.note_idle(lane);
         }
-        if self.lanes.split.is_on() {
-            // Other code may have to serve what this one cannot any more.
-            self.hand_out(clock::now());
-        }
     }
 
     /// The worker closed the lane, or died: requests that it had not begun return to the queue.
@@ -294,8 +262,6 @@ impl Dispatcher {
         } else {
             let lost = |exchange: &Exchange| {
                 report_request("request lost with its worker", lane, exchange, &self.log);
-                let took = exchange.waited(clock::now());
-                self.lanes.split.note_outcome(lane, exchange, took, true);
             };
             self.requeue(&fail_over(lane, lost));
         }
@@ -324,7 +290,7 @@ impl Dispatcher {
     /// Recalls requests that wait in a lane behind a slow one, if another lane would begin them, or has had the time to.
     pub(crate) fn rebalance(&self, now: Instant) {
         for (lane, waited) in Rebalance::surplus(&self.lanes, now) {
-            if Rebalance::recalls(&self.lanes, &lane, waited, now) {
+            if Rebalance::recalls(&self.lanes, waited, now) {
                 lane.stall.begin(now);
                 self.recall(&lane);
             }
@@ -382,13 +348,6 @@ impl Dispatcher {
     pub fn stop_reloading(&self) {
         if self.reload.as_ref().is_some_and(|reload| reload.stop()) {
             self.resume(clock::now());
-        }
-    }
-
-    /// All workers get all requests again.
-    pub fn end_canary(&self, now: Instant) {
-        if self.lanes.split.end() {
-            self.hand_out(now);
         }
     }
 
@@ -475,8 +434,6 @@ impl Dispatcher {
             let stage = lane.release(*id, now).map(|request| request.stage);
             if let Some(RequestStage::Waiting(exchange)) = stage {
                 report_request("request timed out", lane, &exchange, &self.log);
-                let took = exchange.waited(now);
-                self.lanes.split.note_outcome(lane, &exchange, took, true);
                 exchange.settle(Err(Refusal::AppTimeout));
             }
         }

@@ -6,9 +6,7 @@ use std::time::Instant;
 use carat_exchange::clock;
 use carat_log::{LaneTag, WorkerId};
 
-use crate::canary::Code;
-use crate::code_split::CodeSplit;
-use crate::lanes::{Exchange, IdleLanes, Lane, LaneEvent, LaneEvents, LaneState, RunningRequest};
+use crate::lanes::{IdleLanes, Lane, LaneEvent, LaneEvents, RunningRequest};
 use crate::queue::RequestTimeouts;
 
 /// The lanes of all workers, and which of them gets the next request.
@@ -19,8 +17,6 @@ pub struct LaneChoice {
     idle: IdleLanes,
     /// The lane that got a request last.
     newest: RefCell<Option<Rc<Lane>>>,
-    /// While a restart waits, the division between old code and new.
-    pub split: CodeSplit,
 }
 
 impl LaneChoice {
@@ -163,60 +159,28 @@ impl LaneChoice {
         self.newest.replace(Some(Rc::clone(lane)));
     }
 
-    /// Whether a lane is idle, and would begin a request at once, whose worker runs this code; `None` is for any.
-    pub(crate) fn has_idle(&self, code: Option<Code>) -> bool {
-        self.idle
-            .has(|lane| self.split.runs(lane, code) && !lane.is_lingering())
+    /// Whether a lane is idle, and would begin a request at once.
+    pub(crate) fn has_idle(&self) -> bool {
+        self.idle.has(|lane| !lane.is_lingering())
     }
 
     /// The lane that got a request last, if it begins the next one sooner than an idle one would. Otherwise an idle lane
-    /// of the worker with the fewest requests; otherwise the lane with the fewest requests that has room. Its worker
-    /// runs the code; `None` is for any.
-    pub(crate) fn choose(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
-        self.gathering(code, now)
-            .or_else(|| self.take_idle(code))
-            .or_else(|| self.with_room(code, now))
+    /// of the worker with the fewest requests; otherwise the lane with the fewest requests that has room.
+    pub(crate) fn choose(&self, now: Instant) -> Option<Rc<Lane>> {
+        self.gathering(now)
+            .or_else(|| self.idle.take())
+            .or_else(|| self.with_room(now))
     }
 
-    fn gathering(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
+    fn gathering(&self, now: Instant) -> Option<Rc<Lane>> {
         let newest = self.newest.borrow();
-        let gathers = |lane: &&Rc<Lane>| self.split.runs(lane, code) && lane.gathers(now);
-        newest.as_ref().filter(gathers).cloned()
+        newest.as_ref().filter(|lane| lane.gathers(now)).cloned()
     }
 
-    fn take_idle(&self, code: Option<Code>) -> Option<Rc<Lane>> {
-        match code {
-            None => self.idle.take(),
-            Some(_) => self.idle.take_of(|lane| self.split.runs(lane, code)),
-        }
-    }
-
-    fn with_room(&self, code: Option<Code>, now: Instant) -> Option<Rc<Lane>> {
+    fn with_room(&self, now: Instant) -> Option<Rc<Lane>> {
         let lanes = self.lanes.borrow();
-        let with_room = lanes
-            .iter()
-            .filter(|lane| self.split.runs(lane, code) && lane.has_room(now));
+        let with_room = lanes.iter().filter(|lane| lane.has_room(now));
         with_room.min_by_key(|lane| lane.in_flight().len()).cloned()
-    }
-
-    /// The code that serves a request, if there are two: that of its own, unless no worker runs it.
-    pub(crate) fn code_for(&self, exchange: &Exchange) -> Option<Code> {
-        let code = exchange.code.get();
-        (self.split.is_on() && self.has_workers(code)).then_some(code)
-    }
-
-    /// Which requests a lane may take, if there are two codes.
-    pub(crate) fn meant_for(&self, lane: &Lane) -> Option<impl Fn(&Exchange) -> bool + use<>> {
-        let code = self.split.code_of(lane)?;
-        let has_both = [Code::Old, Code::New].map(|code| self.has_workers(code));
-        Some(move |exchange: &Exchange| {
-            let own = exchange.code.get();
-            code == own || !has_both[own as usize]
-        })
-    }
-
-    fn has_workers(&self, code: Code) -> bool {
-        self.any(|lane| lane.state() == LaneState::Open && self.split.code_of(lane) == Some(code))
     }
 }
 
@@ -233,51 +197,43 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::lanes::Exchange;
     use carat_exchange::Call;
-    use carat_policy::CanaryRule;
 
     fn lanes() -> (LaneChoice, Rc<Lane>, Rc<Lane>) {
         let choice = LaneChoice::default();
-        let [old, new] = [1, 2].map(|worker| Lane::unshared(worker, 4));
-        new.set_generation(2);
-        for lane in [&old, &new] {
+        let [first, second] = [1, 2].map(|worker| Lane::unshared(worker, 4));
+        for lane in [&first, &second] {
             choice.add(lane);
         }
-        (choice, old, new)
+        (choice, first, second)
     }
 
     #[test]
     fn an_idle_lane_comes_before_one_that_only_has_room() {
-        let (choice, old, new) = lanes();
+        let (choice, first, second) = lanes();
         let now = Instant::now();
-        choice.note_idle(&new);
-        assert!(
-            choice
-                .choose(None, now)
-                .is_some_and(|lane| Rc::ptr_eq(&lane, &new))
-        );
-        assert!(!choice.has_idle(None));
-        assert!(
-            choice
-                .choose(None, now)
-                .is_some_and(|lane| Rc::ptr_eq(&lane, &old))
-        );
-        choice.remove(&old);
-        choice.remove(&new);
-        assert!(choice.choose(None, now).is_none());
+        let chooses = |lane: &Rc<Lane>| choice.choose(now).is_some_and(|it| Rc::ptr_eq(&it, lane));
+        choice.note_idle(&second);
+        assert!(chooses(&second));
+        assert!(!choice.has_idle());
+        assert!(chooses(&first));
+        choice.remove(&first);
+        choice.remove(&second);
+        assert!(choice.choose(now).is_none());
     }
 
     #[test]
     fn only_the_oldest_running_requests_are_described() {
-        let (choice, old, new) = lanes();
+        let (choice, first, second) = lanes();
         let now = Instant::now();
-        for (lane, path, age) in [(&old, "/b", 1), (&new, "/a", 2), (&new, "/c", 0)] {
+        for (lane, path, age) in [(&first, "/b", 1), (&second, "/a", 2), (&second, "/c", 0)] {
             let exchange = Rc::new(Exchange::new(Call::plain("GET", path)));
             let since = now + Duration::from_secs(2 - age);
             lane.begin(exchange, since).expect("encoded");
         }
-        old.worker_begins(1);
-        new.worker_begins(1);
+        first.worker_begins(1);
+        second.worker_begins(1);
         let described = |limit| {
             let (requests, omitted) = choice.running_requests(now, limit);
             let texts: Vec<_> = requests.into_iter().map(|it| it.text).collect();
@@ -286,22 +242,5 @@ mod tests {
         assert_eq!(described(1), ("GET /a".to_owned(), 1));
         // The worker has not begun the other one.
         assert_eq!(described(9), ("GET /a GET /b".to_owned(), 0));
-    }
-
-    #[test]
-    fn of_two_codes_a_request_gets_its_own_while_a_worker_runs_it() {
-        let (choice, old, new) = lanes();
-        let exchange = Exchange::new(Call::plain("GET", "/"));
-        assert_eq!(choice.code_for(&exchange), None);
-        let rule = CanaryRule {
-            percent: 50,
-            ..CanaryRule::NONE
-        };
-        choice.split.begin(2, rule);
-        assert_eq!(choice.code_for(&exchange), Some(Code::Old));
-        assert!(!choice.meant_for(&new).expect("two codes")(&exchange));
-        old.set_state(LaneState::Draining);
-        assert_eq!(choice.code_for(&exchange), None);
-        assert!(choice.meant_for(&new).expect("two codes")(&exchange));
     }
 }

@@ -1,7 +1,5 @@
 //! From a received request to the application's reply: one queue, and lanes to the workers.
 
-mod canary;
-mod code_split;
 mod dispatcher;
 #[cfg(test)]
 mod fixture;
@@ -13,8 +11,6 @@ mod rebalance;
 mod reload;
 mod tunnel_drain;
 
-pub use canary::{CanaryReport, CodeReport};
-pub use code_split::CodeSplit;
 pub use dispatcher::Dispatcher;
 #[cfg(any(test, feature = "fixture"))]
 pub use dispatcher::inspection::{DispatcherView, LaneView};

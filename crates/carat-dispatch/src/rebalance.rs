@@ -2,7 +2,6 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::canary::Code;
 use crate::lane_choice::LaneChoice;
 use crate::lanes::{Lane, PREFETCH_WAIT};
 
@@ -45,19 +44,19 @@ impl Rebalance {
 
     /// Whether requests that have waited in a lane for this long are recalled: another lane would begin them, or has had
     /// the time to.
-    pub(crate) fn recalls(lanes: &LaneChoice, lane: &Lane, waited: Duration, now: Instant) -> bool {
-        waited > OVERTAKEN_WAIT || has_taker(lanes, lanes.split.code_of(lane), now)
+    pub(crate) fn recalls(lanes: &LaneChoice, waited: Duration, now: Instant) -> bool {
+        waited > OVERTAKEN_WAIT || has_taker(lanes, now)
     }
 }
 
 fn may_have_effect(lanes: &LaneChoice) -> bool {
-    (lanes.has_idle(None) || lanes.has_several_concurrent()) && lanes.any(Lane::is_ahead)
+    (lanes.has_idle() || lanes.has_several_concurrent()) && lanes.any(Lane::is_ahead)
 }
 
-/// Whether some lane would begin at once what waits in another, of a worker with this code; `None` is for any.
-fn has_taker(lanes: &LaneChoice, code: Option<Code>, now: Instant) -> bool {
+/// Whether some lane would begin at once what waits in another.
+fn has_taker(lanes: &LaneChoice, now: Instant) -> bool {
     let is_prompt = |lane: &Lane| lane.is_concurrent() && lane.is_prompt() && lane.has_room(now);
-    lanes.has_idle(code) || lanes.any(|lane| lanes.split.runs(lane, code) && is_prompt(lane))
+    lanes.has_idle() || lanes.any(is_prompt)
 }
 
 #[cfg(test)]

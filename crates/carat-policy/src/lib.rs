@@ -13,17 +13,12 @@
 #![forbid(unsafe_code)]
 
 mod byte_size;
-mod canary;
 mod counted;
 mod descriptor_budget;
 mod memory;
 mod workers;
 
 pub use byte_size::ByteSize;
-pub use canary::LatencyHistogram;
-pub use canary::{CanaryFinding, CanaryJudge, CanaryVerdict, JudgedCode, WorkerCost};
-pub use canary::{CanaryRule, CanaryUnit};
-pub use canary::{DrawnShare, EvenShare};
 pub use counted::Counted;
 pub use descriptor_budget::DescriptorBudget;
 pub use memory::MemoryTrend;

@@ -11,7 +11,7 @@ pub use identity::Identity;
 pub use pool_settings::{PoolPriority, PoolSettings};
 pub use process_settings::{ProcessSettings, RestartPolicy};
 pub use settings::{
-    CanaryShare, LogFormat, Multipart, Otlp, ProxyHeaders, QueueOrder, RequestMode,
-    SETTINGS_VARIABLE, Settings, StaticDirectory, UPGRADE_VARIABLE,
+    LogFormat, Multipart, Otlp, ProxyHeaders, QueueOrder, RequestMode, SETTINGS_VARIABLE, Settings,
+    StaticDirectory, UPGRADE_VARIABLE,
 };
 pub use url_prefix::UrlPrefix;

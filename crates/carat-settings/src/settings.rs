@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use carat_fields::{Network, TrustedProxies};
-use carat_policy::{CanaryUnit, MemoryLimit, ReforkRule, WorkerCount};
+use carat_policy::{MemoryLimit, ReforkRule, WorkerCount};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
@@ -182,8 +182,6 @@ pub struct Settings {
     pub ignores_hangup: bool,
     #[serde(deserialize_with = "seconds")]
     pub upgrade_timeout: Duration,
-    pub canary: Option<CanaryShare>,
-    pub canary_by: CanaryUnit,
     /// Prints what these settings are with the configuration as it is when the command runs.
     pub reader_command: Vec<String>,
     #[serde(deserialize_with = "seconds")]
@@ -204,16 +202,6 @@ pub struct StaticDirectory {
     pub cache_control: Option<String>,
     /// The page for what is not there, which then does not go to the application.
     pub not_found: Option<String>,
-}
-
-/// What a restart gives to the new code, and who decides about it.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CanaryShare {
-    /// Of the requests; below 100.
-    pub percent: u8,
-    /// Whether the server decides.
-    pub judge: bool,
 }
 
 /// A collector of spans that speaks OTLP over HTTP.
@@ -345,7 +333,7 @@ const PLAIN: &str = r#"{
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1, "queue": "fifo", "pool": [], "queue_delay": 60,
     "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "slow_request": null, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60, "tunnel_timeout": 5,
-    "keep_previous": 60, "restart_check": [], "restart_file": null, "canary": null, "canary_by": "request", "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60, "processes": []
+    "keep_previous": 60, "restart_check": [], "restart_file": null, "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60, "processes": []
 }"#;
 
 #[cfg(any(test, feature = "fixture"))]
@@ -377,8 +365,5 @@ mod tests {
         let counts = refork([1000, 2000].as_slice().into()).expect("counts");
         assert_eq!(counts, ReforkRule::After(vec![1000, 2000]));
         assert!(refork("never".into()).is_err());
-        let unit = |value: &str| with("canary_by", value.into()).map(|it| it.canary_by);
-        assert_eq!(unit("cookie").expect("a unit"), CanaryUnit::Client);
-        assert!(unit("client").is_err());
     }
 }

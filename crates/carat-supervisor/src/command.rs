@@ -1,7 +1,5 @@
 use std::time::Duration;
 
-use carat_policy::CanaryRule;
-
 use super::exit_status::ExitStatus;
 use super::log_line::LogLine;
 use super::ruby_process::{AppProcessId, RubyProcess};
@@ -30,10 +28,6 @@ pub enum Command {
     Check { worker: WorkerId, generation: u32 },
     /// The worker is not on trial any more.
     Admit(WorkerId),
-    /// Divide the requests between workers of this generation and those of older ones.
-    BeginCanary { generation: u32, rule: CanaryRule },
-    /// All workers get all requests again.
-    EndCanary,
     /// The settings of this generation hold from now on.
     Adopt { generation: u32 },
     /// The workers that take requests have the newest code, or why they have not.

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use carat_policy::{CanaryFinding, ContainerMemory, EdgeMemory, Elastic};
+use carat_policy::{ContainerMemory, EdgeMemory, Elastic};
 
 use super::command::MemorySubject;
 use super::exit_status::ExitStatus;
@@ -123,17 +123,9 @@ pub enum Event {
     KillRequested(WorkerId),
     /// New code is to take over.
     RestartRequested,
-    /// The same, with this share of requests until somebody decides; 0 for none.
-    CanaryRequested {
-        percent: u8,
-    },
-    /// The codes of a restart that waits were compared, and that decides.
-    CanaryJudged(CanaryFinding),
-    /// The new code of a restart that waits is to take over.
-    GoRequested,
     /// Source files have changed.
     ReloadRequested,
-    /// The previous mold is to take over, or the new code of a restart that waits to end.
+    /// The previous mold is to take over.
     RollbackRequested,
     /// The configuration was read anew; with the names of options whose change only a new start can bring.
     SettingsRead(Box<GenerationSettings>, Vec<String>),

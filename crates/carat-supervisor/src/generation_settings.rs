@@ -1,4 +1,4 @@
-use carat_policy::{CanaryRule, ReforkRule};
+use carat_policy::ReforkRule;
 
 use super::limits::Limits;
 use carat_settings::{ProcessSettings, Settings};
@@ -10,8 +10,6 @@ pub struct GenerationSettings {
     pub limits: Limits,
     /// When a worker becomes the mold.
     pub refork: ReforkRule,
-    /// The share that its code gets at first.
-    pub canary: CanaryRule,
     /// The further processes of the application.
     pub apps: Vec<ProcessSettings>,
 }
@@ -25,15 +23,9 @@ impl GenerationSettings {
         machine_memory: Option<u64>,
         client_memory: u64,
     ) -> GenerationSettings {
-        let canary = settings.canary.unwrap_or_default();
         GenerationSettings {
             limits: Limits::new(settings, processors, machine_memory, client_memory),
             refork: settings.refork.clone(),
-            canary: CanaryRule {
-                percent: canary.percent,
-                unit: settings.canary_by,
-                judges: canary.judge,
-            },
             apps: settings.processes.clone(),
         }
     }

@@ -5,7 +5,6 @@ mod command;
 mod event;
 mod exit_status;
 mod generation_settings;
-mod held_code;
 mod limits;
 mod log_line;
 mod role;
@@ -18,12 +17,11 @@ pub use event::{
 };
 pub use exit_status::ExitStatus;
 pub use generation_settings::GenerationSettings;
-pub use held_code::HeldCode;
 pub use limits::Limits;
 pub use log_line::LogLine;
 pub use role::Role;
 pub use ruby_process::{AppProcessId, RubyProcess};
 pub use state::{
-    AppProcessStatus, CanaryDecision, RestartReport, RunningProcess, State, UpgradeReport,
-    WantedProcesses, WorkerStatus,
+    AppProcessStatus, RestartReport, RunningProcess, State, UpgradeReport, WantedProcesses,
+    WorkerStatus,
 };

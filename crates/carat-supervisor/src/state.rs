@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 pub use self::app_processes::{AppProcessStatus, WantedProcesses};
 pub use self::processes::running_process::RunningProcess;
 pub use self::processes::worker_status::WorkerStatus;
-pub use self::restart::{CanaryDecision, RestartReport};
+pub use self::restart::RestartReport;
 pub use self::upgrade::UpgradeReport;
 
 use self::announcement::Announcement;
@@ -175,10 +175,6 @@ impl State {
             Event::AppReplaced { name, number } => life.apps.replace(&name, number),
             Event::RestartRequested => self.restart_requested(reaction),
             Event::ReloadRequested => self.reload_requested(reaction),
-            Event::CanaryRequested { percent } if !restarts.is_under_way() => {
-                self.restart_requested(reaction);
-                self.lifecycle.restarts.set_percent(percent);
-            }
             Event::SettingsRead(settings, unchanged) if restarts.is_reading() => {
                 restarts.settings_read(*settings, &unchanged, reaction);
             }
@@ -208,25 +204,8 @@ impl State {
                 processes.memory.predecessor_uses(bytes, reaction.now);
             }
             Event::PredecessorRunsNoApps => life.apps.predecessor_ended(),
-            Event::GoRequested | Event::RollbackRequested | Event::CanaryJudged(_) => {
-                self.decide(&event, reaction);
-            }
+            Event::RollbackRequested if !self.is_stopping() => self.lifecycle.roll_back(reaction),
             _ => self.apply_to_consoles(&event, reaction),
-        }
-    }
-
-    /// Whether the new code or the old one serves from now on.
-    fn decide(&mut self, event: &Event, reaction: &mut Reaction) {
-        if self.is_stopping() {
-            return;
-        }
-        let life = &mut self.lifecycle;
-        let is_canary = life.restarts.is_canary();
-        match event {
-            Event::CanaryJudged(finding) if is_canary => life.canary_judged(finding, reaction),
-            Event::GoRequested if is_canary => life.go_on(reaction),
-            Event::RollbackRequested => life.roll_back(reaction),
-            _ => {}
         }
     }
 
@@ -327,7 +306,7 @@ impl State {
             reaction.log(LogLine::warn("no restart: an upgrade is under way"));
         } else {
             let life = &mut self.lifecycle;
-            life.restarts.request(&mut life.processes, reaction);
+            life.restarts.begin_or_queue(&mut life.processes, reaction);
         }
     }
 
@@ -469,7 +448,7 @@ impl State {
 
     /// Whether there is a mold to go back to.
     pub fn may_roll_back(&self) -> bool {
-        self.processes().molds.previous.is_some() || self.restarts().is_canary()
+        self.processes().molds.previous.is_some()
     }
 
     /// Why there is no console now; `None` if there can be one.

@@ -59,11 +59,6 @@ module Carat
         %i[addresses endpoints networks pools static targets].include?(type)
       end
 
-      # Whether the method of the config file takes more than one argument.
-      def takes_several?
-        list? || type == :canary
-      end
-
       # Returns the values of a list that came before and these together. Raises InvalidValue.
       def join(earlier, values)
         type == :pools ? @reader.join(earlier, values) : earlier + values

@@ -64,7 +64,6 @@ module Carat
         - **pools**: a name, and `paths`, `threads`, `queue_limit`, or `priority`: [Pools](pools.md).
         - **umask**: octal digits, such as `"027"`.
         - **https_url**: `https://HOST/PATH`.
-        - **canary**: a percentage from 0 to 99, and who decides: `canary 10, judge: true` in the config file, `--canary 10,judge` as a flag.
         - **collector**: `http://HOST:PORT`, and behind it the share of the requests, if not all: `http://127.0.0.1:4318?sample=0.1`.
         - **file**, **directory**, **new_directory**, **log**, **pidfile**, **socket**: a path, relative to the working directory. The absolute path of a
           socket has at most 107 bytes.

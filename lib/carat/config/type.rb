@@ -4,7 +4,6 @@ require "etc"
 require_relative "invalid_value"
 require_relative "type/network/networks"
 require_relative "type/number/byte_count"
-require_relative "type/number/canary_share"
 require_relative "type/number/count_range"
 require_relative "type/number/memory_budget"
 require_relative "type/number/refork_rule"
@@ -24,7 +23,7 @@ module Carat
     module Type
       # Each type that an option can name: a class, or a Rule.
       NAMES = {
-        addresses: Networks::ADDRESSES, boolean: Words::BOOLEAN, bytes: ByteCount, canary: CanaryShare, choice: Choice,
+        addresses: Networks::ADDRESSES, boolean: Words::BOOLEAN, bytes: ByteCount, choice: Choice,
         collector: Networks::COLLECTOR, count: CountRange, directory: Paths::DIRECTORY, endpoints: Networks::ENDPOINTS,
         file: Paths::FILE, gc: Words::GC, group: Words::GROUP, https_url: Networks::HTTPS, integer: WholeNumber,
         log: Paths::LOG, memory: MemoryBudget, networks: Networks::NETWORKS, new_directory: Paths::NEW_DIRECTORY,

@@ -21,8 +21,6 @@ impl FrameBatch<'_> {
         };
         self.lane.in_flight_mut().take_over(frame.id, self.now);
         let app_time = Duration::from_micros(u64::from(frame.app_micros));
-        let split = &self.dispatcher.lanes.split;
-        split.note_outcome(self.lane, &exchange, app_time, socket.is_err());
         let begun = exchange.arrived + app_time;
         if let Ok(socket) = socket {
             let mut response = Response::new(self.tunnel(socket, true));

@@ -58,7 +58,7 @@ impl DispatcherView {
 impl Dispatcher {
     /// What the dispatcher and its lanes hold.
     pub fn inspect(&self) -> DispatcherView {
-        let idles = |exchange: &Exchange| self.lanes.has_idle(self.lanes.code_for(exchange));
+        let idles = self.lanes.has_idle();
         let lanes = self.lanes.list();
         let views: Vec<_> = lanes.iter().map(|lane| lane.inspect()).collect();
         let has = |pool: usize| {
@@ -76,8 +76,10 @@ impl Dispatcher {
             shares: shares.map(|(pool, share)| (has(pool), share)).collect(),
             vacancies: self.lanes.vacancies(),
             lanes: views,
-            waits_beside_idle_lane: self.queue.has(idles),
-            behind_beside_idle_lane: lanes.iter().flat_map(|lane| lane.behind(idles)).collect(),
+            waits_beside_idle_lane: idles && self.queue.has_client(),
+            behind_beside_idle_lane: (lanes.iter().filter(|_| idles))
+                .flat_map(|lane| lane.behind())
+                .collect(),
             wrongly_idle: self.lanes.count_wrongly_idle(),
         }
     }
@@ -88,18 +90,18 @@ impl Lane {
         self.state() == LaneState::Open && self.is_empty()
     }
 
-    /// Such requests that the worker has not begun.
-    fn behind(&self, is_such: impl Fn(&Exchange) -> bool) -> Vec<usize> {
+    /// The requests that the worker has not begun.
+    fn behind(&self) -> Vec<usize> {
         let begun = self.begun();
         let in_flight = self.in_flight();
         let behind = in_flight
             .iter()
             .filter(|request| is_behind(request.id, begun));
-        let such = behind.filter_map(|request| match &request.stage {
-            RequestStage::Waiting(exchange) if is_such(exchange) => number_of(&exchange.call),
-            _ => None,
+        let numbers = behind.filter_map(|request| match &request.stage {
+            RequestStage::Waiting(exchange) => number_of(&exchange.call),
+            RequestStage::Streaming(..) | RequestStage::TakenOver => None,
         });
-        such.collect()
+        numbers.collect()
     }
 
     fn inspect(&self) -> LaneView {

@@ -43,7 +43,7 @@ fn a_burst_with_vacancies_is_not_refused_while_the_outbox_is_full() {
     locally(|| {
         let fixture = Fixture::new(&[3]);
         fixture.lanes[0].fill_outbox();
-        fixture.dispatcher.choose(None, Instant::now());
+        fixture.dispatcher.choose(Instant::now());
         let pending = requests(&fixture, 4);
         assert_eq!((fixture.load(), pending.len()), (vec![0], 4));
         assert!(is_full(&fixture));
@@ -322,7 +322,7 @@ fn a_worker_takes_one_more_request_for_each_that_only_waits() {
         fixture.reply(busy[0]);
         assert_eq!(fixture.dispatcher.lanes.running(), 2);
         assert_eq!(fixture.dispatcher.lanes.vacancies(), 0);
-        assert!(!fixture.dispatcher.lanes.has_idle(None));
+        assert!(!fixture.dispatcher.lanes.has_idle());
         drop(pending);
     });
 }
@@ -351,7 +351,7 @@ fn a_mark_that_comes_after_the_next_request_has_begun_has_no_effect() {
         let lane = busy(&lanes);
         lane.worker_begins(2);
         marks(&fixture, lane);
-        assert!(!fixture.dispatcher.lanes.has_idle(None));
+        assert!(!fixture.dispatcher.lanes.has_idle());
         drop(pending);
     });
 }

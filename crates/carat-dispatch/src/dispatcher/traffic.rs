@@ -13,7 +13,7 @@ use carat_wire::stream::{self, Chunk, Window};
 use carat_wire::{Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody};
 
 use crate::dispatcher::Dispatcher;
-use crate::frames::{FrameTransport, InvalidReply, hint_fields, reply_response};
+use crate::frames::{FrameTransport, hint_fields, reply_response};
 use crate::lanes::{
     Exchange, InFlightRequest, Lane, LaneEvent, LoggedRequest, RequestStage, report_request,
 };
@@ -208,8 +208,7 @@ impl FrameBatch<'_> {
         let made = reply_response(&reply, payload, parts, file, |socket| {
             self.live(reply.id, &exchange, socket)
         });
-        let made = made.map(|response| self.prepared(response, &exchange));
-        self.note_outcome(&made, &exchange, app_time);
+        let made = made.map(|response| self.prepared(response));
         let queue_time = self.note_queue_time(&exchange, app_time);
         if self.lane.in_flight().is_slow(reply.id) {
             self.report_slow(&exchange, queue_time, app_time);
@@ -258,32 +257,13 @@ impl FrameBatch<'_> {
         }
     }
 
-    /// Reserves what the response takes on disk, says who made it, and adds a cookie if one is due.
+    /// Reserves what the response takes on disk, and says who made it.
     fn prepared(
         &self,
         mut response: http::Response<ReplyBody>,
-        exchange: &Exchange,
     ) -> (Option<SpoolReservation>, http::Response<ReplyBody>) {
-        self.dispatcher
-            .lanes
-            .split
-            .mark(exchange, response.headers_mut());
         response.body_mut().generation = NonZeroU32::new(self.lane.generation());
         (self.reserve(&response), response)
-    }
-
-    fn note_outcome<T>(
-        &self,
-        made: &Result<(T, http::Response<ReplyBody>), InvalidReply>,
-        exchange: &Exchange,
-        app_time: Duration,
-    ) {
-        let is_error = match made {
-            Ok((_, response)) => response.status().is_server_error(),
-            Err(_) => true,
-        };
-        let split = &self.dispatcher.lanes.split;
-        split.note_outcome(self.lane, exchange, app_time, is_error);
     }
 
     /// The application replied to a request of which the log has said that it is slow.

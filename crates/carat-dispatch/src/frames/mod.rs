@@ -6,7 +6,7 @@ mod encode;
 mod failure_page;
 mod frame_socket;
 
-pub(crate) use decode::{InvalidReply, reply_response};
+pub(crate) use decode::reply_response;
 pub(crate) use early_hints::{HintAllowance, hint_fields};
 pub(crate) use encode::encode;
 pub(crate) use failure_page::FailurePage;

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 
-use crate::canary::Code;
 use crate::frames::HintAllowance;
 use crate::lanes::pool_share::PoolMembership;
 use carat_exchange::{Call, Refusal, Reply, clock};
@@ -23,10 +22,6 @@ pub(crate) struct Exchange {
     pub(crate) retried: Cell<bool>,
     /// Whether a worker could not receive the request.
     pub(crate) resent: Cell<bool>,
-    /// Which code serves it, when there are two.
-    pub(crate) code: Cell<Code>,
-    /// Whether its client gets the cookie that names the code.
-    pub(crate) is_first: Cell<bool>,
     /// The pool that it belongs to, unless that is the pool of all requests.
     pub(crate) pool: OnceCell<PoolMembership>,
     hint_allowance: HintAllowance,
@@ -48,8 +43,6 @@ impl Exchange {
             arrived: clock::now(),
             retried: Cell::new(false),
             resent: Cell::new(false),
-            code: Cell::default(),
-            is_first: Cell::new(false),
             pool: OnceCell::new(),
             hint_allowance: HintAllowance::default(),
             cancelled: Cell::new(false),

@@ -158,9 +158,9 @@ mod tests {
             third.worker_lingers(true);
             second.worker_lingers(true);
             let mut pending = vec![fixture.dispatch("GET", "/")];
-            assert!(!first.is_empty() && !fixture.dispatcher.lanes.has_idle(None));
+            assert!(!first.is_empty() && !fixture.dispatcher.lanes.has_idle());
             second.worker_lingers(false);
-            assert!(fixture.dispatcher.lanes.has_idle(None));
+            assert!(fixture.dispatcher.lanes.has_idle());
             pending.push(fixture.dispatch("GET", "/"));
             assert!(!second.is_empty() && third.is_empty());
             pending.push(fixture.dispatch("GET", "/"));

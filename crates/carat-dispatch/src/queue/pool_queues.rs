@@ -118,36 +118,23 @@ impl PoolQueues {
         self.pools.iter().any(Pool::has_next)
     }
 
-    /// Whether a request that is meant waits that may get a lane before a new one of this priority.
-    pub(crate) fn has_before(
-        &self,
-        priority: PoolPriority,
-        is_meant: Option<&impl Fn(&Exchange) -> bool>,
-    ) -> bool {
+    /// Whether a request waits that may get a lane before a new one of this priority.
+    pub(crate) fn has_before(&self, priority: PoolPriority) -> bool {
         let mut next = self.pools.iter().filter(|pool| pool.has_next());
-        next.any(|pool| {
-            pool.priority >= priority && is_meant.is_none_or(|is_meant| pool.queue.has(is_meant))
-        })
+        next.any(|pool| pool.priority >= priority)
     }
 
-    /// Removes the next request that is meant: of the pools with the highest priority, that of the one whose first
-    /// request has waited longest.
-    pub(crate) fn take_next(
-        &self,
-        is_meant: Option<&impl Fn(&Exchange) -> bool>,
-    ) -> Option<Rc<Exchange>> {
-        let take = |pool: &Pool| match is_meant {
-            Some(is_meant) => pool.queue.take_meant(is_meant),
-            None => pool.queue.take_next(),
-        };
+    /// Removes the next request: of the pools with the highest priority, that of the one whose first request has waited
+    /// longest.
+    pub(crate) fn take_next(&self) -> Option<Rc<Exchange>> {
         let mut next = self.pools.iter().filter(|pool| pool.has_next());
         let (first, second) = (next.next()?, next.next());
         let Some(second) = second else {
-            return take(first);
+            return first.queue.take_next();
         };
         let mut pools: Vec<&Pool> = [first, second].into_iter().chain(next).collect();
         pools.sort_by_key(|pool| (Reverse(pool.priority), pool.queue.oldest()));
-        pools.into_iter().find_map(take)
+        pools.into_iter().find_map(|pool| pool.queue.take_next())
     }
 
     /// Returns requests to their queues in their order, as the next ones.
@@ -273,9 +260,10 @@ impl PoolQueues {
         lists.flatten().collect()
     }
 
-    /// Whether a request waits that is meant and may get a lane.
-    pub(crate) fn has(&self, is_meant: impl Fn(&Exchange) -> bool) -> bool {
-        self.has_before(PoolPriority::Low, Some(&is_meant))
+    /// Whether a request whose client waits may get a lane.
+    pub(crate) fn has_client(&self) -> bool {
+        let mut next = self.pools.iter().filter(|pool| pool.has_share());
+        next.any(|pool| pool.queue.waiting() > 0)
     }
 
     /// The bound of each pool but the first, by its index.

@@ -94,19 +94,6 @@ impl WaitingQueue {
         self.requests.borrow().is_empty()
     }
 
-    /// Whether the client of a request that is meant still waits.
-    pub(crate) fn has(&self, is_meant: impl Fn(&Exchange) -> bool) -> bool {
-        let requests = self.requests.borrow();
-        let mut waiting = requests.iter().filter(|it| !it.is_cancelled());
-        waiting.any(|it| is_meant(it))
-    }
-
-    /// How many requests are meant, those of clients that are gone included.
-    pub(crate) fn count(&self, is_meant: impl Fn(&Exchange) -> bool) -> usize {
-        let requests = self.requests.borrow();
-        requests.iter().filter(|it| is_meant(it)).count()
-    }
-
     /// Adds a request, unless `limit` of them wait. Requests whose clients are gone make room, and `vacancies` says how
     /// many more may wait because a worker has a place for them, and only its outbox is full.
     pub(crate) fn add(
@@ -184,18 +171,6 @@ impl WaitingQueue {
             }
         };
         std::iter::from_fn(next).find(|exchange| !exchange.is_cancelled())
-    }
-
-    /// Removes the next request that is meant and whose client waits.
-    pub(crate) fn take_meant(&self, is_meant: impl Fn(&Exchange) -> bool) -> Option<Rc<Exchange>> {
-        let is_next = |it: &Rc<Exchange>| is_meant(it) && !it.is_cancelled();
-        let mut requests = self.requests.borrow_mut();
-        let index = if self.is_overloaded() {
-            requests.iter().rposition(is_next)?
-        } else {
-            requests.iter().position(is_next)?
-        };
-        requests.remove(index)
     }
 
     /// Removes every request.
@@ -320,8 +295,6 @@ mod tests {
         let back = requests[..2].iter().map(|it| Rc::clone(&it.0));
         queue.put_back(back.collect());
         assert_eq!(queue.list(path), ["/1", "/2", "/3"]);
-        let meant = queue.take_meant(|it| path(it) == "/2").expect("there");
-        assert_eq!((path(&meant), queue.waiting()), ("/2".to_owned(), 2));
     }
 
     /// A queue that sees an overload: requests have begun for a second, each after it has waited for as long.

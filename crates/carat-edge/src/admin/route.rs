@@ -85,7 +85,9 @@ impl Route {
             "/end-profile" => write(method, || number(query).map(ControlRequest::EndProfile)),
             "/kill-worker" => write(method, || number(query).map(ControlRequest::KillWorker)),
             "/kill-process" => write(method, || kill_process(query)),
-            "/restart" if *method == Method::POST => write(method, || restart(query)),
+            "/restart" if *method == Method::POST => write(method, || {
+                query.is_empty().then_some(ControlRequest::Restart)
+            }),
             "/restart" => {
                 let number = number(query).ok_or(NoRoute::BadQuery)?;
                 read(
@@ -101,7 +103,6 @@ impl Route {
                     Route::Control(ControlRequest::UpgradeReport(number)),
                 )
             }
-            "/go" => write(method, || Some(ControlRequest::Go)),
             "/rollback" => write(method, || Some(ControlRequest::Rollback)),
             _ => Err(NoRoute::NotFound),
         }
@@ -153,14 +154,6 @@ fn write(
 
 fn number(query: &str) -> Option<u32> {
     query.strip_prefix("number=")?.parse().ok()
-}
-
-fn restart(query: &str) -> Option<ControlRequest> {
-    if query.is_empty() {
-        return Some(ControlRequest::Restart);
-    }
-    let percent: u8 = query.strip_prefix("canary=")?.parse().ok()?;
-    (percent < 100).then_some(ControlRequest::Canary(percent))
 }
 
 fn seconds(query: &str) -> Option<Duration> {
@@ -264,12 +257,10 @@ mod tests {
         assert_eq!(find(&Method::GET, "/restart?number=3"), report);
         let restart = Ok(Route::Control(ControlRequest::Restart));
         assert_eq!(find(&Method::POST, "/restart"), restart);
-        let canary = Ok(Route::Control(ControlRequest::Canary(10)));
-        assert_eq!(find(&Method::POST, "/restart?canary=10"), canary);
-        for query in ["canary=100", "canary=-1", "canary=", "cannary=1"] {
-            let target = format!("/restart?{query}");
-            assert_eq!(find(&Method::POST, &target), Err(NoRoute::BadQuery));
-        }
+        assert_eq!(
+            find(&Method::POST, "/restart?now=1"),
+            Err(NoRoute::BadQuery)
+        );
         let kill = Ok(Route::Control(ControlRequest::KillWorker(2)));
         assert_eq!(find(&Method::POST, "/kill-worker?number=2"), kill);
         assert_eq!(find(&Method::POST, "/kill-worker"), Err(NoRoute::BadQuery));

@@ -240,19 +240,6 @@ impl ServerRun {
         }
     }
 
-    /// Somebody decides about a canary, sooner or later.
-    fn decide(&self) {
-        let is_canary = self.supervisor.as_ref().is_some_and(Supervisor::is_canary);
-        if is_canary && self.world.random.chance(80) {
-            let decision = if self.world.random.chance(500) {
-                Event::GoRequested
-            } else {
-                Event::RollbackRequested
-            };
-            self.world.tell(decision);
-        }
-    }
-
     /// Sleeps until then, or until a timer of the edge wakes a task.
     async fn sleep_until(&self, at: Instant) {
         let mut sleep = pin!(sleep_until(at));
@@ -272,7 +259,6 @@ impl ServerRun {
         match moment {
             Moment::Wake(waker) => waker.wake(),
             Moment::Tick => {
-                self.decide();
                 self.tick();
             }
             Moment::Process(pid) => world.act(pid, |process| process.run(&world)),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use carat_policy::{CanaryRule, client_memory};
+use carat_policy::client_memory;
 use carat_wire::Kind;
 use carat_wire::control::{
     AskStack, ForkApp, ForkWorker, Sampling, encode_begin_profile, encode_promote, encode_signal,
@@ -19,7 +19,6 @@ use crate::supervise::processes::{
     Channel, ConsoleClients, Generations, Host, Ready, WorkerSockets, check_worker,
 };
 use carat_dispatch::{FrameTransport, Lane, carry};
-use carat_exchange::clock;
 use carat_http::Server;
 use carat_log::{LaneTag, WorkerId};
 use carat_machine::Container;
@@ -85,8 +84,6 @@ impl<H: Host> Executor<H> {
             Command::App(command) => return self.carry_out_app(command),
             Command::Check { worker, generation } => self.check(worker, generation),
             Command::Admit(worker) => self.admit(worker),
-            Command::BeginCanary { generation, rule } => self.begin_canary(generation, rule),
-            Command::EndCanary => self.server.dispatcher.end_canary(clock::now()),
             Command::Adopt { generation } => self.adopt(generation),
             Command::EndReload(result) => self.server.dispatcher.end_reload(result),
             Command::Renumber { before, generation } => self.renumber(before, generation),
@@ -159,10 +156,6 @@ impl<H: Host> Executor<H> {
         let clients = self.server.client_memory().used() + cached;
         self.host
             .read_memory(subjects, clients, self.mailbox.clone());
-    }
-
-    fn begin_canary(&self, generation: u32, rule: CanaryRule) {
-        self.server.dispatcher.lanes.split.begin(generation, rule);
     }
 
     pub(super) fn announce(&mut self) {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use carat_policy::Elastic;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::task::JoinSet;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::executor::Executor;
@@ -14,9 +13,7 @@ use crate::supervise::messages::{
     FreshSettings, Mailbox, Message, PredecessorMessage, StatsMessage,
 };
 use crate::supervise::processes::{Host, Ready};
-use crate::supervise::reports::{
-    Gauges, History, Profiles, RubyFigures, Stacks, StatsCollector, watch_costs,
-};
+use crate::supervise::reports::{Gauges, History, Profiles, RubyFigures, Stacks, StatsCollector};
 use crate::supervise::signals_and_files::{ServiceManager, SignalRequest, Signals};
 use carat_machine::Machine;
 use carat_supervisor::{
@@ -39,8 +36,6 @@ pub(crate) struct Supervisor<H> {
     stats: StatsCollector,
     pub(super) profiles: Profiles,
     stacks: Stacks,
-    /// While the server decides about a canary.
-    canary_watch: JoinSet<()>,
     /// `None` without the option `metrics`.
     pub(super) history: Option<History>,
     /// The memory of the processes, when it was last read.
@@ -74,7 +69,6 @@ impl<H: Host> Supervisor<H> {
             executor,
             profiles: Profiles::new(mailbox.clone()),
             stacks: Stacks::default(),
-            canary_watch: JoinSet::new(),
             history: server.metrics.as_ref().map(|_| History::new(clock::now())),
             memory: Vec::new(),
             ruby: RubyFigures::default(),
@@ -145,9 +139,7 @@ impl<H: Host> Supervisor<H> {
             }
         }
         let upgrading = self.state.upgrades().stage().map(|_| "upgrading");
-        // A canary may wait for hours, and the server serves.
         let restarting = self.state.restarts().stage().map(|_| "restarting");
-        let restarting = restarting.filter(|_| !self.state.restarts().is_canary());
         self.service_manager
             .follow_restart(upgrading.or(restarting));
         None
@@ -162,11 +154,6 @@ impl<H: Host> Supervisor<H> {
                 self.service_manager.draining();
             }
             Command::StopAccepting(_) => self.begin_stop(),
-            Command::BeginCanary { rule, .. } if rule.judges => {
-                let (server, mailbox) = (Rc::clone(&self.server), self.executor.mailbox.clone());
-                self.canary_watch.spawn_local(watch_costs(server, mailbox));
-            }
-            Command::EndCanary => self.canary_watch = JoinSet::new(),
             // Before the new edge says that it serves.
             Command::LetSuccessorServe => {
                 if let Some(successor) = &self.executor.successor {
@@ -386,10 +373,7 @@ impl<H: Host> Supervisor<H> {
             has_clients: !self.server.is_idle() || self.hand_over.is_asker_waiting(&self.server),
             clients: self.server.connections(),
         });
-        let finding = self.server.dispatcher.lanes.split.finding();
-        let judged = finding.map(Event::CanaryJudged);
-        let events = [Some(self.traffic()), judged, Some(tick)];
-        self.handle(events.into_iter().flatten().collect::<VecDeque<_>>())
+        self.handle([self.traffic(), tick])
     }
 
     fn sample(&mut self) {
@@ -464,11 +448,6 @@ impl<H: Host> Supervisor<H> {
     /// SIGTERM.
     pub(crate) fn stop(&mut self) -> Option<Outcome> {
         self.handle([Event::StopRequested])
-    }
-
-    /// Whether a restart waits for a decision.
-    pub(crate) fn is_canary(&self) -> bool {
-        self.state.restarts().is_canary()
     }
 
     /// How many workers should run.

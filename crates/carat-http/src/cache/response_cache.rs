@@ -102,9 +102,8 @@ impl ResponseCache {
     /// Whether a reply is one of the code that serves, and there is room at all.
     pub(super) fn may_keep(&self, reply: &Reply) -> bool {
         let is_of_code = |generation: NonZeroU32| generation.get() >= self.generation.get();
-        let is_alone = !self.dispatch.dispatcher.lanes.split.is_on();
         let generation = reply.response.body().generation;
-        generation.is_some_and(is_of_code) && is_alone && !self.gives_way.get()
+        generation.is_some_and(is_of_code) && !self.gives_way.get()
     }
 
     pub(super) fn keep_form(

@@ -1,7 +1,7 @@
 //! The lives of the processes: what their boots and ends mean to the restart or the refork under way, and how one mold
 //! follows another.
 
-use carat_policy::{CanaryFinding, CanaryRule, Elastic, ReplacementReason};
+use carat_policy::{Elastic, ReplacementReason};
 
 use super::announcement::Announcement;
 use super::app_processes::AppProcesses;
@@ -190,9 +190,6 @@ impl Lifecycle {
         if !worker.is_booting() {
             return;
         }
-        if worker.is_canary() {
-            self.restarts.forget_failures();
-        }
         self.processes.worker_serves(id, reaction);
         self.announcement.worker_serves(reaction);
         self.processes.workers.with(id, |worker| {
@@ -248,7 +245,6 @@ impl Lifecycle {
         }
         match restarts.count_failure(generation, processes.molds.oldest_generation) {
             BootFailure::Retry => {}
-            BootFailure::GiveUp => restarts.fail(cause, processes, reaction),
             BootFailure::GoBack => {
                 if self.go_back(reaction) {
                     self.restarts.set_undone(cause);
@@ -344,10 +340,7 @@ impl Lifecycle {
 
     fn worker_exited(&mut self, id: WorkerId, status: ExitStatus, reaction: &mut Reaction) {
         let processes = &mut self.processes;
-        if let Some(worker) = processes.worker_exited(id, status, reaction) {
-            if worker.boot == WorkerBoot::Done && !worker.expected(status) {
-                self.restarts.count_death(worker.generation);
-            }
+        if processes.worker_exited(id, status, reaction) {
             let cause = status.to_string();
             self.restarts.trial_failed(id, &cause, processes, reaction);
         }
@@ -391,52 +384,20 @@ impl Lifecycle {
         if let Err(cause) = result {
             return self.restarts.fail(&cause, &mut self.processes, reaction);
         }
-        let molds = &self.processes.molds;
-        let role = if self.restarts.begin_canary(molds, reaction) {
-            WorkerRole::Canary
-        } else {
-            self.new_code_takes_over(reaction);
-            WorkerRole::Regular
-        };
-        self.processes.workers.with(id, |worker| worker.role = role);
+        let molds = &mut self.processes.molds;
+        if let Some((mold, settings)) = self.restarts.take_new_code(molds) {
+            self.install(mold, settings, reaction);
+        }
+        let workers = &mut self.processes.workers;
+        workers.with(id, |worker| worker.role = WorkerRole::Regular);
         reaction.push(Command::Admit(id));
         self.worker_ready(id, reaction);
         retire_old_code(&mut self.processes, reaction);
     }
 
-    /// `carat restart --go`: the new code gets all requests.
-    pub(super) fn go_on(&mut self, reaction: &mut Reaction) {
-        reaction.log(LogLine::info("canary goes on to all workers"));
-        let workers = self.processes.workers.iter_mut();
-        workers.for_each(|worker| worker.role = WorkerRole::Regular);
-        self.new_code_takes_over(reaction);
-        reaction.push(Command::EndCanary);
-    }
-
-    /// The server compared both codes of a canary.
-    pub(super) fn canary_judged(&mut self, finding: &CanaryFinding, reaction: &mut Reaction) {
-        let codes = Some([finding.old, finding.new]);
-        self.restarts.decide(finding.verdict, codes, reaction);
-        if finding.verdict.goes_on() {
-            self.go_on(reaction);
-        } else {
-            self.roll_back(reaction);
-        }
-    }
-
-    fn new_code_takes_over(&mut self, reaction: &mut Reaction) {
-        let molds = &mut self.processes.molds;
-        if let Some((mold, settings)) = self.restarts.take_new_code(molds) {
-            self.install(mold, settings, reaction);
-        }
-    }
-
     /// `carat restart --rollback`.
     pub(super) fn roll_back(&mut self, reaction: &mut Reaction) {
-        if self.restarts.is_canary() {
-            let processes = &mut self.processes;
-            self.restarts.roll_back_canary(processes, reaction);
-        } else if self.processes.molds.previous.is_some() {
+        if self.processes.molds.previous.is_some() {
             self.restarts.begin_rollback(reaction);
             self.go_back(reaction);
         }
@@ -467,7 +428,6 @@ impl Lifecycle {
         let kept = GenerationSettings {
             limits: reaction.limits,
             refork: self.refork.rule.clone(),
-            canary: CanaryRule::NONE,
             apps: self.apps.settings(),
         };
         reaction.limits = settings.limits;

@@ -248,15 +248,17 @@ impl Processes {
         id: WorkerId,
         status: ExitStatus,
         reaction: &mut Reaction,
-    ) -> Option<Worker> {
-        let worker = self.workers.remove(id)?;
+    ) -> bool {
+        let Some(worker) = self.workers.remove(id) else {
+            return false;
+        };
         self.memory.hurry(reaction.now);
         reaction.push(Command::CloseLanes(id));
         reaction.push(Command::CloseControl(RubyProcess::Worker(id)));
         if let Some(line) = self.exit_line(&worker, status, reaction) {
             reaction.log(line);
         }
-        Some(worker)
+        true
     }
 
     /// The line of a worker's exit; `None` if the log says already why it cannot boot.

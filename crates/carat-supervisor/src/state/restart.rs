@@ -2,19 +2,14 @@
 //! older generations are replaced. What fails before leaves everything as it was.
 
 mod attempt;
-mod canary;
 mod history;
 
 use std::time::{Duration, Instant};
 
-use carat_policy::{CanaryRule, CanaryVerdict, JudgedCode};
-
 pub(super) use self::attempt::BootFailure;
-pub use self::canary::CanaryDecision;
 pub use self::history::RestartReport;
 
 use self::attempt::{Restart, RestartStage};
-use self::canary::{CanaryHold, end_canary_workers};
 use self::history::RestartHistory;
 use super::next_to_replace::end_for_room;
 use super::processes::mold::Mold;
@@ -24,7 +19,6 @@ use super::processes::{Processes, no_room};
 use super::reaction::Reaction;
 use crate::command::Command;
 use crate::generation_settings::GenerationSettings;
-use crate::held_code::HeldCode;
 use crate::log_line::LogLine;
 use carat_log::WorkerId;
 
@@ -36,7 +30,6 @@ const ROOM: &str = "worker makes room for the restart";
 pub struct Restarts {
     history: RestartHistory,
     current: Option<Restart>,
-    decision: Option<CanaryDecision>,
 }
 
 impl Restarts {
@@ -55,32 +48,6 @@ impl Restarts {
     /// What the one under way does, as users read it.
     pub fn stage(&self) -> Option<&'static str> {
         self.current.as_ref().map(|restart| restart.stage.name())
-    }
-
-    /// Whether one waits for a decision.
-    pub fn is_canary(&self) -> bool {
-        self.hold().is_some()
-    }
-
-    /// The workers of old code and new, if one waits.
-    pub fn held_codes(&self, processes: &Processes) -> Option<[HeldCode; 2]> {
-        self.hold().map(|hold| hold.codes(processes))
-    }
-
-    /// What the server decided about the latest canary, until the next restart begins.
-    pub fn decision(&self) -> Option<&CanaryDecision> {
-        self.decision.as_ref()
-    }
-
-    /// The server decided about the canary that waits.
-    pub(super) fn decide(
-        &mut self,
-        verdict: CanaryVerdict,
-        codes: Option<[JudgedCode; 2]>,
-        reaction: &mut Reaction,
-    ) {
-        self.decision = self.hold().map(|hold| hold.decided(verdict, codes));
-        self.decision.iter().for_each(|it| it.log(reaction));
     }
 
     pub(super) fn is_under_way(&self) -> bool {
@@ -107,34 +74,10 @@ impl Restarts {
         self.is_at(RestartStage::Trial(worker))
     }
 
-    fn hold(&self) -> Option<&CanaryHold> {
-        match &self.current.as_ref()?.stage {
-            RestartStage::Canary(hold) => Some(hold),
-            _ => None,
-        }
-    }
-
     /// How many workers there may be.
     pub(super) fn most_workers(&self) -> u32 {
         let current = self.current.as_ref();
         current.map_or(u32::MAX, |restart| restart.most_workers)
-    }
-
-    /// `carat restart` or SIGUSR1.
-    pub(super) fn request(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
-        if self.is_canary() {
-            let message = "no restart: a canary waits for `carat restart --go` or `--rollback`";
-            return reaction.log(LogLine::warn(message));
-        }
-        self.begin_or_queue(processes, reaction);
-    }
-
-    /// `carat restart --canary`: the one that has just begun, or follows the start, gives the new code this share.
-    pub(super) fn set_percent(&mut self, percent: u8) {
-        match &mut self.current {
-            Some(restart) => restart.percent = Some(percent),
-            None => self.history.set_percent(percent),
-        }
     }
 
     /// Another one follows the one under way, or the start of the server.
@@ -148,7 +91,6 @@ impl Restarts {
             return self.queue();
         }
         self.begin(RestartStage::Reading, reaction.now);
-        self.decision = None;
         // Two molds at once are enough.
         processes.molds.end_previous(reaction);
         let workers = processes.workers.iter_mut();
@@ -158,8 +100,7 @@ impl Restarts {
     }
 
     fn begin(&mut self, stage: RestartStage, now: Instant) {
-        let (number, percent) = self.history.begin();
-        self.current = Some(Restart::new(number, percent, stage, now));
+        self.current = Some(Restart::new(self.history.begin(), stage, now));
     }
 
     fn set_stage(&mut self, stage: RestartStage, now: Instant) {
@@ -201,13 +142,6 @@ impl Restarts {
             }
             Some(RestartStage::MakingRoom) => self.make_room(processes, reaction),
             Some(RestartStage::Forking) => self.fork_trial(processes, reaction),
-            Some(RestartStage::Canary(hold)) => match hold.defect(reaction.now) {
-                Some(verdict) => {
-                    self.decide(verdict, None, reaction);
-                    self.roll_back_canary(processes, reaction);
-                }
-                None => hold.advance(processes, reaction),
-            },
             Some(RestartStage::Replacing) => self.finish_replacing(processes, reaction),
             _ => {}
         }
@@ -271,22 +205,6 @@ impl Restarts {
         }
     }
 
-    /// Lets the new code wait with the share that its settings or somebody chose. False if it waits for nobody:
-    /// whoever works on the code wants to see the new one alone.
-    pub(super) fn begin_canary(&mut self, molds: &Molds, reaction: &mut Reaction) -> bool {
-        let restart = self.current.as_ref();
-        let settings = restart.and_then(|restart| restart.settings.as_ref());
-        let mut rule = settings.map_or(CanaryRule::NONE, |settings| settings.canary);
-        rule.percent = restart.and_then(|it| it.percent).unwrap_or(rule.percent);
-        let mold = molds.next();
-        let Some(mold) = mold.filter(|_| rule.holds() && !reaction.limits.reload) else {
-            return false;
-        };
-        let hold = CanaryHold::begin(rule, mold.generation, reaction);
-        self.set_stage(RestartStage::Canary(hold), reaction.now);
-        true
-    }
-
     /// The mold of the new code, and its settings, which are about to hold.
     pub(super) fn take_new_code(
         &mut self,
@@ -310,7 +228,7 @@ impl Restarts {
         let oldest = processes.molds.oldest_generation;
         // A reload does not wait for the requests of old code.
         let may_respond = |it: &Worker| !limits.reload || it.is_ready();
-        let is_left = |it: &Worker| it.is_canary() || (it.generation < oldest && may_respond(it));
+        let is_left = |it: &Worker| it.generation < oldest && may_respond(it);
         if processes.workers.iter().any(is_left) {
             return;
         }
@@ -353,10 +271,8 @@ impl Restarts {
             "restart failed: the old code continues to serve"
         });
         reaction.log(line.text("cause", cause));
-        match restart.stage {
-            RestartStage::Trial(id) => processes.abandon(id, reaction),
-            RestartStage::Canary(_) => end_canary_workers(processes, reaction),
-            _ => {}
+        if let RestartStage::Trial(id) = restart.stage {
+            processes.abandon(id, reaction);
         }
         let molds = &mut processes.molds;
         if molds.is_restarting() {
@@ -391,25 +307,12 @@ impl Restarts {
         }
     }
 
-    /// A worker died while it served.
-    pub(super) fn count_death(&mut self, generation: u32) {
-        let stage = self.current.as_mut().map(|restart| &mut restart.stage);
-        if let Some(RestartStage::Canary(hold)) = stage {
-            hold.count_death(generation);
-        }
-    }
-
     /// A worker failed to boot after the trial.
     pub(super) fn count_failure(&mut self, generation: u32, oldest: u32) -> BootFailure {
         let current = self.current.as_mut();
         current.map_or(BootFailure::Retry, |it| {
             it.count_failure(generation, oldest)
         })
-    }
-
-    /// The workers boot after all.
-    pub(super) fn forget_failures(&mut self) {
-        self.current.iter_mut().for_each(Restart::forget_failures);
     }
 
     /// The previous mold took over again, for this reason.
@@ -428,17 +331,6 @@ impl Restarts {
             rollback.is_rollback = true;
         }
         reaction.log(LogLine::info("rolling back"));
-    }
-
-    /// The same while new code waits: the old code gets all requests again.
-    pub(super) fn roll_back_canary(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
-        self.begin_rollback(reaction);
-        end_canary_workers(processes, reaction);
-        let molds = &mut processes.molds;
-        if let Some(candidate) = molds.candidate.take() {
-            let deadline = reaction.now + reaction.limits.shutdown_timeout;
-            molds.end_for_good(candidate.mold, deadline, reaction);
-        }
     }
 
     /// Reports how the last restart ended, unless another one follows.
@@ -487,7 +379,7 @@ mod tests {
         let mut processes = Processes::new(1, 0, reaction.now);
         let mut restarts = Restarts::default();
         for expected in [1, 2, 2] {
-            restarts.request(&mut processes, &mut reaction);
+            restarts.begin_or_queue(&mut processes, &mut reaction);
             assert_eq!(restarts.latest(), expected);
         }
         restarts.fail("no configuration", &mut processes, &mut reaction);

@@ -2,7 +2,6 @@
 
 require_relative "../../log/counted"
 require_relative "../columns"
-require_relative "canary_report"
 require_relative "../control/control_command"
 require_relative "../printable"
 
@@ -36,7 +35,7 @@ module Carat
         show("a status") do
           next json(with_compilers(status)) if @json
 
-          [*summary(status).map { |line| Printable.text(line) }, "", *canary(status),
+          [*summary(status).map { |line| Printable.text(line) }, "",
            *table(status.fetch("processes"), WORKER), *pools(status), *app_processes(status)]
         end
       end
@@ -106,23 +105,9 @@ module Carat
           "#{counted["broadcasts"]}, #{counted["sent"]}, #{cable["slow"]} clients too slow"
       end
 
-      def canary(status)
-        return canary_decision(status["canary_decision"]) unless status["canary"]
-
-        report = CanaryReport.new(status["canary"])
-        ["canary: #{report.share}", *report.lines, ""]
-      end
-
       def pools(status)
         rows = status.fetch("pools")
         rows.any? ? ["", *table(rows, POOL)] : []
-      end
-
-      def canary_decision(decision)
-        return [] unless decision
-
-        generation, outcome, cause = decision.fetch_values("generation", "decision", "cause")
-        [Printable.text("canary: generation #{generation} was judged: #{outcome}, #{cause}"), ""]
       end
 
       def app_processes(status)

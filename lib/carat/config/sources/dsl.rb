@@ -25,7 +25,7 @@ module Carat
       Options.from(:file).each do |option|
         define_method(option.name) do |*values|
           place = "#{caller_place}: #{option.name}"
-          values = [values.flatten] if option.takes_several?
+          values = [values.flatten] if option.list?
           hint = PumaHints.threads(values) if option.name == :threads
           raise ConfigError, "#{place}: takes one value (#{values.size} given)#{hint}" if values.size != 1
 

@@ -30,16 +30,6 @@ module Carat
                    %i[rackup log spool_dir].map { |name| settings.fetch(name) })
     end
 
-    def test_canary_takes_who_decides
-      shares = ["canary 10", "canary 50, judge: true", 'canary "5,judge"'].map { |line| read(line).fetch(:canary) }
-
-      assert_equal [[10, false], [50, true], [5, true]], shares.map(&:values)
-      wrong = ["10, judge: nil", "10, judge: 1", "10, by: 1", "10, true", "10, {}, 1", '"10,x"', '"10,judge,judge"']
-      form = 'such as 10, or 10, judge: true, or "10,judge" outside of the config file'
-      wrong.each { |it| assert_refused "carat.rb:1: canary: takes a percentage and judge:, #{form}", "canary #{it}" }
-      assert_refused "carat.rb:1: canary: 100 is not a whole number from 0 to 99", "canary 100"
-    end
-
     def test_each_hook_takes_a_block
       read(Config::Hooks::TABLE.keys.map { |name| "#{name} { |calls| calls << :#{name} }" }.join("\n"))
       calls = []

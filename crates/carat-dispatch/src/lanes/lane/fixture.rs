@@ -36,11 +36,6 @@ impl Lane {
         Rc::new(lane)
     }
 
-    /// It is a lane of a worker of this generation.
-    pub(crate) fn set_generation(&self, generation: u32) {
-        self.generation.set(generation);
-    }
-
     /// The worker begins this request; returns whether it may.
     pub(crate) fn worker_begins(&self, id: u32) -> bool {
         self.page.begin(id).expect("written")

@@ -59,9 +59,6 @@ pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry 
     registry.register("open_files", "Descriptors of the edge", gauge(files as u64));
     register_workers(&mut registry, status);
     register_pools(&mut registry, status);
-    if status["canary"].is_object() {
-        register_canary(&mut registry, &status["canary"]);
-    }
     register_bytes(&mut registry, server);
     register_memory(&mut registry, status);
     register_ruby(&mut registry, status);
@@ -113,20 +110,6 @@ pub(super) fn as_puma(server: &Server, status: &Value) -> Registry {
     set("booted_workers", "Workers that are ready", booted as u64);
     set("old_workers", "Workers that are replaced", old as u64);
     registry
-}
-
-fn register_canary(registry: &mut Registry, canary: &Value) {
-    let (requests, errors) = (KnownGauges::default(), KnownGauges::default());
-    for code in ["old", "new"] {
-        let number = |key: &str| signed(canary[code][key].as_u64().unwrap_or_default());
-        let label = [("code", code)];
-        requests.get_or_create(&label).set(number("requests"));
-        errors.get_or_create(&label).set(number("errors"));
-    }
-    let help = "Requests since a restart waits, by the code that served them";
-    registry.register("canary_requests", help, requests);
-    let help = "Those of them that failed";
-    registry.register("canary_errors", help, errors);
 }
 
 /// What the cache holds and did.

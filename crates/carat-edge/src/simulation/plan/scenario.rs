@@ -1,10 +1,10 @@
 use std::time::Duration;
 
-use carat_policy::{CanaryUnit, ReforkRule, WorkerCount};
+use carat_policy::{ReforkRule, WorkerCount};
 
 use crate::simulation::plan::random::SeededRandom;
 use carat_settings::{
-    CanaryShare, PoolPriority, PoolSettings, ProcessSettings, QueueOrder, RestartPolicy, Settings,
+    PoolPriority, PoolSettings, ProcessSettings, QueueOrder, RestartPolicy, Settings,
 };
 use rustix::process::Signal;
 
@@ -68,7 +68,6 @@ impl Scenario {
         let millis = |choices: &[u64]| Duration::from_millis(random.pick(choices));
         let min = u32::try_from(random.between(1, 3)).expect("small");
         let max = min + u32::try_from(random.pick(&[0, 0, 1, 2])).expect("small");
-        let canary = random.pick(&[None, None, Some(10), Some(60)]);
         Settings {
             workers: WorkerCount::Between { min, max },
             threads: random.pick(&[1, 1, 2, 3]),
@@ -92,13 +91,8 @@ impl Scenario {
                 ReforkRule::Off
             },
             keep_previous: millis(&[1, 500, 3000]),
-            canary: canary.map(|percent| CanaryShare {
-                percent,
-                judge: percent == 60,
-            }),
             processes: processes(random),
             pool: pools(random),
-            canary_by: random.pick(&[CanaryUnit::Request, CanaryUnit::Client]),
             drain_delay: random.pick(&[None, None, Some(Duration::from_millis(400))]),
             max_connections: 100,
             cable: Some("/cable".to_owned()),

@@ -38,10 +38,6 @@ pub(crate) enum ControlRequest {
     Upgrade,
     /// Report how far the upgrade with this number is.
     UpgradeReport(u32),
-    /// The same, with this share of requests for the new code, in percent, until somebody decides.
-    Canary(u8),
-    /// The new code of a restart that waits takes over.
-    Go,
     /// Go back to the code before the last restart.
     Rollback,
     /// Report how far the restart with this number is.

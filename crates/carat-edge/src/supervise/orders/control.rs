@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::supervise::messages::{ControlReply, ControlRequest};
 use crate::supervise::processes::Host;
-use crate::supervise::reports::{canary_hold, listed_requests, no_such_worker, server_status};
+use crate::supervise::reports::{listed_requests, no_such_worker, server_status};
 use crate::supervise::supervisor::Supervisor;
 use crate::supervise::upgrade::container_obstacle;
 use carat_exchange::clock;
@@ -47,12 +47,7 @@ impl<H: Host> Supervisor<H> {
             ControlRequest::Stop if is_draining => Ok(self.stop_server()),
             _ if is_stopping => Err("the server is stopping".to_owned()),
             ControlRequest::Stop => Ok(self.stop_server()),
-            ControlRequest::Restart => self.restart(Event::RestartRequested),
-            ControlRequest::Canary(_) if self.state.restarts().stage().is_some() => {
-                Err("another restart is under way".to_owned())
-            }
-            ControlRequest::Canary(percent) => self.restart(Event::CanaryRequested { percent }),
-            ControlRequest::Go => self.go(),
+            ControlRequest::Restart => self.restart(),
             ControlRequest::Rollback => self.roll_back(),
             ControlRequest::Scale(count) => Ok(self.scale(count)),
             ControlRequest::ScaleApp { name, bounds } => self.scale_app(name, bounds),
@@ -73,8 +68,6 @@ impl<H: Host> Supervisor<H> {
         status["predecessor"] = old_edge
             .map(|(pid, connections)| json!({ "pid": pid, "connections": connections }))
             .into();
-        // What old code and new came to while a restart waits.
-        status["canary"] = self.canary().into();
         // That of each process when it was last read.
         status["memory"] = json!(self.memory);
         // What garbage collection and machine code take; nothing without the option `metrics`.
@@ -101,39 +94,11 @@ impl<H: Host> Supervisor<H> {
         (json!({ "stops_within": seconds }), outcome)
     }
 
-    fn restart(&mut self, event: Event) -> Ordered {
+    fn restart(&mut self) -> Ordered {
         if self.state.upgrades().stage().is_some() {
             return Err("an upgrade is under way".to_owned());
         }
-        if self.state.restarts().is_canary() {
-            let cause = "a canary waits: decide with carat restart --go or --rollback first";
-            return Err(cause.to_owned());
-        }
-        let outcome = self.handle([event]);
-        let number = self.state.restarts().latest();
-        Ok((json!({ "number": number }), outcome))
-    }
-
-    fn go(&mut self) -> Ordered {
-        if !self.state.restarts().is_canary() {
-            return Err("no canary waits".to_owned());
-        }
-        Ok(self.decide(Event::GoRequested))
-    }
-
-    /// Carries out a decision, and replies with what led to it.
-    fn decide(&mut self, event: Event) -> (Value, Option<Outcome>) {
-        let canary = self.canary();
-        let outcome = self.handle([event]);
-        let number = self.state.restarts().latest();
-        (json!({ "number": number, "canary": canary }), outcome)
-    }
-
-    /// What old code and new came to, if a restart waits.
-    fn canary(&self) -> Option<Value> {
-        let codes = self.state.restarts().held_codes(self.state.processes())?;
-        let report = self.server.dispatcher.lanes.split.report()?;
-        Some(canary_hold(codes, report))
+        Ok(self.replace_code(Event::RestartRequested))
     }
 
     fn roll_back(&mut self) -> Ordered {
@@ -141,7 +106,14 @@ impl<H: Host> Supervisor<H> {
             let cause = "there is nothing to go back to: no previous mold is kept (keep_previous)";
             return Err(cause.to_owned());
         }
-        Ok(self.decide(Event::RollbackRequested))
+        Ok(self.replace_code(Event::RollbackRequested))
+    }
+
+    /// Begins a restart or a rollback, and replies with its number.
+    fn replace_code(&mut self, event: Event) -> (Value, Option<Outcome>) {
+        let outcome = self.handle([event]);
+        let number = self.state.restarts().latest();
+        (json!({ "number": number }), outcome)
     }
 
     fn restart_report(&self, number: u32) -> ControlReply {
@@ -159,7 +131,6 @@ impl<H: Host> Supervisor<H> {
             "generation": self.state.processes().generation(),
             "old_workers": self.state.processes().old_workers(),
             "workers": self.state.processes().workers.wanted,
-            "canary": self.canary(),
         }))
     }
 

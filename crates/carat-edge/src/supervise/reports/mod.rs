@@ -1,7 +1,5 @@
 //! What the server and its processes report.
 
-mod canary_costs;
-mod canary_hold;
 mod history;
 mod profiles;
 mod ruby_figures;
@@ -10,8 +8,6 @@ mod stacks;
 mod stats_collector;
 mod stats_query;
 
-pub(crate) use canary_costs::watch_costs;
-pub(crate) use canary_hold::canary_hold;
 pub(crate) use history::{Gauges, History};
 pub(crate) use profiles::{Profiles, no_such_worker};
 pub(crate) use ruby_figures::RubyFigures;

@@ -2,7 +2,6 @@ use serde_json::{Value, json};
 
 use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
-use crate::supervise::reports::canary_hold::canary_decision;
 use carat_exchange::clock;
 use carat_http::Server;
 use carat_supervisor::{AppProcessStatus, State, WantedProcesses, WorkerStatus};
@@ -43,8 +42,6 @@ pub(crate) fn server_status(
         // What the restart or upgrade under way does.
         "restart": state.restarts().stage(),
         "upgrade": state.upgrades().stage(),
-        // What was decided about the last canary.
-        "canary_decision": state.restarts().decision().map(canary_decision),
         "cache": server.cache().map(|cache| cache.report()),
         "cable": server.cable().map(|cable| cable.stats()),
         "workers": { "min": bounds.min, "max": bounds.max, "wanted": processes.workers.wanted },

@@ -52,8 +52,6 @@ pub enum WorkerRole {
     Regular,
     /// It is the first of a new mold, and gets no request before it was checked.
     Trial,
-    /// It runs the new code of a restart that waits, or waited until the code was given up.
-    Canary,
 }
 
 /// How far a worker's boot has come.
@@ -183,10 +181,6 @@ impl Worker {
 
     pub fn is_trial(&self) -> bool {
         self.role == WorkerRole::Trial
-    }
-
-    pub fn is_canary(&self) -> bool {
-        self.role == WorkerRole::Canary
     }
 
     /// Whether its main thread reads its control socket.

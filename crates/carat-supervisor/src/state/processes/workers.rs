@@ -133,13 +133,6 @@ impl Workers {
         self.count(|worker| worker.is_ready() && worker.stays())
     }
 
-    /// How many workers of a restart that waits serve, or are about to.
-    pub fn canaries(&self) -> u32 {
-        self.count(|it| {
-            it.is_canary() && it.replacement.is_none() && (it.is_booting() || it.is_ready())
-        })
-    }
-
     /// How many workers do not serve yet.
     pub fn booting(&self) -> u32 {
         self.count(Worker::is_booting)

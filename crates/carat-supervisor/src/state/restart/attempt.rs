@@ -1,6 +1,5 @@
 use std::time::Instant;
 
-use super::canary::CanaryHold;
 use crate::generation_settings::GenerationSettings;
 use crate::state::reaction::Reaction;
 use carat_log::WorkerId;
@@ -16,8 +15,6 @@ pub(super) struct Restart {
     pub begun: Instant,
     /// When its stage began.
     pub since: Instant,
-    /// The share that the new code gets at first, if not that of its settings.
-    pub percent: Option<u8>,
     /// What the new generation runs with; known after `Reading`.
     pub settings: Option<GenerationSettings>,
     /// The most workers that may run, so that the new mold has room.
@@ -43,8 +40,6 @@ pub(super) enum RestartStage {
     Forking,
     /// That worker boots, and is checked before it gets a request.
     Trial(WorkerId),
-    /// Workers of the new mold get a share of the requests, until somebody decides.
-    Canary(CanaryHold),
     /// Its mold is the current one. The workers of others are being replaced.
     Replacing,
 }
@@ -54,25 +49,17 @@ pub(super) enum RestartStage {
 pub(crate) enum BootFailure {
     /// Another one is forked.
     Retry,
-    /// The restart fails.
-    GiveUp,
     /// The previous mold takes over again.
     GoBack,
 }
 
 impl Restart {
-    pub(super) fn new(
-        number: u32,
-        percent: Option<u8>,
-        stage: RestartStage,
-        now: Instant,
-    ) -> Restart {
+    pub(super) fn new(number: u32, stage: RestartStage, now: Instant) -> Restart {
         Restart {
             number,
             stage,
             begun: now,
             since: now,
-            percent,
             settings: None,
             most_workers: u32::MAX,
             failures: 0,
@@ -89,22 +76,13 @@ impl Restart {
 
     /// A worker failed to boot after the trial. Several of the new code are too many.
     pub(super) fn count_failure(&mut self, generation: u32, oldest: u32) -> BootFailure {
-        let (is_new, failure) = match self.stage {
-            RestartStage::Canary(hold) => (hold.is_new(generation), BootFailure::GiveUp),
-            RestartStage::Replacing => (generation >= oldest, BootFailure::GoBack),
-            _ => return BootFailure::Retry,
-        };
+        let is_new = self.stage == RestartStage::Replacing && generation >= oldest;
         self.failures += u32::from(is_new);
         if !is_new || self.failures < FAILURES_LIMIT || self.undone.is_some() {
             return BootFailure::Retry;
         }
         self.failures = 0;
-        failure
-    }
-
-    /// The workers boot after all.
-    pub(super) fn forget_failures(&mut self) {
-        self.failures = 0;
+        BootFailure::GoBack
     }
 }
 
@@ -116,7 +94,6 @@ impl RestartStage {
             RestartStage::MakingRoom => "making room",
             RestartStage::Loading => "loading",
             RestartStage::Forking | RestartStage::Trial(_) => "checking",
-            RestartStage::Canary(_) => "canary",
             RestartStage::Replacing => "replacing",
         }
     }

@@ -8,18 +8,11 @@ const FINISHED_LIMIT: usize = 16;
 pub(super) struct RestartHistory {
     /// The number of the latest one.
     pub latest: u32,
-    /// The one that follows. All requests that arrive meanwhile get the same one.
-    queued: Option<QueuedRestart>,
+    /// The number of the one that follows. All requests that arrive meanwhile get the same one.
+    queued: Option<u32>,
     finished: VecDeque<(u32, Result<(), String>)>,
     /// How the last one ended, until that is reported.
     pub news: Option<Result<(), String>>,
-}
-
-#[derive(Debug)]
-struct QueuedRestart {
-    number: u32,
-    /// The share of the requests that its code gets at first, if it was asked for as a canary.
-    percent: Option<u8>,
 }
 
 /// What is known of a restart.
@@ -36,30 +29,17 @@ pub enum RestartReport {
 }
 
 impl RestartHistory {
-    /// The number of the one that begins, and its share if it was queued with one.
-    pub(super) fn begin(&mut self) -> (u32, Option<u8>) {
-        if let Some(queued) = self.queued.take() {
-            return (queued.number, queued.percent);
-        }
-        self.latest += 1;
-        (self.latest, None)
+    /// The number of the one that begins.
+    pub(super) fn begin(&mut self) -> u32 {
+        self.queue();
+        self.queued.take().unwrap_or(self.latest)
     }
 
     /// Notes that another one follows.
     pub(super) fn queue(&mut self) {
         if self.queued.is_none() {
             self.latest += 1;
-            self.queued = Some(QueuedRestart {
-                number: self.latest,
-                percent: None,
-            });
-        }
-    }
-
-    /// The one that follows gives its code this share.
-    pub(super) fn set_percent(&mut self, percent: u8) {
-        if let Some(queued) = &mut self.queued {
-            queued.percent = Some(percent);
+            self.queued = Some(self.latest);
         }
     }
 
@@ -70,8 +50,8 @@ impl RestartHistory {
 
     /// The one that follows does not begin.
     pub(super) fn drop_queued(&mut self, cause: &str) {
-        if let Some(queued) = self.queued.take() {
-            self.finish(queued.number, Err(cause.to_owned()));
+        if let Some(number) = self.queued.take() {
+            self.finish(number, Err(cause.to_owned()));
         }
     }
 
@@ -86,7 +66,7 @@ impl RestartHistory {
 
     /// What is known of one that is not under way; `None` if that is long over, or never was.
     pub(super) fn report(&self, number: u32) -> Option<RestartReport> {
-        if self.queued.as_ref().is_some_and(|it| it.number == number) {
+        if self.queued == Some(number) {
             return Some(RestartReport::Queued);
         }
         let mut finished = self.finished.iter();

@@ -1,7 +1,6 @@
 //! Sequences of events against the whole state, with plain values: no process, no socket, no clock.
 
 mod apps;
-mod canary;
 mod draining;
 mod ending;
 mod memory;

@@ -29,7 +29,6 @@ enum Happening {
     IsRestarted,
     IsRolledBack,
     IsUpgraded,
-    IsDecided,
     UpgradeFails,
     FilesChange,
     SettingsAreRead(bool),
@@ -102,7 +101,6 @@ fn happening() -> impl Strategy<Value = Happening> {
         2 => Just(Happening::IsRestarted),
         1 => Just(Happening::IsRolledBack),
         1 => Just(Happening::IsUpgraded),
-        1 => Just(Happening::IsDecided),
         1 => Just(Happening::UpgradeFails),
         2 => Just(Happening::FilesChange),
         4 => any::<bool>().prop_map(Happening::SettingsAreRead),
@@ -141,7 +139,6 @@ impl World {
             Happening::IsRestarted => self.send(Event::RestartRequested),
             Happening::IsRolledBack => self.send(Event::RollbackRequested),
             Happening::IsUpgraded => self.send(Event::UpgradeRequested),
-            Happening::IsDecided => self.send(Event::GoRequested),
             Happening::Queues(waiting) => {
                 self.demand.waiting = waiting;
                 self.demand.queue_time = Duration::from_millis(20 * u64::from(waiting > 0));
@@ -295,7 +292,6 @@ impl World {
             self.send(Event::ConsoleLeft(id));
         }
         for _ in 0..20 {
-            self.send(Event::GoRequested);
             self.fail_upgrade();
             self.settle_for(100);
             if self.has_recovered() && !self.awaits_reload() {
@@ -361,10 +357,8 @@ proptest! {
     #[test]
     fn whatever_happens_the_wanted_number_of_workers_serves_again(
         all in happenings(),
-        percent in prop_oneof![Just(0_u8), Just(30)],
     ) {
         let mut world = World::with_refork(elastic(), refork());
-        world.canary.percent = percent;
         for happening in &all {
             world.happen(happening);
         }
@@ -429,12 +423,10 @@ proptest! {
         after in happenings(),
         has_clients in any::<bool>(),
         drain_seconds in prop_oneof![Just(0_u64), Just(20)],
-        percent in prop_oneof![Just(0_u8), Just(60)],
     ) {
         let mut limits = elastic();
         limits.drain_delay = Duration::from_secs(drain_seconds);
         let mut world = World::serving(limits, refork());
-        world.canary.percent = percent;
         for happening in &before {
             world.happen(happening);
         }

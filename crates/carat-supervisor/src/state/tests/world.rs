@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use carat_policy::{CanaryRule, ContainerMemory, EdgeMemory, ReforkRule, client_memory};
+use carat_policy::{ContainerMemory, EdgeMemory, ReforkRule, client_memory};
 
 use super::fixed;
 use crate::command::{AppCommand, BootSettings, Command, MemorySubjects, Outcome};
@@ -34,7 +34,6 @@ pub(super) struct World {
     pub(super) state: State,
     pub(super) limits: Limits,
     /// What a restart's configuration says.
-    pub(super) canary: CanaryRule,
     /// Which further processes the application declares.
     pub(super) apps: Vec<ProcessSettings>,
     pub(super) now: Instant,
@@ -129,13 +128,11 @@ impl World {
         let first = GenerationSettings {
             limits,
             refork,
-            canary: CanaryRule::NONE,
             apps: apps.clone(),
         };
         World {
             state: State::new(first, 0, now),
             limits,
-            canary: CanaryRule::NONE,
             now,
             processes: BTreeMap::new(),
             next_pid: 100,
@@ -350,7 +347,6 @@ impl World {
             let settings = Box::new(GenerationSettings {
                 limits,
                 refork,
-                canary: self.canary,
                 apps: self.apps.clone(),
             });
             self.send(Event::SettingsRead(settings, Vec::new()));

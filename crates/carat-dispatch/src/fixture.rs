@@ -71,19 +71,10 @@ impl Fixture {
 
     /// Opens a lane for each thread of some workers; the lanes of each worker.
     pub(crate) fn with_threads(workers: u32, threads: u16) -> (Fixture, Vec<Vec<Rc<Lane>>>) {
-        Fixture::with_io_threads(workers, threads, 0)
-    }
-
-    /// The same with lanes for further requests, beside those that mostly wait for others.
-    pub(crate) fn with_io_threads(
-        workers: u32,
-        threads: u16,
-        further: u16,
-    ) -> (Fixture, Vec<Vec<Rc<Lane>>>) {
         let worker = |number| {
-            let load = WorkerRequests::of(threads.into());
+            let load = WorkerRequests::default();
             let lane = |thread| Lane::of_thread(number, thread, 1, &load);
-            (0..threads + further).map(lane).collect()
+            (0..threads).map(lane).collect()
         };
         let workers: Vec<Vec<_>> = (1..=workers).map(worker).collect();
         let mut settings = Settings::plain();

@@ -1,5 +1,4 @@
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -106,16 +105,8 @@ impl LaneChoice {
 
     /// How many more requests the workers would begin at once.
     pub(crate) fn vacancies(&self) -> usize {
-        let mut free_threads = BTreeMap::new();
         let lanes = self.lanes.borrow();
-        let vacancies = lanes.iter().map(|lane| {
-            let free = free_threads.entry(lane.tag.worker);
-            let free = free.or_insert_with(|| lane.in_flight().free_threads());
-            let own = lane.vacancies().min(*free);
-            *free -= own;
-            own
-        });
-        vacancies.sum()
+        lanes.iter().map(|lane| lane.vacancies()).sum()
     }
 
     /// A lane takes requests.
@@ -161,7 +152,7 @@ impl LaneChoice {
 
     /// Whether a lane is idle, and would begin a request at once.
     pub(crate) fn has_idle(&self) -> bool {
-        self.idle.has(|lane| !lane.is_lingering())
+        self.idle.has_ready()
     }
 
     /// The lane that got a request last, if it begins the next one sooner than an idle one would. Otherwise an idle lane

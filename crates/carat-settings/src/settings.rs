@@ -72,7 +72,6 @@ pub struct Settings {
     #[serde(deserialize_with = "workers")]
     pub workers: WorkerCount,
     pub threads: u16,
-    pub max_io_threads: u16,
     pub fibers: Option<u16>,
     #[serde(deserialize_with = "seconds")]
     pub queue_time_target: Duration,
@@ -270,11 +269,10 @@ pub enum Multipart {
 impl Settings {
     /// How many lanes a worker has: one for each thread, or one for all fibers.
     pub fn lanes(&self) -> u16 {
-        let threads = self.threads + self.max_io_threads;
-        self.fibers.map_or(threads, |_| 1)
+        self.fibers.map_or(self.threads, |_| 1)
     }
 
-    /// How many requests one worker runs concurrently, without those that only wait for others.
+    /// How many requests one worker runs concurrently.
     pub fn slots(&self) -> u16 {
         self.fibers.unwrap_or(self.threads)
     }
@@ -322,7 +320,7 @@ fn proxies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TrustedP
 #[cfg(any(test, feature = "fixture"))]
 const PLAIN: &str = r#"{
     "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "acme_folder": "/", "acme_command": [], "mold_environment": {}, "identity": null, "bind": [], "metrics": [], "otlp": null, "backlog": 1, "static": [], "sendfile": [], "prefix": null, "error_pages": null, "maintenance": null, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
-    "ready_fd": null, "workers": "1..1", "threads": 1, "max_io_threads": 0, "fibers": null, "queue_time_target": 60,
+    "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null, "cache": null,
     "worker_memory": null, "refork": "off", "control_socket": null, "console": true, "log": "/dev/null", "log_format": "text",
     "access_log": false, "spool_dir": "/var/tmp", "spool_limit": 18446744073709551615, "inline_body_limit": 1,

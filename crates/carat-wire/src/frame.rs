@@ -59,8 +59,6 @@ kinds! {
     Hints = 24,
     /// Worker: the thread of this lane goes on with a request that has its response. The page says until when.
     Lingers = 25,
-    /// Worker: from now on this request mostly waits for others, so that its thread does not count as one.
-    IoBound = 26,
     /// Edge to mold: fork a worker.
     ForkWorker = 32,
     /// Mold or worker: the boot failed.

@@ -98,11 +98,6 @@ pub fn encode_descriptors_lost(out: &mut Vec<u8>, id: u32) {
     frame::push_number(out, Kind::DescriptorsLost, id);
 }
 
-/// Appends that request `id` mostly waits for others from now on.
-pub fn encode_io_bound(out: &mut Vec<u8>, id: u32) {
-    frame::push_number(out, Kind::IoBound, id);
-}
-
 fn encode_head(out: &mut Vec<u8>, head: &RequestHead<'_>) {
     out.extend_from_slice(&head.id.to_le_bytes());
     out.push(head.version);

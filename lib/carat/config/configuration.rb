@@ -47,9 +47,9 @@ module Carat
         @values.fetch(name)
       end
 
-      # How many requests a worker runs at once, those included that mostly wait for others.
+      # How many requests a worker runs at once.
       def capacity
-        self[:fibers] || (self[:threads] + self[:max_io_threads])
+        self[:fibers] || self[:threads]
       end
 
       # Whether a flag, the config file, or a variable names the option called `name`.

@@ -8,7 +8,8 @@ module Carat
       # The sentence for each name, to stand after a semicolon.
       TABLE = {
         canary: "restart_check tries new code before it serves; a load balancer can give it a share of the requests",
-        canary_by: "a load balancer keeps a client with its code"
+        canary_by: "a load balancer keeps a client with its code",
+        max_io_threads: "raise threads, or use fibers, where requests mostly wait"
       }.freeze
 
       # Returns the end of a message about `word`, an option as a source spells it: `canary_by`, `--canary-by`,

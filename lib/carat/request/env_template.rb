@@ -13,9 +13,9 @@ module Carat
   module Request
     # The constant part of a worker's environments, for the release of Rack that the application has loaded.
     class EnvTemplate
-      # `carat.io_bound`, which Puma has as `puma.mark_as_io_bound`: see Slot#note_io_bound. Does nothing with fibers.
-      IO_BOUND = -> { Thread.current.thread_variable_get(:carat_slot)&.note_io_bound }.freeze
-      private_constant :IO_BOUND
+      # Applications that know Puma 8 call `puma.mark_as_io_bound`; here every request keeps its thread.
+      MARK_AS_IO_BOUND = -> {}.freeze
+      private_constant :MARK_AS_IO_BOUND
 
       # `release` is Rack.release, `capacity` the number of requests that a worker runs at once, `several` whether there
       # may be several workers. Files of a form are named in `spool_dir`; `errors` is `rack.errors`. Paths begin with
@@ -54,7 +54,7 @@ module Carat
           "SCRIPT_NAME" => @prefix.dup.freeze, "SERVER_SOFTWARE" => "carat/#{VERSION}".freeze,
           "GATEWAY_INTERFACE" => "CGI/1.2", "rack.url_scheme" => "http", "rack.errors" => @errors,
           "rack.multithread" => @capacity > 1, "rack.multiprocess" => @several, "rack.run_once" => false,
-          "carat.io_bound" => IO_BOUND, "puma.mark_as_io_bound" => IO_BOUND
+          "puma.mark_as_io_bound" => MARK_AS_IO_BOUND
         }.merge(rack?(3) ? {} : { "rack.version" => [1, 3].freeze })
       end
 

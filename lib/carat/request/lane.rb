@@ -19,7 +19,6 @@ module Carat
       # Serves until the edge sends no more. Raises Native::LinkError when the edge sends something unexpected.
       def run
         @thread = Thread.current
-        @thread.thread_variable_set(:carat_slot, @slot)
         @native.hello(CAPACITY, false)
         @slot.run
       ensure

@@ -48,16 +48,6 @@ module Carat
         @native.id
       end
 
-      # The application says that the current request mostly waits for others from now on: its thread no longer counts
-      # as one of `threads`.
-      def note_io_bound
-        id = request_id
-        return if id.nil? || id == @io_bound
-
-        @io_bound = id
-        @native.io_bound(id)
-      end
-
       # Closes the slot, and first responds to the request that Thread#kill may have left behind.
       def leave
         give_up_response

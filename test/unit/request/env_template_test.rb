@@ -15,6 +15,10 @@ module Carat
       assert_empty shared.reject(&:frozen?)
     end
 
+    def test_the_mark_of_puma_can_be_called
+      assert_nil constants.fetch("puma.mark_as_io_bound").call
+    end
+
     def test_each_release_of_rack_gets_what_it_knows
       assert_equal [[1, 3], nil], %w[2.2.4 3.1.0].map { |release| constants(release:)["rack.version"] }
       assert_equal([false, true], %w[3.0.8 3.1.0].map { |release| template(release:).fetch(:asterisk) })

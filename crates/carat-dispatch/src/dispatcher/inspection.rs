@@ -3,7 +3,6 @@
 use crate::dispatcher::Dispatcher;
 use crate::lanes::{Exchange, InFlightRequest, Lane, LaneState, RequestStage};
 use carat_exchange::Call;
-use carat_log::WorkerId;
 use carat_wire::is_behind;
 
 /// Where the requests are.
@@ -42,8 +41,6 @@ pub struct LaneView {
     pub held: usize,
     /// Bytes of the requests that the worker has not begun.
     pub bytes_ahead: usize,
-    /// The worker, while the lane takes one of its threads.
-    pub takes_thread_of: Option<WorkerId>,
     /// The pool of each request that belongs to one.
     pools: Vec<usize>,
 }
@@ -120,8 +117,6 @@ impl Lane {
             waiting: waiting.collect(),
             held: in_flight.len(),
             bytes_ahead: in_flight.bytes_behind(self.begun()),
-            takes_thread_of: (!in_flight.is_empty() && in_flight.has_thread())
-                .then_some(self.tag.worker),
             pools: pools.collect(),
         }
     }

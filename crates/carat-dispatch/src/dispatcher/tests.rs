@@ -273,85 +273,10 @@ fn assert_refused(pending: PendingReply, refusal: Refusal) {
     );
 }
 
-/// A worker with a thread and a lane more, whose requests are short.
-fn with_spare_lane() -> (Fixture, Vec<Rc<Lane>>) {
-    let (fixture, mut workers) = Fixture::with_io_threads(1, 1, 1);
-    let lanes = workers.remove(0);
-    for lane in &lanes {
-        lane.note_service_time(Duration::from_micros(10));
-    }
-    (fixture, lanes)
-}
-
-fn busy(lanes: &[Rc<Lane>]) -> &Lane {
-    let mut busy = lanes.iter().filter(|lane| !lane.is_empty());
-    busy.next().expect("one")
-}
-
 /// A lane of a worker on trial.
 fn lane_on_trial(fixture: &Fixture, worker: u32) -> Rc<Lane> {
     let lane = Lane::unshared(worker, 1);
     lane.begin_trial();
     fixture.dispatcher.lane_opened(&lane);
     lane
-}
-
-/// The application says that the request on this lane mostly waits.
-fn marks(fixture: &Fixture, lane: &Lane) {
-    let behind = lane.note_io_bound(lane.ids()[0]).expect("a page");
-    fixture.dispatcher.requeue(&behind);
-}
-
-#[test]
-fn a_worker_takes_one_more_request_for_each_that_only_waits() {
-    locally(|| {
-        let (fixture, workers) = Fixture::with_io_threads(1, 2, 1);
-        let pending = requests(&fixture, 5);
-        let found = (fixture.dispatcher.lanes.running(), fixture.queue().len());
-        assert_eq!(found, (2, 3));
-        let busy: Vec<_> = workers[0].iter().filter(|lane| !lane.is_empty()).collect();
-        for lane in &busy {
-            lane.worker_begins(1);
-            marks(&fixture, lane);
-        }
-        assert_eq!((fixture.load(), fixture.queue().len()), (vec![1, 1, 1], 2));
-
-        fixture.reply(busy[0]);
-        assert_eq!((fixture.load(), fixture.queue().len()), (vec![1, 1, 1], 1));
-        fixture.reply(busy[1]);
-        fixture.reply(busy[0]);
-        assert_eq!(fixture.dispatcher.lanes.running(), 2);
-        assert_eq!(fixture.dispatcher.lanes.vacancies(), 0);
-        assert!(!fixture.dispatcher.lanes.has_idle());
-        drop(pending);
-    });
-}
-
-#[test]
-fn requests_behind_one_that_only_waits_are_recalled() {
-    locally(|| {
-        let (fixture, lanes) = with_spare_lane();
-        let pending = requests(&fixture, 3);
-        let first = busy(&lanes);
-        assert_eq!(first.in_flight().len(), 3);
-        first.worker_begins(1);
-        marks(&fixture, first);
-        let mut loads = fixture.load();
-        loads.sort_unstable();
-        assert_eq!((loads, first.ids()), (vec![1, 2], vec![1]));
-        drop(pending);
-    });
-}
-
-#[test]
-fn a_mark_that_comes_after_the_next_request_has_begun_has_no_effect() {
-    locally(|| {
-        let (fixture, lanes) = with_spare_lane();
-        let pending = requests(&fixture, 2);
-        let lane = busy(&lanes);
-        lane.worker_begins(2);
-        marks(&fixture, lane);
-        assert!(!fixture.dispatcher.lanes.has_idle());
-        drop(pending);
-    });
 }

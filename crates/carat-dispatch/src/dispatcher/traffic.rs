@@ -154,12 +154,6 @@ impl FrameBatch<'_> {
             Kind::Hints => self.hinted(&Hints::decode(frame.payload)?),
             Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
             Kind::Lingers => self.lane.note_lingering(),
-            Kind::IoBound => {
-                let id = stream::decode_id(frame.payload)?;
-                // Without the page, nobody knows what was begun, and the thread counts.
-                let back = self.lane.note_io_bound(id).unwrap_or_default();
-                self.dispatcher.requeue(&back);
-            }
             // The worker closes the lane next.
             Kind::Bye => {}
             _ => return Err(Malformed::BadValue("kind of frame on a lane")),

@@ -17,16 +17,8 @@ impl IdleLanes {
         if last.in_flight().worker_requests() == 0 && !last.is_lingering() {
             return lanes.pop();
         }
-        drop(lanes);
-        self.take_of(|_| true)
-    }
-
-    /// Removes such a lane among those that may be used, if possible one whose thread is ready.
-    pub(crate) fn take_of(&self, may: impl Fn(&Lane) -> bool) -> Option<Rc<Lane>> {
-        let mut lanes = self.0.borrow_mut();
         let newest_first = lanes.iter().enumerate().rev();
-        let usable = newest_first.filter(|(_, lane)| lane.has_thread() && may(lane));
-        let (index, _) = usable
+        let (index, _) = newest_first
             .min_by_key(|(_, lane)| (lane.is_lingering(), lane.in_flight().worker_requests()))?;
         Some(lanes.remove(index))
     }
@@ -47,10 +39,9 @@ impl IdleLanes {
         self.0.borrow_mut().retain(|lane| lane.tag.worker != worker);
     }
 
-    /// Whether there is such a lane.
-    pub(crate) fn has(&self, may: impl Fn(&Lane) -> bool) -> bool {
-        let lanes = self.0.borrow();
-        lanes.iter().any(|lane| lane.has_thread() && may(lane))
+    /// Whether the thread of a lane is ready.
+    pub(crate) fn has_ready(&self) -> bool {
+        self.0.borrow().iter().any(|lane| !lane.is_lingering())
     }
 }
 

@@ -27,8 +27,6 @@ pub(crate) struct InFlightRequest {
     pub(crate) stage: RequestStage,
     /// Whether `slow_request` has expired for it.
     is_slow: bool,
-    /// Whether it mostly waits for others, so that its thread does not count.
-    is_io_bound: bool,
     /// What it takes of the bound of its pool.
     #[cfg_attr(
         not(any(test, feature = "fixture")),
@@ -148,8 +146,6 @@ pub(crate) struct InFlightRequests {
     /// Bytes of all requests together.
     bytes: usize,
     worker_requests: WorkerRequests,
-    /// Whether these requests take one of the threads of the worker.
-    takes_thread: bool,
 }
 
 #[derive(Debug)]
@@ -178,36 +174,6 @@ impl InFlightRequests {
     /// How many requests the worker holds on all of its lanes.
     pub(crate) fn worker_requests(&self) -> usize {
         self.worker_requests.count()
-    }
-
-    /// Whether a thread would begin another request: a free one of the worker if there is none yet, or the one that has
-    /// these, unless the first of them will last.
-    pub(crate) fn has_thread(&self) -> bool {
-        match self.oldest() {
-            None => self.free_threads() > 0,
-            Some(oldest) => !oldest.is_io_bound,
-        }
-    }
-
-    /// How many more lanes of the worker may get a request.
-    pub(crate) fn free_threads(&self) -> usize {
-        self.worker_requests.free_threads()
-    }
-
-    /// The only request mostly waits for others from now on: its thread does not count any more.
-    pub(crate) fn note_io_bound(&mut self) {
-        if let (1, Some(only)) = (self.len(), self.oldest_mut()) {
-            only.is_io_bound = true;
-            self.count_thread();
-        }
-    }
-
-    fn count_thread(&mut self) {
-        let takes_thread = self.oldest().is_some_and(|oldest| !oldest.is_io_bound);
-        if takes_thread != self.takes_thread {
-            self.takes_thread = takes_thread;
-            self.worker_requests.note_thread(takes_thread);
-        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -254,11 +220,9 @@ impl InFlightRequests {
             credit: Some(credit),
             stage: RequestStage::Waiting(exchange),
             is_slow: false,
-            is_io_bound: false,
             share,
         });
         self.slots.push_back(InFlightSlot { number, request });
-        self.count_thread();
     }
 
     /// Bytes of all requests together.
@@ -357,7 +321,6 @@ impl InFlightRequests {
         self.gaps += 1;
         self.worker_requests.remove(1);
         self.compact();
-        self.count_thread();
         Some(request)
     }
 
@@ -389,7 +352,6 @@ impl InFlightRequests {
         });
         self.gaps = 0;
         self.worker_requests.remove(back.len());
-        self.count_thread();
         back
     }
 
@@ -398,7 +360,6 @@ impl InFlightRequests {
         self.worker_requests.remove(self.len());
         (self.gaps, self.bytes) = (0, 0);
         let slots = std::mem::take(&mut self.slots);
-        self.count_thread();
         slots.into_iter().filter_map(|slot| slot.request)
     }
 

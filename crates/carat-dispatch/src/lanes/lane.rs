@@ -184,14 +184,8 @@ impl Lane {
         let capacity = usize::from(self.capacity.get());
         let wants = self.state.get() == LaneState::Open
             && !self.stall.is_on()
-            && self.has_thread()
             && may(&self.service_time.get(), capacity, in_flight, running);
         wants && !self.outbox.is_full() && !self.is_far_ahead()
-    }
-
-    /// Whether a thread of the worker would begin another request, as far as the bound of `threads` goes.
-    pub(crate) fn has_thread(&self) -> bool {
-        self.in_flight.borrow().has_thread()
     }
 
     /// Whether the worker may have to keep more than `AHEAD_LIMIT` bytes of requests that it has not begun. The page is
@@ -343,18 +337,6 @@ impl Lane {
         let begun = self.page.recall(in_flight.last_id())?;
         let back = in_flight.take_behind(begun);
         self.usage.take_back(back.len());
-        Ok(back)
-    }
-
-    /// The application says that request `id` mostly waits for others from now on. Its thread no longer counts, unless it
-    /// has begun another one already. Returns the requests behind it, which would wait for long.
-    pub(crate) fn note_io_bound(&self, id: u32) -> io::Result<Vec<Rc<Exchange>>> {
-        let is_current = |oldest: &InFlightRequest| oldest.id == id;
-        if self.is_concurrent() || !self.in_flight().oldest().is_some_and(is_current) {
-            return Ok(Vec::new());
-        }
-        let back = self.recall()?;
-        self.in_flight_mut().note_io_bound();
         Ok(back)
     }
 

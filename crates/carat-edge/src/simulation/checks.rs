@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::server_run::ServerRun;
 use carat_dispatch::{DispatcherView, LaneView};
-use carat_log::WorkerId;
 use carat_settings::RestartPolicy;
 
 /// Most requests in a lane of capacity 1, as `service_time.rs` has it.
@@ -14,8 +13,6 @@ const MOST_AHEAD: usize = 9 * 1024 * 1024;
 /// How long a request may be behind another one, or behind what follows a response, although a lane is idle, in
 /// microseconds. The edge sees to it within milliseconds, but workers may read what it sends only at the next tick.
 const LONGEST_BEHIND: u64 = 250_000;
-/// How much longer for each of `max_io_threads`: a worker that stands still may get the request on one lane after the other.
-const LONGER_BEHIND: u64 = 100_000;
 
 impl ServerRun {
     /// Checks the queue and the lanes.
@@ -34,16 +31,6 @@ impl ServerRun {
         if view.shares.iter().any(|(has, share)| has > share) {
             self.world
                 .violate(format!("a pool has more than its share: {view:?}"));
-        }
-        let workers = view.lanes.iter().filter_map(|lane| lane.takes_thread_of);
-        let mut taken: BTreeMap<WorkerId, u16> = BTreeMap::new();
-        workers.for_each(|worker| *taken.entry(worker).or_default() += 1);
-        if taken
-            .values()
-            .any(|taken| *taken > self.world.settings.slots())
-        {
-            self.world
-                .violate(format!("a worker runs too much: {view:?}"));
         }
         for lane in &view.lanes {
             let limit = if lane.capacity > 1 {
@@ -84,9 +71,7 @@ impl ServerRun {
         let behind = view.behind_beside_idle_lane.iter();
         let behind: BTreeMap<usize, u64> = behind.map(|number| (*number, since(number))).collect();
         self.behind_since = behind;
-        let further = u64::from(self.world.settings.max_io_threads);
-        let longest = LONGEST_BEHIND + LONGER_BEHIND * further;
-        let waited = |since: &u64| self.world.spent_since(*since) > longest;
+        let waited = |since: &u64| self.world.spent_since(*since) > LONGEST_BEHIND;
         if self.behind_since.values().any(waited) {
             self.world.violate(format!(
                 "requests wait for a busy thread beside an idle lane: {view:?}"

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use carat_link::{Fill, Flush, Inbox, MissingDescriptors, Outbox};
 use carat_wire::control::encode_signal;
-use carat_wire::request::{encode_descriptors_lost, encode_io_bound};
+use carat_wire::request::encode_descriptors_lost;
 use carat_wire::stream::{Window, encode_abort, encode_chunk};
 use carat_wire::{Hello, Kind, Request, RequestBody, SocketKind};
 
@@ -228,11 +228,6 @@ impl LaneSession {
     /// Appends that the thread goes on with a request that has its response.
     pub fn linger(&mut self) {
         encode_signal(self.outbox.buffer(), Kind::Lingers);
-    }
-
-    /// Appends that request `id` mostly waits for others from now on.
-    pub fn note_io_bound(&mut self, id: u32) {
-        encode_io_bound(self.outbox.buffer(), id);
     }
 
     /// Whether the outbox is too large to go on.

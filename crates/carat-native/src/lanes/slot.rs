@@ -67,7 +67,6 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("close_stream", method!(Slot::close_stream, 0))?;
     class.define_method("abort_stream", method!(Slot::abort_stream, 0))?;
     class.define_method("flush", method!(Slot::flush, 0))?;
-    class.define_method("io_bound", method!(Slot::note_io_bound, 1))?;
     class.define_method("linger", method!(Slot::linger, 0))?;
     class.define_method("close", method!(Slot::close, 0))?;
     Ok(())
@@ -221,13 +220,6 @@ impl Slot {
     fn linger(ruby: &Ruby, slot: &Slot) -> Result<(), Error> {
         let lane = slot.lane(ruby);
         lane.linger(&mut *borrow(ruby, &lane.session)?);
-        Lane::flush(ruby, &lane)
-    }
-
-    /// Reports that the request with this id mostly waits for others from now on.
-    fn note_io_bound(ruby: &Ruby, slot: &Slot, id: u32) -> Result<(), Error> {
-        let lane = slot.lane(ruby);
-        borrow(ruby, &lane.session)?.note_io_bound(id);
         Lane::flush(ruby, &lane)
     }
 

@@ -71,7 +71,6 @@ impl Scenario {
         Settings {
             workers: WorkerCount::Between { min, max },
             threads: random.pick(&[1, 1, 2, 3]),
-            max_io_threads: random.pick(&[0, 0, 1, 3]),
             fibers: random.pick(&[None, None, Some(2), Some(8)]),
             queue_limit: random.pick(&[1, 4, 20, 100]),
             queue: random.pick(&[QueueOrder::Adaptive, QueueOrder::Adaptive, QueueOrder::Fifo]),

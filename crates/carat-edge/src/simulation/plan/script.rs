@@ -9,8 +9,6 @@ pub(crate) struct RequestScript {
     pub(crate) work: u64,
     /// Whether it keeps its thread meanwhile; with one slot it always does.
     pub(crate) computes: bool,
-    /// Whether it says that it mostly waits.
-    pub(crate) is_io_bound: bool,
     pub(crate) reads_body: bool,
     pub(crate) response: ScriptedResponse,
     /// Microseconds that it goes on after its response.
@@ -71,7 +69,6 @@ impl RequestScript {
             body: body(random, matches!(method, "POST" | "PUT"), is_harmful),
             work: if harm(8) { NEVER } else { work(random) },
             computes: random.chance(300),
-            is_io_bound: random.chance(200),
             reads_body: random.chance(900),
             response: response(random, is_harmful),
             lingers: if harm(8) { NEVER } else { lingers(random) },

@@ -240,9 +240,6 @@ impl WorkerLane {
         if script.crash == Some(CrashPoint::Begin) {
             return true;
         }
-        if script.is_io_bound && self.capacity == 1 {
-            self.session.note_io_bound(taken.id);
-        }
         world.note("run", taken.number as u64, self.name.0.into());
         self.note_run(&taken, world);
         let current = CurrentRequest {

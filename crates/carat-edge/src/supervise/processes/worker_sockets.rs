@@ -31,8 +31,7 @@ impl<S> WorkerSockets<S> {
         let (control, far) = host.socket_pair()?;
         let mut descriptors = vec![far.into()];
         let mut near = Vec::new();
-        let requests = WorkerRequests::of(settings.slots().into());
-        let shared = (requests, WorkerTunnels::default());
+        let shared = (WorkerRequests::default(), WorkerTunnels::default());
         for lane in 0..settings.lanes() {
             let (socket, far) = host.socket_pair()?;
             let page = rustix::fs::memfd_create("carat-lane", MemfdFlags::CLOEXEC)?;

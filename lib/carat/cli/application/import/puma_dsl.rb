@@ -22,8 +22,7 @@ module Carat
           environment: [:environment], rackup: [:rackup], worker_boot_timeout: [:boot_timeout],
           worker_shutdown_timeout: [:shutdown_timeout], first_data_timeout: [:header_timeout],
           persistent_timeout: [:idle_timeout], http_content_length_limit: [:max_body],
-          log_requests: [:access_log, "true"], early_hints: [:early_hints, "true"], pidfile: [:pidfile],
-          max_io_threads: [:max_io_threads]
+          log_requests: [:access_log, "true"], early_hints: [:early_hints, "true"], pidfile: [:pidfile]
         }.freeze
 
         # The hook of Carat that runs at the same time.
@@ -69,6 +68,7 @@ module Carat
           log_formatter: 'use log_format "json", or the text format',
           lowlevel_error_handler: "Carat logs the error and responds with 500; use a middleware for another response",
           max_fast_inline: CONNECTIONS, max_keep_alive: CONNECTIONS,
+          max_io_threads: "raise threads, or use fibers, where requests mostly wait",
           mutate_stdout_and_stderr_to_sync_on_write: ALWAYS,
           nakayoshi_fork: ALWAYS,
           out_of_band: "use rack.response_finished in the application",

@@ -8,9 +8,9 @@ use crate::huffman::{self, may_be_special};
 /// h2 ends the connection for some malformed texts, where RFC 9113 (section 8.1.1) wants the end of a stream: behind a
 /// proxy, one client would end the requests of others. So each malformed byte is replaced by one that the decoder takes, and
 /// that has the request refused whenever the field is used. The length of the text, and thus the decoder's table, stays as
-/// it was. A text in Huffman code is replaced as a whole, by one that is not in that code and no longer than what it stood
-/// for: a table that is less full than the client's has all that the client refers to. Only one of which a part has come is
-/// left as it is.
+/// it was. A text in Huffman code is replaced as a whole, by one that is not in that code and, where the field is added to
+/// the table, no longer than what it stood for: a table that is less full than the client's has all that the client refers
+/// to. Only one of which a part has come is left as it is.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldText {
     kind: TextKind,
@@ -56,12 +56,10 @@ impl TextKind {
         }
     }
 
-    fn malformed_byte(self) -> u8 {
-        if self == TextKind::PseudoValue {
-            0xff
-        } else {
-            0
-        }
+    /// What a malformed byte becomes. A name with a quotation mark, and a value that ends with a tab, are refused by
+    /// [`DecodedHead`](crate::DecodedHead). h2 resets the stream of a pseudo-field with a tab.
+    pub(crate) fn substitute(self) -> u8 {
+        if self == TextKind::Name { b'"' } else { b'\t' }
     }
 }
 
@@ -79,35 +77,45 @@ impl FieldText {
         }
     }
 
-    /// Looks at a text in Huffman code that has come as a whole. Returns whether it has to be read as one without that code.
-    /// That may be longer than what it stood for unless the field is added to the table.
-    pub(crate) fn must_be_plain(&mut self, own: &mut [u8], is_indexed: bool) -> bool {
+    /// Looks at a text in Huffman code that has come as a whole. Returns how many substitutes replace it, if it is malformed.
+    pub(crate) fn replaced(&mut self, own: &[u8], is_indexed: bool) -> Option<usize> {
         let is_name = self.kind == TextKind::Name;
         if self.state != TextState::Huffman || !(is_name || may_be_special(own)) {
-            return false;
+            return None;
         }
         let text = huffman::decode(own);
         let is = |name: &&[u8]| text.clone().eq(name.iter().copied().map(u16::from));
-        // What is no byte is the end of a text, which the decoder refuses.
-        let may_be =
-            |symbol: u16| u8::try_from(symbol).map_or(true, |byte| self.kind.may_have(byte));
         if is_name && PSEUDO_NAMES.iter().any(is) {
             self.state = TextState::PseudoName;
-        } else if !text.clone().all(may_be) {
-            // The end of a text within it is an error of the connection.
-            let must_stay = is_indexed || text.clone().any(|symbol| u8::try_from(symbol).is_err());
-            if text.count() < own.len() && must_stay {
-                return false;
-            }
-            own.fill(self.kind.malformed_byte());
-            self.state = TextState::Begun;
+            return None;
         }
-        self.state == TextState::Begun
+        let (mut is_well_formed, mut length) = (true, 0);
+        for symbol in text {
+            // The end of a text within it is an error of the connection.
+            let byte = u8::try_from(symbol).ok()?;
+            is_well_formed &= self.kind.may_have(byte);
+            length += 1;
+        }
+        if is_well_formed {
+            return None;
+        }
+        (self.state, self.left) = (TextState::Malformed, 0);
+        Some(if is_indexed {
+            own.len().min(length)
+        } else {
+            own.len()
+        })
     }
 
-    /// Reads and mends what belongs to the text. Returns the rest.
-    pub(crate) fn pass<'a>(&mut self, bytes: &'a mut [u8]) -> &'a mut [u8] {
-        let (own, rest) = bytes.split_at_mut(self.left.min(bytes.len()));
+    /// What the text is.
+    pub(crate) fn kind(self) -> TextKind {
+        self.kind
+    }
+
+    /// Reads and mends what belongs to the text. Returns how many bytes that are.
+    pub(crate) fn pass(&mut self, bytes: &mut [u8]) -> usize {
+        let count = self.left.min(bytes.len());
+        let own = &mut bytes[..count];
         self.left -= own.len();
         if self.state == TextState::Begun && self.is_pseudo_name(own) {
             self.state = TextState::PseudoName;
@@ -115,7 +123,7 @@ impl FieldText {
         if !matches!(self.state, TextState::Huffman | TextState::PseudoName) {
             self.mend(own);
         }
-        rest
+        count
     }
 
     /// How many bytes are still to come.
@@ -142,14 +150,8 @@ impl FieldText {
         may_be_one && (self.left > 0 || PSEUDO_NAMES.contains(&own))
     }
 
-    /// A name with a quotation mark, and a value that ends with a tab, are refused by
-    /// [`DecodedHead`](crate::DecodedHead). h2 resets the stream of a pseudo-field with a tab.
     fn mend(&mut self, own: &mut [u8]) {
-        let substitute = if self.kind == TextKind::Name {
-            b'"'
-        } else {
-            b'\t'
-        };
+        let substitute = self.kind.substitute();
         for byte in own.iter_mut().filter(|byte| !self.kind.may_have(**byte)) {
             *byte = substitute;
             self.state = TextState::Malformed;

@@ -59,6 +59,42 @@ pub(crate) fn may_be_special(text: &[u8]) -> bool {
     })
 }
 
+/// A text in this code.
+#[cfg(any(test, feature = "fixture"))]
+pub fn encode(text: &[u8]) -> Vec<u8> {
+    let (mut bytes, mut last, mut filled) = (Vec::new(), 0_u8, 0);
+    let codes = text.iter().map(|byte| code_of(*byte));
+    let bits = codes.flat_map(|(code, length)| (0..length).rev().map(move |at| code >> at & 1));
+    for bit in bits {
+        last = last << 1 | u8::from(bit == 1);
+        filled += 1;
+        if filled == 8 {
+            bytes.push(last);
+            (last, filled) = (0, 0);
+        }
+    }
+    if filled > 0 {
+        bytes.push(last << (8 - filled) | 0xff >> filled);
+    }
+    bytes
+}
+
+/// The code of a byte, and its length in bits.
+#[cfg(any(test, feature = "fixture"))]
+fn code_of(byte: u8) -> (u32, u32) {
+    let (mut code, mut length) = (0, 0);
+    let index = SYMBOLS.iter().position(|symbol| *symbol == byte);
+    let mut index = u32::try_from(index.expect("every byte")).expect("a byte");
+    for count in COUNTS[1..].iter().map(|count| u32::from(*count)) {
+        (code, length) = (code << 1, length + 1);
+        if index < count {
+            break;
+        }
+        (code, index) = (code + count, index - count);
+    }
+    (code + index, length)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +112,7 @@ mod tests {
         ] {
             let expected = text.iter().copied().map(u16::from);
             assert!(decode(code).eq(expected), "{text:?}");
+            assert_eq!(encode(text), code);
             assert_eq!(
                 may_be_special(code),
                 text.iter().any(|it| !(32..127).contains(it))

@@ -41,3 +41,5 @@ pub use http1::{Chunked, ChunkedEvent, ChunkedEvents};
 pub use http2::SentResets;
 pub use http2::{DecodedFields, DecodedHead};
 pub use http2::{FrameFault, FrameGuard, PREFACE};
+#[cfg(any(test, feature = "fixture"))]
+pub use huffman::encode as huffman_code;

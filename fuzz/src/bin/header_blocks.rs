@@ -1,11 +1,11 @@
 //! The malformed fields of a request of HTTP/2 are mended, in their length and nothing else, however the fields are
-//! compressed and their bytes are cut.
+//! compressed and their bytes are cut. Those in Huffman code become plain ones that take no more of the table.
 #![no_main]
 
 use std::collections::VecDeque;
 
 use carat_fuzz::{Input, pass_frames};
-use carat_guard::{FrameGuard, PREFACE};
+use carat_guard::{FrameGuard, PREFACE, huffman_code};
 use libfuzzer_sys::fuzz_target;
 
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
@@ -13,12 +13,21 @@ const END_HEADERS: u8 = 4;
 const STATIC_FIELDS: usize = 61;
 const STATIC_PATH: usize = 4;
 const TABLE_LIMIT: usize = 4096;
+/// What takes the room of a text that became shorter.
+const FILLER: u8 = 0x95;
 
 /// What a client sends, and what its decoder must get.
 #[derive(Default)]
 struct Sent {
     bytes: Vec<u8>,
     mended: Vec<u8>,
+}
+
+/// How a text is written.
+#[derive(Clone, Copy)]
+enum TextCoding {
+    Raw,
+    Huffman { is_added: bool },
 }
 
 impl Sent {
@@ -33,7 +42,17 @@ impl Sent {
         self.both(&bytes);
     }
 
-    fn text(&mut self, text: &[u8], substitute: u8, may_have: impl Fn(u8) -> bool) {
+    fn text(
+        &mut self,
+        text: &[u8],
+        substitute: u8,
+        coding: TextCoding,
+        may_have: impl Fn(u8) -> bool,
+    ) {
+        if let (TextCoding::Huffman { is_added }, false) = (coding, text.is_empty()) {
+            let is_well_formed = text.iter().all(|byte| may_have(*byte));
+            return self.huffman(text, substitute, is_added, is_well_formed);
+        }
         self.integer(0, 7, text.len());
         self.bytes.extend_from_slice(text);
         let mended = text
@@ -46,14 +65,44 @@ impl Sent {
         }
     }
 
-    fn name(&mut self, name: &[u8]) {
-        let is_token =
-            |byte: u8| byte.is_ascii_lowercase() || b"!#$%&'*+-.^_`|~0123456789".contains(&byte);
-        self.text(name, b'"', |byte| name == b":path" || is_token(byte));
+    fn huffman(&mut self, text: &[u8], substitute: u8, is_added: bool, is_well_formed: bool) {
+        let (own, begin) = (huffman_code(text), self.bytes.len());
+        integer(&mut self.bytes, 0x80, 7, own.len());
+        self.bytes.extend_from_slice(&own);
+        let sent = &self.bytes[begin..];
+        if is_well_formed {
+            return self.mended.extend_from_slice(sent);
+        }
+        let count = if is_added {
+            own.len().min(text.len())
+        } else {
+            own.len()
+        };
+        let mut plain = Vec::new();
+        integer(&mut plain, 0, 7, count);
+        plain.resize(plain.len() + count, substitute);
+        let fillers = vec![FILLER; sent.len() - plain.len()];
+        // Those of a name are before its field, which has begun.
+        let at = self.mended.len() - usize::from(substitute == b'"');
+        if at < self.mended.len() {
+            self.mended.splice(at..at, fillers);
+            self.mended.extend(plain);
+        } else {
+            self.mended.extend(plain);
+            self.mended.extend(fillers);
+        }
     }
 
-    fn value(&mut self, value: &[u8], is_pseudo: bool) {
-        self.text(value, b'\t', |byte| match byte {
+    fn name(&mut self, name: &[u8], coding: TextCoding) {
+        let is_token =
+            |byte: u8| byte.is_ascii_lowercase() || b"!#$%&'*+-.^_`|~0123456789".contains(&byte);
+        self.text(name, b'"', coding, |byte| {
+            name == b":path" || is_token(byte)
+        });
+    }
+
+    fn value(&mut self, value: &[u8], is_pseudo: bool, coding: TextCoding) {
+        self.text(value, b'\t', coding, |byte| match byte {
             0x80.. => !is_pseudo,
             0..0x20 | 0x7f => is_pseudo || byte == b'\t',
             _ => true,
@@ -72,6 +121,10 @@ impl Encoder {
             return out.integer(0x80, 7, STATIC_FIELDS + 1 + at);
         }
         let is_added = choice & 1 != 0;
+        let coding = match choice & 0x40 {
+            0 => TextCoding::Raw,
+            _ => TextCoding::Huffman { is_added },
+        };
         let named = self.0.iter().position(|(n, _)| n == name);
         let index = match named.filter(|_| choice & 2 != 0) {
             Some(at) => STATIC_FIELDS + 1 + at,
@@ -84,9 +137,9 @@ impl Encoder {
             out.integer(choice & 0x10, 4, index);
         }
         if index == 0 {
-            out.name(name);
+            out.name(name, coding);
         }
-        out.value(value, index <= STATIC_FIELDS && name == b":path");
+        out.value(value, index <= STATIC_FIELDS && name == b":path", coding);
         if is_added {
             self.add(name, value);
         }

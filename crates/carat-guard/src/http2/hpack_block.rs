@@ -9,6 +9,10 @@ const STATIC_FIELDS: usize = 61;
 const STATIC_PSEUDO_FIELDS: usize = 14;
 /// In the first byte of a text: it is in Huffman code.
 const HUFFMAN: u8 = 0x80;
+/// The largest integer that 7 bits hold alone.
+const INTEGER_MOST: usize = 0x7f;
+/// A field of the static table without a value: `age`.
+const FILLER: u8 = 0x95;
 /// The largest table of a decoder, which is the default.
 const TABLE_LIMIT: usize = 4096;
 
@@ -69,37 +73,58 @@ impl HpackBlocks {
     }
 
     /// Reads bytes of the block, and [mends](FieldText) them.
-    pub(crate) fn pass(&mut self, mut bytes: &mut [u8]) -> Result<(), BlockError> {
-        // The first byte of a text that begins in this piece. It says whether the text is in Huffman code.
-        let mut coding: Option<&mut u8> = None;
-        while !bytes.is_empty() {
-            if let Stage::Text(text) = &mut self.stage {
-                if let (Some(coding), Some(own)) = (coding.take(), bytes.get_mut(..text.left())) {
-                    if text.must_be_plain(own, self.is_indexed) {
-                        *coding &= !HUFFMAN;
+    pub(crate) fn pass(&mut self, bytes: &mut [u8]) -> Result<(), BlockError> {
+        // Where the field, and the length of its text, begin in this piece.
+        let (mut field, mut length) = (None, None);
+        let mut at = 0;
+        while at < bytes.len() {
+            match &mut self.stage {
+                Stage::Text(text) => {
+                    let kind = text.kind();
+                    let end = at + text.left();
+                    let begin = if kind == TextKind::Name {
+                        field
+                    } else {
+                        length
+                    };
+                    let whole = begin.filter(|_| end <= bytes.len());
+                    let replaced = whole.and_then(|begin| {
+                        let count = text.replaced(&bytes[at..end], self.is_indexed)?;
+                        Some((begin, count))
+                    });
+                    at += match replaced {
+                        Some((begin, count)) => {
+                            replace(&mut bytes[begin..end], kind, count);
+                            end - at
+                        }
+                        None => text.pass(&mut bytes[at..]),
+                    };
+                    if text.is_complete() {
+                        let next = text.next();
+                        self.complete(next);
                     }
+                    continue;
                 }
-                bytes = text.pass(bytes);
-                if text.is_complete() {
-                    let next = text.next();
-                    self.complete(next);
-                }
-                continue;
+                Stage::Field => field = Some(at),
+                Stage::Length(_) => length = Some(at),
+                Stage::Integer { .. } => {}
             }
-            let (first, rest) = bytes.split_first_mut().expect("not empty");
-            let byte = *first;
-            bytes = rest;
-            match self.stage {
-                Stage::Integer { value, shift, of } => self.extend(byte, value, shift, of)?,
-                Stage::Length(kind) => {
-                    let is_huffman = byte & HUFFMAN != 0;
-                    coding = is_huffman.then_some(first);
-                    self.begin_integer(byte, 7, IntegerOf::Text { kind, is_huffman })?;
-                }
-                Stage::Field | Stage::Text(_) => self.begin_field(byte)?,
-            }
+            self.pass_byte(bytes[at])?;
+            at += 1;
         }
         Ok(())
+    }
+
+    /// Reads a byte of what is no text.
+    fn pass_byte(&mut self, byte: u8) -> Result<(), BlockError> {
+        match self.stage {
+            Stage::Integer { value, shift, of } => self.extend(byte, value, shift, of),
+            Stage::Length(kind) => {
+                let is_huffman = byte & HUFFMAN != 0;
+                self.begin_integer(byte, 7, IntegerOf::Text { kind, is_huffman })
+            }
+            Stage::Field | Stage::Text(_) => self.begin_field(byte),
+        }
     }
 
     /// The block is complete.
@@ -212,9 +237,50 @@ impl HpackBlocks {
     }
 }
 
+/// Replaces a text in Huffman code, with its length, by so many substitutes without that code. `bytes` begin with the length
+/// or, for a name, with the byte in front of it. What is left of them becomes further fields: the request is refused anyway.
+fn replace(bytes: &mut [u8], kind: TextKind, count: usize) {
+    let (first, is_name) = (bytes[0], kind == TextKind::Name);
+    let end = bytes.len();
+    bytes.fill(FILLER);
+    let length = usize::from(is_name);
+    let text = length + integer_bytes(count);
+    let own = if is_name {
+        &mut bytes[end - text - count..]
+    } else {
+        &mut bytes[..text + count]
+    };
+    own[0] = first;
+    write_integer(&mut own[length..text], count);
+    own[text..].fill(kind.substitute());
+}
+
+/// How many bytes an integer takes that has 7 bits of its first one (RFC 7541, section 5.1).
+fn integer_bytes(value: usize) -> usize {
+    match value.checked_sub(INTEGER_MOST) {
+        None => 1,
+        Some(rest) => 1 + rest.max(1).ilog2() as usize / 7 + 1,
+    }
+}
+
+fn write_integer(bytes: &mut [u8], value: usize) {
+    let low = |value: usize| u8::try_from(value & 0x7f).expect("7 bits");
+    let (first, others) = bytes.split_first_mut().expect("not empty");
+    *first = low(value.min(INTEGER_MOST));
+    let mut rest = value.wrapping_sub(INTEGER_MOST);
+    for byte in others.iter_mut() {
+        *byte = low(rest) | 0x80;
+        rest >>= 7;
+    }
+    if let Some(last) = others.last_mut() {
+        *last &= 0x7f;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::huffman;
 
     /// What the decoder gets of a block, however it is cut.
     fn mended(block: &[u8]) -> Vec<u8> {
@@ -275,6 +341,54 @@ mod tests {
     }
 
     #[test]
+    fn a_text_for_the_table_becomes_no_longer_than_what_it_stood_for() {
+        for (block, expected) in [
+            (
+                &b"\x40\x81\x1f\x84\xff\xff\xff\xf3"[..],
+                &b"\x40\x81\x1f\x01\t\x95\x95\x95"[..],
+            ),
+            (
+                b"\x40\x81\xf3\x85\x1f\xff\xfd\x88\xff\x82",
+                b"\x40\x81\xf3\x03\t\t\t\x95\x95\x82",
+            ),
+            (
+                b"\x40\x84\xff\xff\xff\xf3\x01a",
+                b"\x95\x95\x95\x40\x01\"\x01a",
+            ),
+        ] {
+            assert_eq!(mended(block), expected, "{block:x?}");
+        }
+        // A length of three bytes becomes one of two.
+        for (count, length) in [(126, &b"\x7e"[..]), (127, b"\x7f\0"), (128, b"\x7f\x01")] {
+            let text = huffman::encode(&vec![b'\n'; count]);
+            let mut block = vec![0x7e, 0xff, 0, 0];
+            write_integer(&mut block[1..], text.len());
+            block[1] |= HUFFMAN;
+            block.extend(text);
+            let expected = [&b"\x7e"[..], length, &vec![b'\t'; count]].concat();
+            let mut blocks = HpackBlocks {
+                added: 1,
+                ..HpackBlocks::default()
+            };
+            assert_eq!(blocks.pass(&mut block), Ok(()));
+            let fillers = block.strip_prefix(&expected[..]).expect("the text");
+            assert!(fillers.iter().all(|byte| *byte == FILLER));
+        }
+    }
+
+    #[test]
+    fn integers_are_written_as_they_are_read() {
+        for value in [1, 126, 127, 128, 254, 255, 16_509, 16_510, 16_511, 32_768] {
+            let mut block = vec![0x40, 1, b'x'];
+            let length = block.len();
+            block.resize(length + integer_bytes(value), 0);
+            write_integer(&mut block[length..], value);
+            block.resize(block.len() + value, b'a');
+            assert_eq!(mended(&block), block);
+        }
+    }
+
+    #[test]
     fn what_is_well_formed_stays_as_it_is() {
         for block in [
             &b"\x82\x86\x44\x04/a#b\x41\x09localhost"[..],
@@ -282,9 +396,8 @@ mod tests {
             b"\x20\x3f\xe1\x1f\x40\x01x\x03a\tb\xbe\x7e\x01\xe9",
             b"\x41\x8c\xf1\xe3\xc2\xe5\xf2\x3a\x6b\xa0\xab\x90\xf4\xff",
             b"\x00\x84\xb9\x58\xd3\x3f\x01/\x00\x81\xf3\x81\x1f",
-            // Characters beyond ASCII in a value, and a text for the table that is longer in the code.
+            // Characters beyond ASCII in a value.
             b"\x0f\x2b\x8a\x1f\xff\xf1\xff\xff\x73\xf8\xff\x3f\xe7",
-            b"\x40\x81\x1f\x84\xff\xff\xff\xf3",
             b"\x00\x7f\x01"
                 .iter()
                 .chain(&[b'a'; 128])

@@ -2,6 +2,8 @@
 
 mod framed;
 mod held_bytes;
+#[cfg(test)]
+mod malformed_fields;
 mod resets;
 
 pub(crate) use framed::FramedStream;

@@ -19,7 +19,10 @@ module Carat
     # The compiled parts of a platform gem.
     PLATFORM = File.join(ROOT, "native")
     PLATFORM_BUILD = File.join(PLATFORM, RbConfig::CONFIG.fetch("ruby_version"))
-    private_constant :PLATFORM, :PLATFORM_BUILD
+    # script/setup leaves the digest of the sources that it has compiled.
+    DIGEST = File.join(BUILD, "digest")
+    DIGEST_PROGRAM = File.join(ROOT, "script", "platform_gem", "source_digest.rb")
+    private_constant :PLATFORM, :PLATFORM_BUILD, :DIGEST, :DIGEST_PROGRAM
 
     # The edge program, in a directory of the load path.
     EDGE = "carat/carat-edge"
@@ -51,6 +54,14 @@ module Carat
     # Returns the absolute path of the allocator that is preloaded into Ruby, or nil.
     def malloc
       part(MALLOC)
+    end
+
+    # Returns a sentence when the sources of a checkout have changed since it was built, or nil.
+    def stale(digest = DIGEST)
+      return unless directory == BUILD && File.file?(digest) && File.file?(DIGEST_PROGRAM)
+
+      require DIGEST_PROGRAM
+      "built from older sources: #{remedy}" if File.read(digest).strip != PlatformGem::SourceDigest.new.to_s
     end
 
     # Returns what to do when a part is missing.

@@ -41,6 +41,20 @@ class AllocationsTest < Minitest::Test
     assert_operator iterations.fetch("objects_per_iteration"), :>=, 8
   end
 
+  def test_report_is_apart_from_what_the_application_prints_and_its_files_go_with_it
+    write("config.ru", <<~RUBY)
+      require "tempfile"
+      FILE = Tempfile.new("carat", #{@directory.inspect})
+      puts "application"
+      run ->(_env) { puts("request"); [200, {}, []] }
+    RUBY
+
+    %w[allocations weigh].each do |command|
+      assert_kind_of Hash, report(command) # JSON, and nothing else
+      assert_empty Dir.glob(File.join(@directory, "carat*")), command
+    end
+  end
+
   def test_jit_compiler_is_that_of_a_worker_and_the_report_names_it
     write("config.ru", KNOWN)
     expected = defined?(RubyVM::YJIT.enable) ? "YJIT" : nil

@@ -55,7 +55,8 @@ module Carat
 
         def lab
           names = Launch::LabGem::SUBCOMMANDS
-          Launch::LabGem.load ? subcommands(names) : "  #{names.join(" ")}\n  Get it with #{Launch::LabGem::REMEDY}."
+          remedy = Launch::LabGem.load ? Launch::LabGem.unbuilt : "Get it with #{Launch::LabGem::REMEDY}."
+          remedy ? "  #{names.join(" ")}\n  #{remedy}" : subcommands(names)
         end
       end
 

@@ -4,6 +4,7 @@ require_relative "../config/config_error"
 require_relative "../config/sources/flags"
 require_relative "../config/sources/spelling"
 require_relative "../launch/lab_gem"
+require_relative "../launch/launch_error"
 
 module Carat
   module CLI
@@ -36,7 +37,7 @@ module Carat
       module_function
 
       # Loads and returns the class of the subcommand called `name`, one of NAMES. Raises ConfigError when its gem is
-      # not installed.
+      # not installed, and LaunchError when that is not built.
       def fetch(name)
         file = name.tr("-", "_")
         room, = ROOMS.find { |_room, names| names.include?(name) }
@@ -61,6 +62,9 @@ module Carat
           raise Config::ConfigError, "carat: #{name} is part of the gem carat-lab: add it to the development group: " \
                                      "#{Launch::LabGem::REMEDY}"
         end
+
+        unbuilt = Launch::LabGem.unbuilt
+        raise Launch::LaunchError, "carat: #{unbuilt}" if unbuilt
 
         require "carat/cli/#{file}"
       end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../native_path"
+
 module Carat
   module Launch
     # The gem carat-lab, which measures applications. It is for development: a server runs without it, and loads nothing
@@ -14,7 +16,8 @@ module Carat
       # A checkout has the gem beside the server's library, a gem does not.
       CHECKOUT = File.expand_path("../../../lab/lib", __dir__)
       LIBRARY = "carat/lab"
-      private_constant :CHECKOUT, :LIBRARY
+      EXTENSION = "carat/lab.so"
+      private_constant :CHECKOUT, :LIBRARY, :EXTENSION
 
       # Loads the beginning of the gem, and returns whether it is there. Its other files are then on the load path.
       def self.load
@@ -25,6 +28,15 @@ module Carat
         raise if e.path && e.path != LIBRARY # RubyGems names no path when the gem is for another version of Carat
 
         false
+      end
+
+      # Returns what is not built and what to do about it; nil when the subcommands can run. Only for a loaded gem.
+      def self.unbuilt
+        return "not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}" unless NativePath.directory
+        return if $LOAD_PATH.any? { |path| File.file?(File.join(path.to_s, EXTENSION)) }
+
+        "carat-lab is not built for Ruby #{NativePath::ABI}: run script/setup in a checkout, or " \
+          "gem pristine carat-lab --extensions"
       end
     end
   end

@@ -84,7 +84,7 @@ module Carat
         end
       end
 
-      private_class_method :report, :end_threads, :remove_temporary_files, :remove, :path, :kill, :status
+      private_class_method :report, :end_threads, :remove, :path, :kill, :status
     end
   end
 end

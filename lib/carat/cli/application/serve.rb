@@ -5,6 +5,7 @@ require_relative "../../config/sources/variables"
 require_relative "../../launch/launch_error"
 require_relative "../../launch/launcher"
 require_relative "../../log/process_log"
+require_relative "../../native_path"
 require_relative "../help"
 require_relative "import"
 require_relative "../subcommand"
@@ -32,7 +33,8 @@ module Carat
       # Does not return when the server starts. Raises ConfigError and LaunchError.
       def run
         log = Log::ProcessLog.new(format: configuration[:log_format])
-        Config::Variables.warnings(@env).each { |line| log.warn(line) }
+        remarks = [*Config::Variables.warnings(@env), *(NativePath.stale if $stderr.tty?)]
+        remarks.each { |line| log.warn(line) }
         warn_of_puma(log)
         @launcher.new(configuration, @flags.words, pid_file: @pid_file).launch(log:)
         SUCCESS

@@ -15,7 +15,16 @@ module Carat
         out.close_on_exec = true
         out.sync = true
         yield new(out), *words.drop(1)
-        exit!(0) # the `at_exit` blocks of an application that has not served may do anything
+        leave
+      end
+
+      # Ends the process: the `at_exit` blocks of an application that has not served may do anything.
+      def self.leave
+        # Not before: it would be measured.
+        require "carat/log/process_log"
+        require "carat/processes/worker_exit"
+        Processes::WorkerExit.remove_temporary_files(Log::ProcessLog.new)
+        exit!(0)
       end
 
       # `out` is an IO.

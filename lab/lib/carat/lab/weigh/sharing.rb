@@ -8,6 +8,7 @@ require "carat/warmup/warmup_request"
 require_relative "../in_process/endpoints"
 require_relative "../lab_error"
 require_relative "../ledger"
+require_relative "../processes/process_report"
 require_relative "../processes/process_sample"
 
 module Carat
@@ -99,7 +100,7 @@ module Carat
           result[:problem] = e.message
         ensure
           writer.write(Marshal.dump(result)) if result
-          exit!(0)
+          ProcessReport.leave
         end
 
         # Returns the number of requests.

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "io/wait"
+require_relative "../../../log/process_log"
+require_relative "../../../processes/worker_exit"
 require_relative "../../../warmup/application"
 require_relative "../../../warmup/fork_safety"
 require_relative "../../../warmup/pools/idle_pools"
@@ -12,8 +14,10 @@ module Carat
       # The threads that the application starts while it is loaded: no worker has them. A process of its own loads the
       # application.
       class Threads
+        # Seconds that the process may take to clean up when it has taken too long to load the application.
+        GRACE = 5
         UNKNOWN = "unknown: the application cannot be loaded; start it to see why"
-        private_constant :UNKNOWN
+        private_constant :GRACE, :UNKNOWN
 
         def initialize(configuration)
           @rackup = configuration[:rackup]
@@ -40,9 +44,21 @@ module Carat
           text = reader.read if reader.wait_readable(@limit)
           Marshal.load(text) unless text.to_s.empty? # rubocop:disable Security/MarshalLoad -- from a process of our own
         ensure
-          Process.kill(:KILL, pid)
-          Process.wait(pid)
           reader.close
+          finish(pid)
+        end
+
+        def finish(pid)
+          waiter = Process.detach(pid)
+          signal(:TERM, pid)
+          signal(:KILL, pid) unless waiter.join(GRACE)
+          waiter.join
+        end
+
+        def signal(name, pid)
+          Process.kill(name, pid)
+        rescue Errno::ESRCH
+          nil # it has ended
         end
 
         def report(writer)
@@ -51,6 +67,7 @@ module Carat
           Warmup::IdlePools.stop
           writer.write(Marshal.dump(Warmup::ForkSafety.survivors))
         ensure
+          Processes::WorkerExit.remove_temporary_files(Log::ProcessLog.new)
           exit!
         end
       end

@@ -9,7 +9,16 @@ module Carat
     include Support::Workplace
 
     def test_complete_build_is_found
-      assert_equal :ok, CLI::Doctor::Build.new({}).finding.level
+      assert_equal :ok, CLI::Doctor::Build.new({}, stale: nil).finding.level
+    end
+
+    def test_build_of_older_sources_is_a_warning
+      write("digest", "0" * 64)
+      sentence = NativePath.stale(path("digest"))
+
+      assert_equal "built from older sources: #{NativePath.remedy}", sentence
+      assert_equal :warning, CLI::Doctor::Build.new({}, stale: sentence).finding.level
+      assert_nil NativePath.stale(path("none"))
     end
 
     def test_missing_build_is_a_problem_with_a_remedy

@@ -29,6 +29,15 @@ module Carat
       assert_equal :warning, finding("sleep", boot_timeout: 0.05).first
     end
 
+    def test_temporary_files_of_the_application_are_removed
+      app = "require \"tempfile\"\nFILE = Tempfile.new(\"carat\", #{@workplace.inspect})\n"
+
+      assert_equal :ok, finding("#{app}#{APP}").first
+      assert_empty Dir.glob("carat*")
+      assert_equal :warning, finding("#{app}sleep", boot_timeout: 1).first
+      assert_empty Dir.glob("carat*")
+    end
+
     private
 
     def finding(app, boot_timeout: 60)

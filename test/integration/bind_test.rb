@@ -46,6 +46,16 @@ class BindTest < Support::IntegrationTest
     assert_equal "hello", server.get.body
   end
 
+  def test_a_star_listens_on_ipv4_and_where_there_is_ipv6_on_both
+    server = serve('run ->(env) { [200, {}, [env["REMOTE_ADDR"]]] }', binds: ["tcp://*:0"])
+    loopback = Socket.ip_address_list.select { |address| address.ipv4_loopback? || address.ipv6_loopback? }
+
+    loopback.map(&:ip_address).each do |address|
+      host = address.include?(":") ? "[#{address}]" : address
+      assert_equal address, server.connect("http://#{host}:#{URI(server.urls.first).port}").get("/").body
+    end
+  end
+
   def test_unix_socket_has_the_mode_of_its_address
     server = serve(HELLO, binds: ["#{UNIX}?mode=0620"])
 

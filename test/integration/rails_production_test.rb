@@ -168,7 +168,7 @@ class RailsNewApplicationTest < Support::ShopTest
   def test_the_configuration_of_puma_is_translated
     server = server(app: APP.files["config.ru"], files: APP.files, flags: false, args: %w[import])
     assert_predicate server.run, :success?
-    ["\nthreads ", "bind \"tcp://0.0.0.0:\#{ENV.fetch(\"PORT\", 3000)}\"\n",
+    ["\nthreads ", "bind \"tcp://*:\#{ENV.fetch(\"PORT\", 3000)}\"\n",
      "restart_file \"tmp/restart.txt\"\n", "process(\"jobs\") { SolidQueue::Supervisor.start } if ENV"].each do |line|
       assert_includes server.log, line
     end

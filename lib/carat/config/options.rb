@@ -27,7 +27,7 @@ module Carat
         Option.new(name: :environment, group: "Application", type: :string, default: "development", short: "-e",
                    env: %w[RACK_ENV RAILS_ENV], doc: "The value of RACK_ENV for the application."),
 
-        Option.new(name: :bind, group: "Listening", type: :addresses, default: ["tcp://0.0.0.0:9292"], short: "-b",
+        Option.new(name: :bind, group: "Listening", type: :addresses, default: ["tcp://*:9292"], short: "-b",
                    env: %w[PORT], edge: true, doc: "An address to listen on; repeatable."),
         Option.new(name: :backlog, group: "Listening", type: :integer, within: 1..65_535, default: 4096, edge: true,
                    doc: "Connections that may wait in the kernel for each listener to accept them."),

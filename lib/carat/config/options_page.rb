@@ -23,7 +23,7 @@ module Carat
 
         ```ruby
         # carat.rb
-        bind "tcp://0.0.0.0:3000"
+        bind "tcp://*:3000"
         bind "unix:///run/app/carat.sock?mode=0660"
         workers 2
         threads 5
@@ -38,9 +38,10 @@ module Carat
         ## Values
 
         - **addresses**: `tcp://HOST:PORT` (port 0 chooses a free port), `tcp://[::1]:PORT`,
+          `tcp://*:PORT` (every address of the machine: IPv6 where there is IPv6, and IPv4),
           `tls://HOST:PORT?cert=FILE&key=FILE`, `tls://HOST:PORT?certs=FOLDER`, or `tls://HOST:PORT?acme=NAME,NAME` ([TLS](tls.md)), `unix:///PATH`, `unix:///PATH?mode=0660`, and `fd://NUMBER` for a listening socket that Carat inherits. In the config file
           call `bind` once for each address; in `CARAT_BIND`, separate them with commas. `PORT=3000` means
-          `tcp://0.0.0.0:3000`. `?proxy_protocol=true` at the end of any of them means that
+          `tcp://*:3000`. `?proxy_protocol=true` at the end of any of them means that
           [each connection begins with a PROXY header](proxies.md#proxy-protocol).
         - **endpoints**: `tcp://HOST:PORT`, as often as you like.
         - **bytes**: a number, or text such as `"64KB"`, `"64KiB"`, `"1GB"`; units are powers of 1024.

@@ -13,7 +13,7 @@ module Carat
     def test_defaults_come_from_the_table
       settings = configure
 
-      assert_equal [1..1, 3, "development", ["tcp://0.0.0.0:9292"], path("config.ru"), nil, 65_536, 15.0],
+      assert_equal [1..1, 3, "development", ["tcp://*:9292"], path("config.ru"), nil, 65_536, 15.0],
                    values(settings, *%i[workers threads environment bind rackup log inline_body_limit header_timeout])
       assert_nil settings.config_path
     end

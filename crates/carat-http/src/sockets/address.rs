@@ -18,7 +18,7 @@ pub(crate) struct Address {
 /// Where a listener is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// `tcp://host:port`, or `tls://host:port`; the host may be a name, an IPv4 or a bracketed IPv6 address.
+    /// `tcp://host:port`, or `tls://host:port`; the host may be a name, an IPv4 or a bracketed IPv6 address, or `*`.
     Tcp { host: String, port: u16 },
     /// `unix:///path?mode=0660`.
     Unix { path: PathBuf, mode: Option<u32> },
@@ -143,6 +143,7 @@ mod tests {
         for (text, expected) in [
             ("tcp://0.0.0.0:9292", plain(tcp("0.0.0.0", 9292))),
             ("tcp://[::1]:0", plain(tcp("::1", 0))),
+            ("tcp://*:80", plain(tcp("*", 80))),
             ("tcp://[::1]:0?proxy_protocol=true", proxied(tcp("::1", 0))),
             ("tcp://[::1]:0?proxy_protocol=false", plain(tcp("::1", 0))),
             ("unix:///run/carat.sock?mode=0660", plain(unix(Some(0o660)))),

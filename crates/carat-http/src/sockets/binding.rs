@@ -155,8 +155,20 @@ fn advice(error: &io::Error) -> String {
     }
 }
 
+/// The host that means every address of the machine, and what it stands for: IPv6, whose socket takes IPv4, too.
+const EVERYWHERE: &str = "*";
+const IPV6: &str = "::";
+const IPV4: &str = "0.0.0.0";
+
 /// Binds every address of the host: `localhost` has two.
 fn bind_tcp(bind: &BindValue, host: &str, port: u16, backlog: i32) -> io::Result<Vec<Listener>> {
+    if host == EVERYWHERE {
+        let listeners = bind_tcp(bind, IPV6, port, backlog);
+        return match &listeners {
+            Err(error) if lacks_ipv6(error) => bind_tcp(bind, IPV4, port, backlog),
+            _ => listeners,
+        };
+    }
     let mut addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
     addresses.dedup();
     let mut listeners = Vec::new();
@@ -178,6 +190,12 @@ fn bind_tcp(bind: &BindValue, host: &str, port: u16, backlog: i32) -> io::Result
     Ok(listeners)
 }
 
+/// Whether this is the error of a machine without IPv6.
+fn lacks_ipv6(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::AddrNotAvailable
+        || error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error())
+}
+
 fn bind_socket(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
     let socket = Socket::new(
         Domain::for_address(address),
@@ -186,7 +204,7 @@ fn bind_socket(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
     )?;
     socket.set_reuse_address(true)?;
     if address.is_ipv6() {
-        socket.set_only_v6(address.ip().to_string() != "::")?;
+        socket.set_only_v6(address.ip().to_string() != IPV6)?;
     }
     socket.bind(&address.into())?;
     socket.listen(backlog)?;

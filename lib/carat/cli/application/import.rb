@@ -30,7 +30,7 @@ module Carat
       THRUSTER = <<~TEXT
         # Thruster: Carat does its work. Remove gem "thruster" and bin/thrust, start `bundle exec carat` instead, and see
         # the table of its variables in docs/rails.md. TLS_DOMAIN becomes:
-        # bind "tls://0.0.0.0:443?acme=example.com"
+        # bind "tls://*:443?acme=example.com"
       TEXT
       CABLE = <<~TEXT
         # Action Cable runs in the workers, as with Puma. The edge can serve its sockets instead, which then outlive workers

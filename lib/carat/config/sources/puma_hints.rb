@@ -8,7 +8,7 @@ module Carat
                   "whoever started it can watch, log, and restart it"
       NO_QUIET = "nothing: --access-log turns the access log on"
       FLAGS = {
-        "-p" => "--bind tcp://0.0.0.0:3000, or PORT=3000", "--port" => "--bind tcp://0.0.0.0:3000, or PORT=3000",
+        "-p" => "PORT=3000, or --bind 'tcp://*:3000'", "--port" => "PORT=3000, or --bind 'tcp://*:3000'",
         "-d" => NO_DAEMON, "--daemon" => NO_DAEMON, "--daemonize" => NO_DAEMON,
         "--preload" => "nothing: Carat always loads the application before it forks",
         "-S" => "`carat status`", "--state" => "`carat status`", "--control-url" => "`carat status`",

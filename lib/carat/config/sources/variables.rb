@@ -61,7 +61,7 @@ module Carat
 
       def value(option, name)
         text = Locale.text(@env.fetch(name)).strip
-        return "tcp://0.0.0.0:#{PORT.parse(text)}" if name == "PORT"
+        return "tcp://*:#{PORT.parse(text)}" if name == "PORT"
         return "1" if name == "WEB_CONCURRENCY" && text == SINGLE_MODE
 
         option.list? ? text.split(option.separator).map(&:strip) : text

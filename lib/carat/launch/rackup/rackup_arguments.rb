@@ -89,7 +89,7 @@ module Carat
       def address
         return unless @options[:Host] || @options[:Port]
 
-        host = @options[:Host] || "0.0.0.0"
+        host = @options[:Host] || "*"
         host.include?("://") ? host : "tcp://#{bracketed(host)}:#{@options[:Port] || DEFAULT_PORTS.last}"
       end
 

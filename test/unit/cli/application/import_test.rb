@@ -32,7 +32,7 @@ module Carat
       write("carat.rb", @out.string)
       configuration = Config::Configuration.new(Config::Settings.new, {})
 
-      assert_equal [4, 1..1, ["tcp://0.0.0.0:3000"]], %i[threads workers bind].map { |name| configuration[name] }
+      assert_equal [4, 1..1, ["tcp://*:3000"]], %i[threads workers bind].map { |name| configuration[name] }
       configuration.hooks.run(:on_mold_boot)
       assert_equal :mold, $before # rubocop:disable Style/GlobalVars
     end

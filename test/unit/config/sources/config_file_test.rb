@@ -14,6 +14,9 @@ module Carat
       write("config/carat.rb", "")
       assert_equal path("config/carat.rb"), Config::ConfigFile.find
       write("carat.rb", "")
+      error = assert_raises(Config::ConfigError) { Config::ConfigFile.find }
+      assert_equal "there are carat.rb and config/carat.rb: keep one, or name it with --config", error.message
+      FileUtils.rm("config/carat.rb")
       assert_equal path("carat.rb"), Config::ConfigFile.find
     end
 

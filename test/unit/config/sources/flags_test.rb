@@ -86,7 +86,7 @@ module Carat
     end
 
     def test_flags_of_puma_are_answered_with_those_of_carat
-      assert_refused "-p: no such flag; in place of Puma's -p use --bind tcp://0.0.0.0:3000, or PORT=3000 " \
+      assert_refused "-p: no such flag; in place of Puma's -p use PORT=3000, or --bind 'tcp://*:3000' " \
                      "(carat --help lists them)", "-p", "3000"
       assert_refused "-S: no such flag; in place of Puma's -S use `carat status` (carat --help lists them)", "-S", "x"
       assert_refused "--threads: \"1:5\" is not a whole number from 1 to 100; Puma's minimum and maximum are one " \

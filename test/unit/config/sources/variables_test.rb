@@ -28,7 +28,7 @@ module Carat
     end
 
     def test_port_listens_on_all_interfaces
-      assert_equal ["tcp://0.0.0.0:3000"], read(:bind, "PORT" => "3000")
+      assert_equal ["tcp://*:3000"], read(:bind, "PORT" => "3000")
       assert_equal ["fd://3"], read(:bind, "PORT" => "3000", "CARAT_BIND" => "fd://3")
     end
 

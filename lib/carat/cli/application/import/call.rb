@@ -5,7 +5,8 @@ module Carat
     class Import
       # A call of one of Puma's methods in a configuration: `threads ENV.fetch("THREADS", 5), 5`.
       class Call
-        TYPES = %i[FCALL VCALL].freeze
+        # The types of a call with the place of its name, after which its arguments are.
+        TYPES = { FCALL: 0, VCALL: 0, CALL: 1 }.freeze
         PARAMETERS = /\A\s*(do|\{)\s*\|/
         private_constant :PARAMETERS, :TYPES
 
@@ -14,14 +15,21 @@ module Carat
           # SourceText.
           def at(node, source, names)
             head = head(node)
-            new(node, head, source) if TYPES.include?(head.type) && names.include?(head.children.first)
+            name = name(head)
+            new(node, head, source) if name && names.include?(name)
+          end
+
+          # Returns the name of the method that `node` calls for the file itself, or nil.
+          def name(node)
+            place = TYPES[node.type] or return
+            node.children[place] if place.zero? || node.children.first&.type == :SELF
           end
 
           # Returns how many calls of `names` there are in `node`.
           def count(node, names)
             return 0 unless node.is_a?(RubyVM::AbstractSyntaxTree::Node)
 
-            itself = TYPES.include?(node.type) && names.include?(node.children.first) ? 1 : 0
+            itself = names.include?(name(node)) ? 1 : 0
             itself + node.children.sum { |child| count(child, names) }
           end
 
@@ -47,7 +55,7 @@ module Carat
           @source = source
           @range = source.range(node)
           @head = source.range(head)
-          @name, list = head.children
+          @name, list = head.children.drop(TYPES.fetch(head.type))
           @arguments = read(list)
         end
 
@@ -61,10 +69,15 @@ module Carat
           @source.slice(@head.end...@range.end).match?(PARAMETERS)
         end
 
+        # Returns the source of the whole call.
+        def text
+          @source.slice(@range)
+        end
+
         # Returns the number that the argument at `index` is, or nil when it is something else.
         def number(index)
           text = @arguments&.at(index)
-          text.delete("_").to_i if text&.match?(/\A\d[\d_]*\z/)
+          text.delete("_\"'").to_i if text&.match?(/\A(["']?)\d[\d_]*\1\z/)
         end
 
         # Returns the text of the argument at `index` if that is a String without interpolation, or nil.

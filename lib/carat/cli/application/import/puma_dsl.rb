@@ -9,13 +9,16 @@ module Carat
       # The methods of Puma's configuration, those of Puma 5.6 to 8, and what becomes of each.
       module PumaDSL
         HANDOVER = "`carat restart` loads new code"
-        PROXY = "set it in the proxy, or in the application"
         CONNECTIONS = "the edge manages connections, whatever the workers do"
         SOCKET = "`carat status` and `carat memory` ask the control socket, which is always there"
         THREADS = "lanes are the only threads, and live as long as the worker; use on_worker_boot"
         ALWAYS = "Carat always does"
         NEVER = "Carat needs no such setting; delete the line"
-        private_constant :HANDOVER, :PROXY, :CONNECTIONS, :SOCKET, :THREADS, :ALWAYS, :NEVER
+        # What replaces the gem puma_worker_killer.
+        WORKER_KILLER = 'in place of PumaWorkerKiller: worker_memory "300MB" replaces a worker that exceeds it'
+        RACKUP = "Carat finds config.ru by itself; for another file, carat FILE"
+        ZERO = "Carat's times are above 0"
+        private_constant :HANDOVER, :CONNECTIONS, :SOCKET, :THREADS, :ALWAYS, :NEVER, :ZERO
 
         # The option of Carat that means the same, with what an omitted argument stands for.
         OPTIONS = {
@@ -24,6 +27,10 @@ module Carat
           persistent_timeout: [:idle_timeout], http_content_length_limit: [:max_body],
           log_requests: [:access_log, "true"], early_hints: [:early_hints, "true"], pidfile: [:pidfile]
         }.freeze
+
+        # Options for which Puma takes 0.
+        TIMES = %i[boot_timeout shutdown_timeout header_timeout idle_timeout].freeze
+        private_constant :TIMES
 
         # The hook of Carat that runs at the same time.
         HOOKS = {
@@ -34,8 +41,8 @@ module Carat
         }.freeze
 
         # What PumaValues translates.
-        VALUES = %i[bind cluster force_shutdown_after fork_worker plugin port preload_app! quiet single ssl_bind
-                    stdout_redirect threads workers].freeze
+        VALUES = %i[bind cluster force_shutdown_after fork_worker plugin port preload_app! quiet set_remote_address
+                    single ssl_bind stdout_redirect threads workers].freeze
 
         # No counterpart, and what to do.
         NOTES = {
@@ -54,6 +61,7 @@ module Carat
           clean_thread_locals: "each request of a lane sees the locals of its thread; clear them in a middleware",
           clear_binds!: "delete the addresses above that are not to be used",
           custom_logger: 'use log, and log_format "json"',
+          daemonize: "a service manager, such as systemd, starts carat and keeps it (docs/services.md)",
           debug: NEVER,
           default_host: "write the host, such as 0.0.0.0",
           directory: "start carat in that directory: cd DIRECTORY && carat",
@@ -77,7 +85,6 @@ module Carat
           rack_url_scheme: "config.assume_ssl, or X-Forwarded-Proto from the proxy",
           raise_exception_on_sigterm: "Carat exits with status 0 after SIGTERM",
           set_default_host: "write the host into bind",
-          set_remote_address: PROXY,
           shutdown_debug: "the log names requests that do not finish",
           silence_fork_callback_warning: NEVER, silence_single_worker_warning: NEVER,
           solid_queue_mode: "for :async, write SolidQueue::Supervisor.start(mode: :async)",
@@ -102,6 +109,7 @@ module Carat
         def translate(call)
           return Translation.new(nil, "translate it by hand") unless call.arguments
           return hook(call) if HOOKS.key?(call.name)
+          return rackup(call) if call.name == :rackup
           return option(call) if OPTIONS.key?(call.name)
           return Translation.new(nil, NOTES.fetch(call.name)) if NOTES.key?(call.name)
 
@@ -111,11 +119,26 @@ module Carat
         def option(call)
           name, omitted = OPTIONS.fetch(call.name)
           value = call.arguments.first || omitted
-          value ? Translation.new("#{name} #{value}") : Translation.new(nil, "needs a value")
+          return Translation.new(nil, "needs a value") unless value
+          return Translation.new("#{name} 1", ZERO) if TIMES.include?(name) && call.number(0)&.zero?
+
+          Translation.new("#{name} #{value}")
+        end
+
+        def rackup(call)
+          return option(call) unless call.arguments.first.to_s.include?("DefaultRackup") || missing?(call.string(0))
+
+          Translation.new(nil, RACKUP)
+        end
+
+        # A file that only another machine has.
+        def missing?(path)
+          path && !File.file?(path)
         end
 
         def hook(call)
           return Translation.new(nil, "pass a block, do ... end") unless call.block?
+          return Translation.new(nil, WORKER_KILLER) if call.text.include?("PumaWorkerKiller")
 
           Translation.new(HOOKS.fetch(call.name).to_s, hook_note(call))
         end
@@ -127,7 +150,7 @@ module Carat
           "Carat numbers workers from 1, Puma from 0" if call.parameters?
         end
 
-        private_class_method :option, :hook, :hook_note
+        private_class_method :option, :rackup, :missing?, :hook, :hook_note
       end
     end
   end

@@ -2,8 +2,10 @@
 
 require_relative "../../../config/config_error"
 require_relative "call"
+require_relative "proxy_protocol"
 require_relative "puma_dsl"
 require_relative "source_text"
+require_relative "strangers"
 
 module Carat
   module CLI
@@ -16,13 +18,17 @@ module Carat
           # request_timeout "off"
         TEXT
         CONDITIONS = %i[IF UNLESS].freeze
-        private_constant :CONDITIONS, :DEFAULT_THREADS, :TIMEOUT
+        # Nodes whose children are statements.
+        BODIES = [:SCOPE, :BLOCK, *CONDITIONS].freeze
+        private_constant :BODIES, :CONDITIONS, :DEFAULT_THREADS, :TIMEOUT
 
         # `path` names the file in messages, `text` is its content.
         def initialize(path, text)
           @path = path
           @source = SourceText.new(text)
           @root = parse(text)
+          @proxy_protocol = ProxyProtocol.new(@root, @source)
+          @strangers = Strangers.new(@root)
           @edits = {}
           @names = []
         end
@@ -42,8 +48,10 @@ module Carat
           raise Config::ConfigError, e.message.lines.first.to_s.chomp
         end
 
+        # A file that looks for others beside itself keeps its folder.
         def head
-          "# From #{@path}, by `carat import`. Save it as carat.rb, and run `carat check`.\n\n"
+          folder = "config/" if @path.match?(%r{(?:\A|/)config/[^/]+\z}) && @source.text.match?(/\b__(?:dir|FILE)__\b/)
+          "# From #{@path}, by `carat import`. Save it as #{folder}carat.rb, and run `carat check`.\n\n"
         end
 
         def tail
@@ -54,7 +62,7 @@ module Carat
         # `parents` are the nodes around, the innermost last. The blocks of hooks contain no options.
         def walk(node, parents, is_hook: false)
           return unless node.is_a?(RubyVM::AbstractSyntaxTree::Node)
-          return remark(@source.range(node), "Puma is not loaded here") if puma?(node)
+          return if stranger?(node, parents, is_hook:)
 
           call = Call.at(node, @source, PumaDSL::NAMES) unless is_hook
           return node.children.each { |child| walk(child, [*parents, node], is_hook:) } unless call
@@ -63,8 +71,13 @@ module Carat
           walk(node.children.last, [*parents, node], is_hook: call.name != :cluster)
         end
 
-        def puma?(node)
-          node.type == :CONST && node.children == [:Puma]
+        # Comments out the statement around what only Puma's process has. A hook may still find it when it runs.
+        def stranger?(node, parents, is_hook:)
+          note = @strangers.note(node, parents) or return false
+          return false if is_hook && node.type != :CONST
+
+          is_hook ? remark(@source.range(node), note) : comment_out(*statements(node, parents), note)
+          true
         end
 
         # Returns whether the call has become code.
@@ -72,25 +85,42 @@ module Carat
           @names << call.name
           translation = PumaDSL.translate(call)
           unless translation.code
-            comment_out(call, parents, translation.note)
+            comment_out(statement(call, parents), call.range, translation.note)
             return false
           end
-          code = @source.statement?(call.range) ? translation.code : parenthesized(translation.code)
+          code = @proxy_protocol.complete(translation.code)
+          code = parenthesized(code) unless @source.statement?(call.range)
           edit(PumaDSL::BLOCKS.include?(call.name) ? call.head : call.range, code)
           remark(call.range, sentence(translation.note)) if translation.note
           true
         end
 
-        # A whole statement becomes a comment; a call that shares its lines with other code becomes nil.
-        def comment_out(call, parents, note)
-          statement = statement(call, parents)
+        # A whole statement becomes a comment; `range`, when it shares its lines with other code, becomes nil.
+        def comment_out(statement, range, note)
           if statement
             lines = @source.lines(statement)
-            edit(lines, commented(@source.slice(lines), note))
+            @edits[lines] ||= commented(@source.slice(lines), note)
           else
-            edit(call.range, "nil")
-            remark(call.range, "#{@source.slice(call.range).lines.first.chomp}: #{note}")
+            edit(range, "nil")
+            remark(range, "#{@source.slice(range).lines.first.chomp}: #{note}")
           end
+        end
+
+        # Returns the range of the statement that stands alone on the lines of a node, or nil, and that of the innermost
+        # statement around the node.
+        def statements(node, parents)
+          pairs = [*parents, node].each_cons(2).select { |body, child| statement_of?(body, child) }
+          ranges = pairs.reverse.map { |_, child| @source.range(child) }
+          inner = ranges.fetch(0) { @source.range(node) }
+          [ranges.find { |range| @source.lines(range) == @source.lines(inner) && @source.alone?(range) }, inner]
+        end
+
+        def statement_of?(body, child)
+          BODIES.include?(body.type) && child.type != :BLOCK && !condition_of?(body, @source.range(child))
+        end
+
+        def condition_of?(node, range)
+          CONDITIONS.include?(node.type) && @source.range(node.children.first) == range
         end
 
         # Returns the range of the call if it stands alone, or together with the condition behind it, as in

@@ -42,7 +42,8 @@ module Carat
 
           # Returns the Translation of `ssl_bind`, a Call.
           def ssl_bind(call)
-            host, port = Array.new(2) { |index| text(call.string(index) || call.number(index), call.arguments[index]) }
+            host = text(PumaValues.bracketed(call.string(0)), call.arguments.first)
+            port = text(call.string(1) || call.number(1), call.arguments[1])
             pairs = call.pairs(2)
             return Translation.new(nil, BY_HAND) unless port && pairs
 

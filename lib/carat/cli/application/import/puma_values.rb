@@ -14,13 +14,22 @@ module Carat
           "yabeda" => "start the exporter in on_mold_boot", "systemd" => "start carat with ExecStart",
           "statsd" => "`carat status --json` and `carat memory --json` have the numbers"
         }.freeze
-        JOBS = "process(\"jobs\") { SolidQueue::Supervisor.start }"
-        private_constant :ALL_PERMISSIONS, :JOBS, :PLUGINS
+        JOBS = "process(\"jobs\", stop_timeout: \"30s\") { SolidQueue::Supervisor.start }"
+        # Where Puma 8 listens when only a port is named.
+        EVERYWHERE = "*"
+        PROXIES = "trusted_proxies names the proxies whose X-Forwarded-For counts (docs/proxies.md)"
+        REMOTE = { ":socket" => "Carat always does, but for trusted_proxies", ":localhost" => PROXIES }.freeze
+        private_constant :ALL_PERMISSIONS, :EVERYWHERE, :JOBS, :PLUGINS, :PROXIES, :REMOTE
 
         class << self
           # Returns the Translation of a Call, whose name is one of PumaDSL::VALUES.
           def translate(call)
             send(call.name.to_s.delete_suffix("!"), call)
+          end
+
+          # An IPv6 address needs brackets before a port (RFC 3986, section 3.2.2). `host` may be nil.
+          def bracketed(host)
+            host&.include?(":") ? "[#{host.delete("[]")}]" : host
           end
 
           private
@@ -45,8 +54,17 @@ module Carat
 
           def port(call)
             port, host = call.arguments
-            host = host.nil? ? "0.0.0.0" : inside(call.string(1), host)
+            return note("needs a value") unless port
+
+            host = host.nil? ? EVERYWHERE : inside(bracketed(call.string(1)), host)
             code("bind \"tcp://#{host}:#{inside(call.number(0), port)}\"")
+          end
+
+          # See ProxyProtocol.
+          def set_remote_address(call)
+            return note("the addresses end with ?proxy_protocol=true") if call.pairs(0)&.key?("proxy_protocol")
+
+            note(REMOTE.fetch(call.arguments.first, "have the proxy send X-Forwarded-For; #{PROXIES}"))
           end
 
           # A literal stands for itself in a String; anything else is interpolated.

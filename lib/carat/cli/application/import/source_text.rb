@@ -1,16 +1,23 @@
 # frozen_string_literal: true
 
+require "ripper"
+
 module Carat
   module CLI
     class Import
       # The text of a Ruby file, by the places of the nodes of RubyVM::AbstractSyntaxTree: lines, and columns in bytes.
       class SourceText
+        # The whole text, a String.
+        attr_reader :text
+
         # `text` is a String.
         def initialize(text)
+          @text = text
           @encoding = text.encoding
           @bytes = text.b
           @starts = [0]
           @bytes.each_line { |line| @starts << (@starts.last + line.bytesize) }
+          @heredocs = heredocs(text)
         end
 
         # Returns the offsets of a node, a Range without its end.
@@ -28,30 +35,28 @@ module Carat
           @bytes[range].force_encoding(@encoding)
         end
 
-        # Returns the range of the whole lines that `range` is on, without the last line end.
+        # Returns the range of the whole lines that `range` is on, with its heredocs and without the last line end.
         def lines(range)
           first = range.begin.zero? ? 0 : (@bytes.rindex("\n", range.begin - 1) || -1) + 1
-          first...(@bytes.index("\n", [range.end - 1, 0].max) || @bytes.bytesize)
+          last = [range.end, *@heredocs.filter_map { |heredoc| heredoc.end if range.cover?(heredoc.begin) }].max
+          first...(@bytes.index("\n", [last - 1, 0].max) || @bytes.bytesize)
         end
 
         # Whether there is nothing else on the lines of `range` but a comment.
         def alone?(range)
-          lines = lines(range)
-          before = slice(lines.begin...range.begin)
-          after = slice(range.end...lines.end)
-          before.strip.empty? && after.match?(/\A\s*(#.*)?\z/)
+          before(range).strip.empty? && after(range).match?(/\A\s*(#.*)?\z/)
         end
 
         # Whether `range` is alone on its lines, or has a condition behind it.
         def statement?(range)
-          lines = lines(range)
-          before = slice(lines.begin...range.begin)
-          before.strip.empty? && slice(range.end...lines.end).match?(/\A\s*(#|if\b|unless\b|\z)/)
+          before(range).strip.empty? && after(range).match?(/\A\s*(#|if\b|unless\b|\z)/)
         end
 
-        # Returns the text with other texts in place of ranges: `edits` is a Hash of Strings by Range.
+        # Returns the text with other texts in place of ranges: `edits` is a Hash of Strings by Range. An edit within
+        # another one counts for nothing.
         def replace(edits)
           result = @bytes.dup
+          edits = edits.reject { |range, _| edits.any? { |other, _| other != range && within?(range, other) } }
           edits.sort_by { |range, _| [-range.begin, -range.end] }.each { |range, text| result[range] = text.b }
           result.force_encoding(@encoding)
         end
@@ -60,6 +65,34 @@ module Carat
 
         def offset(line, column)
           @starts[line - 1] + column
+        end
+
+        # What precedes `range` on its first line, and what follows on its last one.
+        def before(range)
+          slice(lines(range).begin...range.begin)
+        end
+
+        def after(range)
+          slice(range.end...(@bytes.index("\n", range.end) || @bytes.bytesize))
+        end
+
+        def within?(range, other)
+          range.begin > other.begin && range.end <= other.end
+        end
+
+        # The ranges of heredocs, from the first mark to the end of the last text; one may contain others.
+        def heredocs(text)
+          depth = 0
+          Ripper.lex(text).each_with_object([]) do |((line, column), type, token), ranges|
+            case type
+            when :on_heredoc_beg
+              ranges << offset(line, column) if depth.zero?
+              depth += 1
+            when :on_heredoc_end
+              depth -= 1
+              ranges << (ranges.pop...(offset(line, column) + token.chomp.bytesize)) if depth.zero?
+            end
+          end
         end
       end
     end

@@ -7,14 +7,14 @@ require_relative "../path/paths"
 module Carat
   module Config
     module Type
-      # One address to listen on, in a canonical form: `tcp://host:port`, `tcp://[::1]:port`,
+      # One address to listen on, in a canonical form: `tcp://host:port`, `tcp://[::1]:port`, `tcp://*:port`,
       # `tls://host:port?cert=/path&key=/path`, `tls://host:port?certs=/path`,
       # `tls://host:port?acme=name,name`, `unix:///path?mode=0660` or
       # `fd://3`; any of them may have `proxy_protocol=true`.
       module Address
         # The forms of an address, for messages.
         FORMS = "tcp://HOST:PORT, tls://HOST:PORT?cert=FILE&key=FILE, unix:///PATH?mode=0660 or fd://NUMBER"
-        TCP = %r{\A(tcp|tls)://([\w.-]+|\[[\h:.]+(?:%[\w.-]+)?\]):(\d{1,5})\z}
+        TCP = %r{\A(tcp|tls)://(\*|[\w.-]+|\[[\h:.]+(?:%[\w.-]+)?\]):(\d{1,5})\z}
         UNIX = %r{\Aunix://([^?]+)\z}
         FD = %r{\Afd://(\d{1,7})\z}
         private_constant :FD, :TCP, :UNIX

@@ -28,7 +28,7 @@ module Carat
       threads max_threads_count
       # The edge sees at once when a worker dies; request_timeout ends requests that hang:
       # worker_timeout 3600 if ENV.fetch("RAILS_ENV", "development") == "development"
-      bind "tcp://0.0.0.0:#{ENV.fetch("PORT", 3000)}" # é too
+      bind "tcp://*:#{ENV.fetch("PORT", 3000)}" # é too
       if ENV["RAILS_ENV"] == "production"
         workers [(ENV.fetch("WEB_CONCURRENCY") { 2 }).to_i, 1].max
         # Carat always does:
@@ -41,7 +41,7 @@ module Carat
       # Carat numbers workers from 1, Puma from 0.
       on_worker_boot { |index| puts "worker #{index}" }
       # The mold forks it; docs/processes.md.
-      process("jobs") { SolidQueue::Supervisor.start } if ENV["SOLID_QUEUE_IN_PUMA"]
+      process("jobs", stop_timeout: "30s") { SolidQueue::Supervisor.start } if ENV["SOLID_QUEUE_IN_PUMA"]
     RUBY
     LINES = {
       "threads 1, 5" => "# Carat has no minimum of threads.\nthreads 5",
@@ -80,8 +80,36 @@ module Carat
                                       "# Puma is not loaded here.\non_mold_boot { Puma.stats }",
       "a ? quiet : debug" => "# debug: Carat needs no such setting; delete the line.\na ? access_log(false) : nil",
       "tag 1 unless plain" => "# Processes are named by worker and generation:\n# tag 1 unless plain",
+      "port 80, \"::\"" => "bind \"tcp://[::]:80\"",
+      "rackup DefaultRackup if defined?(DefaultRackup)" =>
+        "# Carat finds config.ru by itself; for another file, carat FILE:\n" \
+        "# rackup DefaultRackup if defined?(DefaultRackup)",
+      "self.workers 2" => "workers 2",
+      "prometheus_exporter_url \"x\"" =>
+        "# No method of Puma's own; if a plugin adds it, run what the plugin does beside Carat:\n" \
+        "# prometheus_exporter_url \"x\"",
+      "exporter = @config.options[:exporter]" =>
+        "# Carat has no @config:\n# exporter = @config.options[:exporter]",
+      "state_path <<A\nx\nA\nquiet" => "# `carat status` and `carat memory` ask the control socket, which is always " \
+                                       "there:\n# state_path <<A\n# x\n# A\naccess_log false",
+      "worker_shutdown_timeout 0" => "# Carat's times are above 0.\nshutdown_timeout 1",
+      "before_fork { PumaWorkerKiller.start }" =>
+        "# In place of PumaWorkerKiller: worker_memory \"300MB\" replaces a worker that exceeds it:\n" \
+        "# before_fork { PumaWorkerKiller.start }",
+      "Puma.cli_config.x = 1" => "# Puma is not loaded here:\n# Puma.cli_config.x = 1",
+      "port 80\nset_remote_address proxy_protocol: :v1 if ENV[\"P\"] == \"1\"" =>
+        "bind \"tcp://*:80\#{\"?proxy_protocol=true\" if ENV[\"P\"] == \"1\"}\"\n" \
+        "# The addresses end with ?proxy_protocol=true:\n" \
+        "# set_remote_address proxy_protocol: :v1 if ENV[\"P\"] == \"1\"",
+      "set_remote_address(proxy_protocol: :v1)\nbind \"unix:///a?umask=0117\"" =>
+        "# The addresses end with ?proxy_protocol=true:\n# set_remote_address(proxy_protocol: :v1)\n" \
+        "bind \"unix:///a?mode=0660&proxy_protocol=true\"",
+      "x = 1; y = @config.options" => "# y = @config.options: Carat has no @config.\nx = 1; nil",
+      "if ENV[\"A\"]\n  x = 1; exporter 5\nend" =>
+        "if ENV[\"A\"]\n  # exporter 5: no method of Puma's own; if a plugin adds it, run what the plugin does " \
+        "beside Carat.\n  x = 1; nil\nend",
       "if x then tag 1 end" => "# tag 1: processes are named by worker and generation.\nif x then nil end",
-      "setup; tag \"shop\"" => "# tag \"shop\": processes are named by worker and generation.\nsetup; nil"
+      "srand; tag \"shop\"" => "# tag \"shop\": processes are named by worker and generation.\nsrand; nil"
     }.freeze
 
     WANTING = '# Carat needs a certificate and its key: bind "tls://HOST:PORT?cert=FILE&key=FILE"; ' \
@@ -103,6 +131,7 @@ module Carat
       'ssl_bind "0.0.0.0", "443", cert: "a", key: path' => 'bind "tls://0.0.0.0:443?cert=a&key=#{path}"',
       'ssl_bind host, 443, { :cert => "a", "key" => "b", verify_mode: "force_peer", ca: "c" }' =>
         'bind "tls://#{host}:443?cert=a&key=b&ca=c&verify=required"',
+      'ssl_bind "::", 443, cert: "a", key: "b"' => 'bind "tls://[::]:443?cert=a&key=b"',
       'ssl_bind("a", 1, cert_pem: x, key_pem: y)' => "#{WANTING}ssl_bind(\"a\", 1, cert_pem: x, key_pem: y)",
       'ssl_bind "a", 1, options' => "#{BY_HAND}ssl_bind \"a\", 1, options",
       'ssl_bind "a", 1, cert: "c", **options' => "#{BY_HAND}ssl_bind \"a\", 1, cert: \"c\", **options"

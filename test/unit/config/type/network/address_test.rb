@@ -9,7 +9,7 @@ module Carat
     include Support::Workplace
 
     def test_tcp_addresses_have_a_host_and_a_port
-      %w[tcp://0.0.0.0:9292 tcp://localhost:0 tcp://[::1]:80 tcp://[fe80::1%eth0]:65535].each do |text|
+      %w[tcp://0.0.0.0:9292 tcp://*:80 tcp://localhost:0 tcp://[::1]:80 tcp://[fe80::1%eth0]:65535].each do |text|
         assert_equal text, parse(text)
       end
     end

@@ -28,7 +28,7 @@ module Suite
         #{cases { |flags| "flags+=#{quote(" #{flags.flat_map(&:long).join(" ")}")}" }}
           case $word in
             -*) words=$flags ;;
-            *) if [ "$COMP_CWORD" = 1 ]; then words=#{quote(names.join(" "))}; fi ;;
+            *) if [ "$COMP_CWORD" = 1 ] || [ "$COMP_CWORD ${COMP_WORDS[1]}" = "2 help" ]; then words=#{quote(names.join(" "))}; fi ;;
           esac
           COMPREPLY=($(compgen -W "$words" -- "$word"))
         }
@@ -50,7 +50,9 @@ module Suite
           for given in "${(@)words[2,CURRENT-1]}"; do
             if (( ${subcommands[(I)$given:*]} )); then command=$given; break; fi
           done
-          if (( CURRENT == 2 )) && [[ $words[2] != -* ]]; then _describe subcommand subcommands; fi
+          if (( CURRENT == 2 )) && [[ $words[2] != -* ]] || (( CURRENT == 3 )) && [[ $words[2] == help ]]; then
+            _describe subcommand subcommands
+          fi
         #{cases { |flags| zsh_flags(flags) }}
           _arguments $flags '*:file:_files'
         }
@@ -99,7 +101,8 @@ module Suite
     end
 
     def fish_subcommand(subcommand)
-      "complete -c carat -n __fish_use_subcommand -a #{subcommand.name} -d #{quote(subcommand.summary)}"
+      "complete -c carat -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' -a #{subcommand.name} " \
+        "-d #{quote(subcommand.summary)}"
     end
 
     def fish_flag(flag, names)

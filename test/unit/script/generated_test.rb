@@ -28,6 +28,7 @@ class GeneratedTest < Minitest::Test
 
   def test_bash_completes_subcommands_flags_and_words
     assert_equal "restart resume", complete("re")
+    assert_equal "restart resume", complete("help", "re")
     assert_equal "--rounds", complete("leak", "--ro")
     assert_equal "--worker-idle-timeout --worker-requests --worker-age --worker-memory --workers", complete("--worker")
     assert_equal "text json", complete("--log-format", "")

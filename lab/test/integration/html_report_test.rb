@@ -20,6 +20,10 @@ module Carat
     SCREENS = [Support::Browser::DESKTOP, Support::Browser::PHONE].freeze
     SMALL = %w[--requests 101 --rounds 8].freeze
     HOSTILE = "</script><script>hacked = true</script><img src=x onerror=hacked=true>"
+    # How many pixels have the color of a series.
+    BLUE = "(canvas => canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data" \
+           ".reduce((sum, _, i, data) => sum + (i % 4 === 2 && data[i + 1] > 0 && data[i] - data[i - 2] > 80), 0))" \
+           "(document.querySelector('canvas'))"
     Node = Lab::Html::TreePlot::Node
 
     def test_page_of_leak_is_drawn_on_every_screen
@@ -78,6 +82,25 @@ module Carat
         browser.press("End")
         assert_equal "30 requests: measured 4.000 KiB", browser.evaluate("document.querySelector('output').textContent")
       end
+    end
+
+    def test_a_tail_has_room_for_its_last_percents
+      browse(line_page([50, 99, 99.9], [0.002, 0.03, 0.4], unit: "seconds", tail: true)) do |browser|
+        %w[Tab ArrowRight].each { |key| browser.press(key) }
+        assert_equal "99 requests: measured 30 ms", browser.evaluate("document.querySelector('output').textContent")
+        left = browser.evaluate("parseFloat(document.querySelector('.u-cursor-x').style.transform.match(/[\\d.]+/)[0])")
+        width = browser.evaluate("document.querySelector('.u-over').clientWidth")
+        assert_in_delta 0.63, left.fdiv(width), 0.02
+      end
+    end
+
+    def test_a_line_of_one_round_is_a_point
+      drawn = [[1], [1, 2]].map do |rounds|
+        browse(line_page(rounds, [1000] * rounds.size, style: "line")) { |browser| browser.evaluate(BLUE) }
+      end
+
+      assert_operator drawn.first, :>, 20
+      assert_operator drawn.last, :>, drawn.first
     end
 
     def test_arrow_keys_move_between_intervals
@@ -180,10 +203,10 @@ module Carat
       page
     end
 
-    def line_page(xs, ys)
-      series = [Lab::Html::LinePlot::Series.new("measured", ys, "points")]
+    def line_page(xs, ys, style: "points", unit: "bytes", **options)
+      series = [Lab::Html::LinePlot::Series.new("measured", ys, style)]
       page = Lab::Html::Page.new("lines", lead: "")
-      page.section("Run", Lab::Html::LinePlot.new("live", axis: "requests", xs:, unit: "bytes", series:))
+      page.section("Run", Lab::Html::LinePlot.new("live", axis: "requests", xs:, unit:, series:, **options))
       page
     end
 

@@ -36,7 +36,7 @@ module Carat
           rows = found.map { |name, seconds| [name, format("%.3f", seconds * 1000)] }
           [plot("Latency", "percent", percents.keys.map { |name| Float(name.delete_prefix("p")) }, "seconds",
                 [["latency", percents.values]],
-                ["So many percent of the requests were not slower", *@text.correction].join("; ")),
+                ["So many percent of the requests were not slower", *@text.correction].join("; "), tail: true),
            Lab::Html::Table.new("Latency", ["share of the requests", "ms"], rows)]
         end
 
@@ -52,9 +52,9 @@ module Carat
            Lab::Html::Table.new("CPU and PSS in MiB, of all processes", names, rows, texts: [])].compact
         end
 
-        def plot(title, axis, xs, unit, series, note)
+        def plot(title, axis, xs, unit, series, note, tail: false)
           series = series.map { |name, numbers| Lab::Html::LinePlot::Series.new(name, numbers, "line") }
-          Lab::Html::LinePlot.new(title, axis:, xs:, unit:, series:, note:)
+          Lab::Html::LinePlot.new(title, axis:, xs:, unit:, series:, note:, tail:)
         end
       end
     end

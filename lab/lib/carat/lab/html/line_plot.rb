@@ -17,14 +17,16 @@ module Carat
         end
 
         # `unit` is that of the values, one of those in format.js: "bytes", "seconds", or a word such as "objects".
-        # `axis` is the name of the xs, and `note` the sentence below the plot.
-        def initialize(title, axis:, xs:, unit:, series:, note: "")
+        # `axis` is the name of the xs, and `note` the sentence below the plot. With `tail`, the xs are percentiles, and
+        # both axes logarithmic: 90, 99, and 99.9 % are equally far from one another.
+        def initialize(title, axis:, xs:, unit:, series:, note: "", tail: false)
           @title = title
           @axis = axis
           @xs = xs
           @unit = unit
           @series = series
           @note = note
+          @tail = tail
         end
 
         # Returns the HTML.
@@ -39,7 +41,7 @@ module Carat
         private
 
         def data
-          { "title" => Markup.utf8(@title), "axis" => @axis, "xs" => @xs, "unit" => @unit,
+          { "title" => Markup.utf8(@title), "axis" => @axis, "xs" => @xs, "unit" => @unit, "tail" => @tail,
             "series" => @series.map(&:data) }
         end
       end

@@ -33,6 +33,8 @@ function formatValue(value, unit) {
 
 // The marks of an axis: one unit for all of them, and as many digits as tell them apart.
 function formatMarks(marks, unit) {
+  // A logarithmic axis leaves out the names of marks between two powers of ten.
+  if (marks.includes(null)) return marks.map((mark) => (mark === null ? "" : formatValue(mark, unit)));
   const step = marks.length > 1 ? Math.abs(marks[1] - marks[0]) : 1;
   const largest = Math.max(...marks.map(Math.abs), 1);
   if (unit !== "bytes") return marks.map((mark) => (unit === "seconds" ? formatSeconds(mark) : formatCount(mark)));

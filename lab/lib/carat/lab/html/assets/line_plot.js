@@ -18,11 +18,18 @@ function narrowGaps(_plot, _series, _first, _last, gaps) {
   return gaps.map(([from, to]) => [from + devicePixelRatio, to - devicePixelRatio]);
 }
 
+// Where a percentile is on an axis of tails: the share of what is beyond it, turned around.
+function placeOfTail(percent) {
+  return 100 / (100 - percent);
+}
+
+// A line of one point has no length.
 function lineSeries(series, index) {
+  const isPoint = series.values.filter((value) => value !== null).length === 1;
   const color = cssColor(SERIES_COLORS[index % SERIES_COLORS.length]);
   if (series.style === "points") return { stroke: color, width: 0, paths: () => null, points: { show: true, size: 7, fill: color } };
   if (series.style === "edge") return { stroke: cssColor("--muted"), width: 1, dash: [4, 4], points: { show: false } };
-  return { stroke: color, width: 2, points: { show: false }, gaps: narrowGaps };
+  return { stroke: color, width: 2, points: isPoint ? { show: true, size: 7, fill: color } : { show: false }, gaps: narrowGaps };
 }
 
 // The area between each two edges that follow one another.
@@ -42,9 +49,10 @@ function lineAxes(data, width) {
   const whole = data.xs.every(Number.isInteger) ? { incrs: WHOLE_STEPS } : {};
   const named = { ...(namesAreNarrow(data, width) ? { rotate: -55, size: 90 } : {}),
     splits: () => data.names.map((_name, index) => index), values: () => data.names, grid: { show: false } };
+  const tails = { label: data.axis, labelSize: 22, splits: () => data.xs.map(placeOfTail), values: () => data.xs.map((percent) => `p${percent}`) };
   const counted = { label: data.axis, labelSize: 22, space: 70, values: values(data.axis === "seconds" ? "seconds" : ""), ...whole };
   return [
-    { ...axis, ...(data.names ? named : counted) },
+    { ...axis, ...(data.names ? named : data.tail ? tails : counted) },
     // The marks of bytes and seconds have their unit.
     { ...axis, ...(["bytes", "seconds"].includes(data.unit) ? {} : { label: data.unit, labelSize: 22 }), size: (_plot, marks) => Math.max(84, 20 + 7 * Math.max(...(marks ?? [""]).map((mark) => mark.length))),
       space: 36, values: values(data.unit), ...(data.unit === "bytes" ? { incrs: BYTE_STEPS } : {}) },
@@ -68,7 +76,8 @@ function lineOptions(data, width, hooks) {
     width, height: LINE_HEIGHT, hooks, legend: { show: false },
     padding: namesAreNarrow(data, width) ? [8, 50, 0, 0] : null,
     bands: bands(data.series), axes: lineAxes(data, width),
-    scales: { x: { time: false, ...(data.names ? { range: [-0.5, data.names.length - 0.5] } : {}) }, y: { range: amountRange(data) } },
+    scales: data.tail ? { x: { time: false, distr: 3, range: (_plot, low, high) => (low < high ? [low, high] : [low / 2, low * 2]) }, y: { distr: 3, log: 10 } } :
+      { x: { time: false, ...(data.names ? { range: [-0.5, data.names.length - 0.5] } : {}) }, y: { range: amountRange(data) } },
     series: [{}, ...data.series.map(lineSeries)],
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 9 } },
   };
@@ -115,16 +124,17 @@ function drawLines(figure, data) {
   place.setAttribute("role", "application");
   place.setAttribute("aria-label", `Plot: ${data.title}. The left and right arrow keys move between the points; a table has the same numbers.`);
   place.after(legend(data));
+  const places = data.tail ? data.xs.map(placeOfTail) : data.xs;
   let plot;
   const tell = (shown) => { if (Number.isInteger(shown.cursor.idx)) output.textContent = describePoint(data, shown.cursor.idx); };
   const draw = () => {
     plot?.destroy();
     const width = Math.max(place.clientWidth, 200);
-    plot = new uPlot(lineOptions(data, width, { setCursor: [tell] }), [data.xs, ...data.series.map((each) => each.values)], place);
+    plot = new uPlot(lineOptions(data, width, { setCursor: [tell] }), [places, ...data.series.map((each) => each.values)], place);
   };
   draw();
   lineKeys(place, data, (index) => {
-    plot.setCursor({ left: plot.valToPos(data.xs[index], "x"), top: LINE_HEIGHT / 3 }, false);
+    plot.setCursor({ left: plot.valToPos(places[index], "x"), top: LINE_HEIGHT / 3 }, false);
     output.textContent = describePoint(data, index);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);

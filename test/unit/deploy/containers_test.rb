@@ -17,6 +17,8 @@ module Carat
     BEYOND_SECONDS = 4.25
     # How long the proxies of Kubernetes' nodes take to notice.
     NODES_SECONDS = 5
+    # How long Heroku's router keeps a connection without a request.
+    ROUTER_SECONDS = 90
     COMMAND = %w[bundle exec carat].freeze
 
     def test_every_variable_of_carat_is_an_option_with_such_a_value
@@ -43,10 +45,16 @@ module Carat
       final = dockerfile[/^FROM base\n.*/m]
 
       assert_includes final, "\nCMD #{COMMAND.inspect}\n"
-      command = File.read(File.join(FOLDER, "Procfile"))[/^web: (.+\n)/, 1]
-      assert_equal "env LANG=C.UTF-8 #{COMMAND.join(" ")}\n", command
       assert_equal ["1000:1000"], final.scan(/^USER (.+)/).flatten
       assert_equal [true, 1000, 1000], pod["securityContext"].values_at("runAsNonRoot", "runAsUser", "runAsGroup")
+    end
+
+    def test_the_router_of_a_platform_closes_a_connection_first
+      *variables, command = File.read(File.join(FOLDER, "Procfile")).match(/^web: env (\S+) (\S+) (.+)\n/).captures
+      found = variables.to_h { |text| text.split("=") }
+
+      assert_equal COMMAND.join(" "), command
+      assert_operator option(found, :idle_timeout), :>, ROUTER_SECONDS
     end
 
     def test_the_pod_gets_the_time_that_a_stop_takes

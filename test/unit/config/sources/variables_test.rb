@@ -14,6 +14,7 @@ module Carat
       assert_equal 2..2, read(:workers, "WEB_CONCURRENCY" => "4", "CARAT_WORKERS" => "2")
       assert_equal 4..4, read(:workers, "WEB_CONCURRENCY" => "4", "CARAT_WORKERS" => "")
       assert_equal "test", read(:environment, "RACK_ENV" => "test", "RAILS_ENV" => "production")
+      assert_in_delta 95.0, read(:idle_timeout, "PUMA_PERSISTENT_TIMEOUT" => "95")
     end
 
     def test_unknown_variables_are_named_with_the_nearest

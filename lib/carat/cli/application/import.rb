@@ -37,9 +37,13 @@ module Carat
         # and restarts (docs/cable.md); config/cable.yml must name the adapter carat:
         # cable "/cable"
       TEXT
+      ENTRYPOINT = <<~TEXT
+        # bin/docker-entrypoint prepares the database for `./bin/rails server` alone. It has to ask for carat instead:
+        # if [ "${*:1:3}" == "bundle exec carat" ]; then
+      TEXT
       # Text by the file that calls for it.
-      HINTS = { "bin/thrust" => THRUSTER, "config/cable.yml" => CABLE }.freeze
-      private_constant :CABLE, :LEGEND, :HINTS, :THRUSTER
+      HINTS = { "bin/thrust" => THRUSTER, "bin/docker-entrypoint" => ENTRYPOINT, "config/cable.yml" => CABLE }.freeze
+      private_constant :CABLE, :ENTRYPOINT, :LEGEND, :HINTS, :THRUSTER
 
       # Prints the text. Raises ConfigError when there is no such file, or when it is not Ruby.
       def run

@@ -37,14 +37,14 @@ module Carat
       assert_equal :mold, $before # rubocop:disable Style/GlobalVars
     end
 
-    def test_an_application_with_thruster_or_action_cable_is_told_what_to_change
+    def test_files_of_rails_that_have_to_change_are_named
       write("config/puma.rb", PUMA)
       import
-      refute_match(/Thruster|cable/i, @out.string)
+      refute_match(/Thruster|entrypoint|cable/i, @out.string)
 
-      write("bin/thrust", "")
-      write("config/cable.yml", "")
+      %w[bin/thrust bin/docker-entrypoint config/cable.yml].each { |path| write(path, "") }
       import
+      assert_match(/^# bin.docker-entrypoint .*\n# if .*"bundle exec carat" \]; then$/, @out.string)
       assert_match(/^# Thruster: .*Remove gem "thruster" and bin\/thrust/, @out.string)
       assert_includes @out.string, %(# cable "/cable"\n)
       write("carat.rb", @out.string)

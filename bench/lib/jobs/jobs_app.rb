@@ -34,20 +34,25 @@ module Bench
     # It is made once, and copied for each run.
     TEMPLATE = File.expand_path("../../../tmp/jobs-app-#{RUBY_VERSION}", __dir__)
 
-    # Writes the application to a directory, with fifty posts.
-    def self.write(directory)
+    # Writes the application to a directory, with fifty posts, and further files by relative path.
+    def self.write(directory, further = {})
       make(TEMPLATE) unless File.exist?(File.join(TEMPLATE, "made"))
       FileUtils.cp_r(File.join(TEMPLATE, "."), directory)
+      write_files(directory, further)
+    end
+
+    def self.write_files(directory, files)
+      files.each do |name, text|
+        path = File.join(directory, name)
+        FileUtils.mkdir_p(File.dirname(path))
+        File.binwrite(path, text)
+      end
     end
 
     def self.make(directory)
       files = Support::NewRailsApp.files.merge(FILES)
       files["Gemfile"] += "gem \"sidekiq\"\n"
-      files.except("Gemfile.lock", "app/jobs/title_job.rb", "app/models/post.rb").each do |name, text|
-        path = File.join(directory, name)
-        FileUtils.mkdir_p(File.dirname(path))
-        File.binwrite(path, text)
-      end
+      write_files(directory, files.except("Gemfile.lock", "app/jobs/title_job.rb", "app/models/post.rb"))
       File.write(File.join(directory, "app/models/post.rb"), "class Post < ApplicationRecord\nend\n")
       FileUtils.chmod("+x", Dir[File.join(directory, "bin/*")])
       FileUtils.mkdir_p(%w[tmp log].map { |name| File.join(directory, name) })
@@ -60,6 +65,6 @@ module Bench
       env = { "RAILS_ENV" => "production", "SECRET_KEY_BASE" => "secret" * 10 }
       system(env, *command, chdir: directory, exception: true)
     end
-    private_class_method :make, :run
+    private_class_method :write_files, :make, :run
   end
 end

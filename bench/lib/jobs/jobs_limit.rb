@@ -55,6 +55,6 @@ module Bench
       end
       results
     end
-    private_class_method :load, :await, :paced
+    private_class_method :load
   end
 end

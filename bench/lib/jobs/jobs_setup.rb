@@ -24,11 +24,15 @@ module Bench
       "web" => ""
     }.freeze
     PUMA = %w[bundle exec puma -p %{port}].freeze
-    # The commands of each set-up, and further variables.
+    # The commands of each set-up, and further variables; nil removes one.
     COMMANDS = {
       "carat" => [[%w[%{carat} -b tcp://127.0.0.1:%{port} -w 2 -t 3 -C %{config} --control-socket control
                        --boot-timeout 300]], {}],
+      "carat-init" => [[["sh", "-c", "rm carat.rb && $0 init && exec $0 $@", "%{carat}",
+                         *%w[-b tcp://127.0.0.1:%{port} --control-socket control]]],
+                       { "WEB_CONCURRENCY" => nil, "RAILS_MAX_THREADS" => nil, "RUBYOPT" => nil }],
       "puma-plugin" => [[PUMA], { "SOLID_QUEUE_IN_PUMA" => "1" }],
+      "puma-single" => [[PUMA], { "WEB_CONCURRENCY" => "0", "RAILS_MAX_THREADS" => nil, "RUBYOPT" => nil }],
       "puma-jobs" => [[PUMA, %w[bin/jobs]], {}],
       "puma-sidekiq" => [[PUMA, *[%w[bundle exec sidekiq -c 5 -e production]] * 2], {}]
     }.freeze
@@ -39,10 +43,10 @@ module Bench
     attr_reader :directory, :port
 
     # Makes a copy of the application, runs it, and yields the set-up. `wrap` changes a command, such as to run it in a
-    # control group.
-    def self.run(name, jobs: "solid", wrap: :itself.to_proc)
+    # control group; `files` are further ones, by relative path.
+    def self.run(name, jobs: "solid", wrap: :itself.to_proc, files: {})
       Dir.mktmpdir("carat-jobs") do |directory|
-        JobsApp.write(directory)
+        JobsApp.write(directory, files)
         setup = new(name, directory, jobs)
         setup.start(wrap)
         yield setup
@@ -81,7 +85,7 @@ module Bench
     end
 
     # Whether no Carat runs.
-    def plain? = @name != "carat"
+    def plain? = !@name.start_with?("carat")
 
     # Replaces the server by a new one.
     def upgrade
@@ -105,8 +109,17 @@ module Bench
       wait("sidekiq", START_SECONDS) { File.read("/proc/#{pid}/cmdline").include?(" busy]") }
     end
 
+    # Sends a signal to the first command.
+    def signal(name) = Process.kill(name, @pids.first)
+
     # Returns the status, or the name of the error.
     def get(target) = exchange(Net::HTTP::Get.new(target, HEADERS))
+
+    def exchange(request)
+      http { |http| http.request(request).code }
+    rescue SystemCallError, EOFError, Net::ReadTimeout, Net::OpenTimeout => e
+      e.class.name
+    end
 
     def enqueue(from, count)
       by = "&by=Sidekiq" if @jobs == "sidekiq"
@@ -156,12 +169,6 @@ module Bench
       cleared = ENV.keys.grep(ServerSpec::CLEARED).to_h { |key| [key, nil] }
       redis = @jobs == "sidekiq" ? { "REDIS_SOCKET" => Support::RedisServer.shared.path } : {}
       { **cleared, **VARIABLES, **redis }
-    end
-
-    def exchange(request)
-      http { |http| http.request(request).code }
-    rescue SystemCallError, EOFError, Net::ReadTimeout, Net::OpenTimeout => e
-      e.class.name
     end
 
     def http(&) = Net::HTTP.start("127.0.0.1", port, read_timeout: 30, open_timeout: 10, &)

@@ -39,6 +39,18 @@ module Carat
       assert_equal [["/up"], ["/up"]], configured.values_at(:warm_up, :restart_check)
     end
 
+    def test_a_small_container_gets_what_fits_there
+      write("Gemfile", %(gem "solid_queue"\n))
+      write("config/cable.yml", "production:\n  adapter: carat\n")
+      File.write("carat.rb", small(256 << 20))
+
+      assert_match(/^# The container has 256 MiB: /, File.read("carat.rb"))
+      assert_equal [1..1, 3, "off", "/cable"], configured.values_at(:workers, :threads, :jit, :cable)
+      assert_equal ["jobs"], Config::Configuration.new(Config::Settings.new, { "RACK_ENV" => "production" })
+                                                  .processes.map(&:name)
+      refute_match(/^(process|workers)/, small(512 << 20))
+    end
+
     def test_sinatra_is_recognized
       write("Gemfile", %(gem "sinatra"\n))
       init
@@ -76,6 +88,11 @@ module Carat
     def init
       @out, @err = Array.new(2) { StringIO.new }
       CLI::Program.new(["init"], env: {}, out: @out, err: @err).run
+    end
+
+    def small(bytes)
+      limits = CLI::MachineLimits.new("container_memory" => bytes)
+      CLI::Init::ConfigText.new(CLI::Init::Application.new, limits: limits).to_s
     end
 
     def configured

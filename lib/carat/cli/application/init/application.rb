@@ -46,6 +46,16 @@ module Carat
           File.file?("config/cable.yml")
         end
 
+        # Whether config/cable.yml gives the sockets of Action Cable to the edge.
+        def cable_in_edge?
+          read("config/cable.yml").match?(/^\s*adapter:\s*["']?carat\b/)
+        end
+
+        # Whether Solid Queue runs its jobs.
+        def solid_queue?
+          read("Gemfile").match?(/^\s*gem\s*\(?\s*["']solid_queue["']/)
+        end
+
         # Whether it asks a relational database.
         def database?
           File.file?("config/database.yml")

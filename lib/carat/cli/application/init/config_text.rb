@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "../../../config/options"
+require_relative "../../bytes"
+require_relative "../../machine_limits"
 
 module Carat
   module CLI
@@ -14,13 +16,21 @@ module Carat
           # A line with # before its option changes nothing until you remove the #. A flag wins over this file, and this
           # file wins over environment variables, such as PORT, WEB_CONCURRENCY, and RAILS_MAX_THREADS.
         RUBY
+        # Up to this limit of the container, one worker and few threads are what fits, with the jobs in one process.
+        SMALL_BYTES = 384 << 20
+        SMALL = "# The container has %s: these lines are what fits (docs/deploy.md, \"In 256 MB\")."
+        JOBS = <<~RUBY
+          # Solid Queue in one further process, in threads. Its config/queue.yml counts; bin/jobs need not run.
+          process("jobs", stop_timeout: "30s", only: :production) { SolidQueue::Supervisor.start(mode: :async) }
+        RUBY
         POOL = "The pool in config/database.yml must be as large."
         ADAPTER = "config/cable.yml must name the adapter carat."
-        private_constant :HEAD, :POOL, :ADAPTER
+        private_constant :SMALL_BYTES, :SMALL, :JOBS, :HEAD, :POOL, :ADAPTER
 
-        # `application` is an Application.
-        def initialize(application)
+        # `application` is an Application; `limits` are MachineLimits, or nil when they cannot be read.
+        def initialize(application, limits: MachineLimits.read)
           @application = application
+          @container = limits&.container_memory
         end
 
         # Returns Ruby.
@@ -32,12 +42,30 @@ module Carat
 
         def paragraphs
           [
-            suggestion(:bind, '"tcp://127.0.0.1:3000"'), suggestion(:workers, "1..4"),
-            suggestion(:threads, "5", *(POOL if @application.database?)), suggestion(:worker_memory, '"400MB"'),
-            *checks, *(suggestion(:static, '"public"') if @application.public?),
+            suggestion(:bind, '"tcp://127.0.0.1:3000"'), *size, *checks,
+            *(suggestion(:static, '"public"') if @application.public?),
             suggestion(:request_timeout, '"30s"'), suggestion(:max_body, '"100MB"'), suggestion(:compress, "true"),
-            *(suggestion(:cable, '"/cable"', ADAPTER) if @application.cable?), suggestion(:access_log, "true")
+            *cable, suggestion(:access_log, "true")
           ]
+        end
+
+        def size
+          pool = POOL if @application.database?
+          return small(*pool) if @container && @container <= SMALL_BYTES
+
+          [suggestion(:workers, "1..4"), suggestion(:threads, "5", *pool), suggestion(:worker_memory, '"400MB"')]
+        end
+
+        def small(*pool)
+          [format("#{SMALL}\n", Bytes.words(@container)), setting(:workers, "1"), setting(:threads, "3", *pool),
+           setting(:memory, '"90%"'), setting(:client_memory, '"8MB"'), setting(:jit, '"off"'),
+           *(JOBS if @application.solid_queue?)]
+        end
+
+        def cable
+          return setting(:cable, '"/cable"') if @application.cable_in_edge?
+
+          suggestion(:cable, '"/cable"', ADAPTER) if @application.cable?
         end
 
         # The health check of Rails changes nothing, so it may run at each start.
@@ -52,8 +80,8 @@ module Carat
           paragraph(name, remarks, "# #{name} #{value}")
         end
 
-        def setting(name, value)
-          paragraph(name, [], "#{name} #{value}")
+        def setting(name, value, *remarks)
+          paragraph(name, remarks, "#{name} #{value}")
         end
 
         def paragraph(name, remarks, line)

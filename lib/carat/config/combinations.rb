@@ -74,8 +74,9 @@ module Carat
         refuse(:jit, "Ruby #{RUBY_VERSION} cannot enable #{name}: choose auto or off, or another Ruby")
       end
 
+      # The default is an offer, also where `carat import` has written it down.
       def check_directory(name)
-        return unless @configuration.chosen?(name) && @configuration[name]
+        return if [nil, Options.fetch(name).default].include?(@configuration[name])
 
         directory = File.dirname(File.expand_path(@configuration[name]))
         refuse(name, "there is no directory #{directory}") unless File.directory?(directory)

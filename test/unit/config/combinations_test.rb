@@ -41,9 +41,10 @@ module Carat
     def test_a_file_that_is_awaited_has_a_directory
       write("carat.rb", "restart_file \"nowhere/restart.txt\"\n")
       assert_refused "carat.rb:1: restart_file: there is no directory #{path("nowhere")}"
-      write("carat.rb", "restart_file \"restart.txt\"\n")
-
-      assert_equal "restart.txt", configure[:restart_file]
+      %w[restart.txt tmp/restart.txt].each do |name|
+        write("carat.rb", "restart_file #{name.inspect}\n")
+        assert_equal name, configure[:restart_file]
+      end
       assert_raises(Config::ConfigError) { configure("--maintenance", "nowhere/page.html") }
     end
 

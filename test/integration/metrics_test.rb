@@ -118,10 +118,31 @@ class MetricsTest < Support::IntegrationTest
     idle = Array.new(20) { TCPSocket.new("127.0.0.1", @port) }
 
     assert_equal 200, server.get("/").status
-    idle.first.write("GET / HTTP/1.1\r\nX: #{"x" * 9000}\r\n")
-    assert_match(/\AHTTP.1.1 431 /, idle.first.readpartial(100))
+    idle.last.write("GET / HTTP/1.1\r\nX: #{"x" * 9000}\r\n")
+    assert_match(/\AHTTP.1.1 431 /, idle.last.readpartial(100))
     idle.each(&:close)
     eventually { scrape("/livez").body == "alive\n" }
+  end
+
+  def test_silent_clients_do_not_delay_a_health_check
+    start
+    silent = Array.new(8) { TCPSocket.new("127.0.0.1", @port) }
+
+    assert_equal "alive\n", scrape("/livez").body
+    # Only the first has given its place; a server that waits for their deadline ends all.
+    assert_equal silent.first(1), silent.select { |client| client.wait_readable(0) }
+    assert_nil silent.first.read(1)
+  ensure
+    silent&.each(&:close)
+  end
+
+  def test_the_dashboard_is_not_for_pages_of_another_site
+    start
+    status = ->(path, host) { scrape(path, headers: { "Host" => host }).code }
+
+    paths = %w[/dashboard.json /dashboard /metrics /livez]
+    assert_equal(%w[403 403 200 200], paths.map { |path| status[path, "evil.example"] })
+    assert_equal %w[200 200], (["localhost:#{@port}", "[::1]"].map { |host| status["/dashboard.json", host] })
   end
 
   def test_the_dashboard_shows_what_runs_and_loads_nothing_from_elsewhere

@@ -4,6 +4,7 @@
 //! curl --unix-socket /run/carat/carat-4242.sock http://carat/memory
 //! ```
 
+mod clients;
 mod consoles;
 mod control_directory;
 mod control_listener;

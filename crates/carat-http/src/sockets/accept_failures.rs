@@ -11,7 +11,7 @@ use carat_log::Log;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long a shortage is not logged again.
+/// How long an error is not logged again.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// The errors of one listener.
@@ -19,7 +19,8 @@ pub struct AcceptFailures {
     /// Whose clients have to wait.
     listener: &'static str,
     pause: Duration,
-    logged: Option<Instant>,
+    /// The last error that was logged, and when.
+    logged: Option<(Option<i32>, Instant)>,
 }
 
 impl AcceptFailures {
@@ -47,17 +48,21 @@ impl AcceptFailures {
         if is_broken(&error) {
             return Err(error);
         }
-        if !is_exhausted(&error) {
-            // The client closed the connection before it was accepted.
+        if is_of_one_client(&error) {
             return Ok(Duration::ZERO);
         }
-        let is_news = |logged| now.saturating_duration_since(logged) >= SILENCE;
-        if self.logged.is_none_or(is_news) {
-            self.logged = Some(now);
-            log.warn(
-                "cannot accept: no descriptor left",
-                &[("listener", &self.listener), ("cause", &error)],
-            );
+        let errno = error.raw_os_error();
+        let is_known = self.logged.is_some_and(|(logged, at)| {
+            logged == errno && now.saturating_duration_since(at) < SILENCE
+        });
+        if !is_known {
+            self.logged = Some((errno, now));
+            let message = if is_exhausted(&error) {
+                "cannot accept: no descriptor left"
+            } else {
+                "cannot accept"
+            };
+            log.warn(message, &[("listener", &self.listener), ("cause", &error)]);
         }
         let pause = self.pause;
         self.pause = (pause * 2).min(LONGEST_PAUSE);
@@ -69,6 +74,26 @@ fn is_exhausted(error: &io::Error) -> bool {
     is_one_of(
         error,
         &[Errno::MFILE, Errno::NFILE, Errno::NOBUFS, Errno::NOMEM],
+    )
+}
+
+/// Whether only the client that was to be accepted is gone (accept(2)).
+fn is_of_one_client(error: &io::Error) -> bool {
+    is_one_of(
+        error,
+        &[
+            Errno::CONNABORTED,
+            Errno::PROTO,
+            Errno::NOPROTOOPT,
+            Errno::HOSTDOWN,
+            Errno::NONET,
+            Errno::HOSTUNREACH,
+            Errno::OPNOTSUPP,
+            Errno::NETDOWN,
+            Errno::NETUNREACH,
+            Errno::INTR,
+            Errno::AGAIN,
+        ],
     )
 }
 
@@ -113,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shortage_is_logged_once_a_minute() {
+    fn an_error_is_logged_once_a_minute_and_another_one_at_once() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("log");
         let (log, mut failures) = (log(&path), AcceptFailures::new("x"));
@@ -123,9 +148,15 @@ mod tests {
             let pause = failures.pause_after(Errno::MFILE.into(), now, &log);
             assert!(pause.is_ok());
         }
+        for _ in 0..3 {
+            let now = start + Duration::from_secs(120);
+            let pause = failures.pause_after(Errno::PERM.into(), now, &log);
+            assert!(pause.expect("sound") > Duration::ZERO);
+        }
         log.finish();
         let lines = fs::read_to_string(&path).expect("written");
-        assert_eq!(lines.matches("cannot accept").count(), 2, "{lines}");
+        assert_eq!(lines.matches("no descriptor left").count(), 2, "{lines}");
+        assert_eq!(lines.matches("cannot accept ").count(), 1, "{lines}");
     }
 
     #[test]

@@ -1,8 +1,10 @@
+use std::net::IpAddr;
+
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
-use http::{HeaderName, HeaderValue, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
 use serde_json::Value;
 
@@ -21,6 +23,46 @@ const FIELDS: [(HeaderName, &str); 5] = [
         "same-origin",
     ),
 ];
+
+/// The refusal of a request for the dashboard or its data that names the server by a name that a stranger may have made
+/// lead here (DNS rebinding): such a name lets the pages of the stranger's site read the responses. `addresses` are those
+/// of the option `metrics`. A name of one word is none of the public DNS.
+pub(super) fn refusal<B>(
+    request: &Request<B>,
+    addresses: &[String],
+) -> Option<Response<Full<Bytes>>> {
+    if !request.uri().path().starts_with("/dashboard") {
+        return None;
+    }
+    let host = request.headers().get(HOST)?;
+    let name = host_name(host.to_str().unwrap_or_default());
+    let is_configured = |address: &String| {
+        let place = address.strip_prefix("tcp://").map(host_name);
+        place.is_some_and(|place| place.eq_ignore_ascii_case(name))
+    };
+    let is_local = name.to_ascii_lowercase().ends_with(".localhost");
+    let is_word = !name.is_empty() && !name.contains('.');
+    let is_known = name.parse::<IpAddr>().is_ok() || is_word || is_local;
+    if is_known || addresses.iter().any(is_configured) {
+        return None;
+    }
+    let reason =
+        "open the dashboard by an IP address, by localhost, or by the name that `metrics` has\n";
+    Some(response(StatusCode::FORBIDDEN, "text/plain", reason))
+}
+
+/// The host of `host:port` (RFC 3986, section 3.2.2), without the brackets of an IPv6 address.
+fn host_name(authority: &str) -> &str {
+    if let Some((address, _)) = authority
+        .strip_prefix('[')
+        .and_then(|it| it.split_once(']'))
+    {
+        return address;
+    }
+    authority
+        .split_once(':')
+        .map_or(authority, |(host, _)| host)
+}
 
 /// The dashboard's page, style, or script.
 pub(super) fn page(path: &str) -> Option<Response<Full<Bytes>>> {
@@ -46,4 +88,43 @@ fn guarded(kind: &'static str, body: Bytes) -> Response<Full<Bytes>> {
     let fields = FIELDS.map(|(name, value)| (name, HeaderValue::from_static(value)));
     response.headers_mut().extend(fields);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_refused(path: &str, host: &str) -> bool {
+        let request = Request::get(path).header(HOST, host).body(());
+        let addresses = ["tcp://Carat.example.com:9394".to_owned()];
+        refusal(&request.expect("a request"), &addresses).is_some()
+    }
+
+    #[test]
+    fn a_name_that_a_stranger_may_have_made_does_not_open_the_dashboard() {
+        for host in [
+            "evil.example",
+            "evil.example:9394",
+            "127.0.0.1.evil.example",
+            "localhost.evil",
+            "1.2.3.4.5:1",
+            ":1",
+            "",
+        ] {
+            assert!(is_refused("/dashboard.json", host), "{host}");
+            assert!(is_refused("/dashboard", host), "{host}");
+            assert!(!is_refused("/metrics", host), "{host}");
+        }
+        for host in [
+            "127.0.0.1:9394",
+            "[::1]:9394",
+            "[fd00::7]",
+            "localhost:9394",
+            "a.localhost",
+            "carat:9394",
+            "carat.example.com:80",
+        ] {
+            assert!(!is_refused("/dashboard.json", host), "{host}");
+        }
+    }
 }

@@ -1,7 +1,5 @@
-use std::convert::Infallible;
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,29 +7,19 @@ use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use ring::hmac;
 use serde_json::Value;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::spawn_local;
-use tokio::time::{sleep, timeout};
+use tokio::net::TcpListener;
+use tokio::time::sleep;
 
 use super::dashboard;
 use super::exposition::{OPEN_METRICS, TEXT_FORMAT, exposition, wants_open_metrics};
 use super::health::{readiness, startup};
+use crate::admin::clients::{Client, Clients, Responder};
 use crate::admin::reply::{refusal, response};
 use crate::supervise::{ControlRequest, Mailbox, Message};
 use carat_http::Server;
 
-/// Clients that are served at once; further ones wait.
-const METRICS_CLIENT_LIMIT: usize = 8;
-/// Longest request headers in bytes; hyper has no smaller buffer.
-const METRICS_HEADER_LIMIT: usize = 8 * 1024;
-/// How long a client may take for its request and for reading the response.
-const METRICS_CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Until the next attempt to listen. The old edge of an upgrade still has the port.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
@@ -45,6 +33,10 @@ pub(crate) async fn serve_metrics(
         let reason = format!("metrics {address}: only tcp://HOST:PORT serves metrics");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     };
+    let pages = Rc::new(MetricsPages {
+        server: Rc::clone(&server),
+        mailbox,
+    });
     loop {
         let listener = tokio::select! {
             listener = listen(place, &server) => listener,
@@ -54,31 +46,16 @@ pub(crate) async fn serve_metrics(
                 continue;
             }
         };
+        let clients = Rc::new(Clients::default());
+        let accept = async || Ok(listener.accept().await?.0);
+        let pages = Rc::clone(&pages);
         tokio::select! {
-            never = accept_clients(listener, &server, &mailbox) => match never {},
+            failure = clients.accept_all("metrics", &server.log, accept, pages) => {
+                server.log.warn("the metrics port is broken", &[("cause", &failure)]);
+                sleep(RETRY_PAUSE).await;
+            }
             () = server.left.wait() => {}
         }
-    }
-}
-
-async fn accept_clients(
-    listener: TcpListener,
-    server: &Rc<Server>,
-    mailbox: &Mailbox,
-) -> Infallible {
-    let permits = Arc::new(Semaphore::new(METRICS_CLIENT_LIMIT));
-    loop {
-        let permit = Arc::clone(&permits).acquire_owned().await;
-        let Ok((stream, _)) = listener.accept().await else {
-            sleep(RETRY_PAUSE).await;
-            continue;
-        };
-        let (server, mailbox) = (Rc::clone(server), mailbox.clone());
-        spawn_local(async move {
-            // A slower client starts again.
-            let _ = timeout(METRICS_CLIENT_TIMEOUT, serve(stream, &server, &mailbox)).await;
-            drop(permit);
-        });
     }
 }
 
@@ -104,64 +81,58 @@ async fn listen(address: &str, server: &Server) -> TcpListener {
     }
 }
 
-/// Serves one request.
-async fn serve(stream: TcpStream, server: &Server, mailbox: &Mailbox) {
-    let service = service_fn(|request| async move {
-        Ok::<_, Infallible>(respond(request, server, mailbox).await)
-    });
-    let result = http1::Builder::new()
-        .keep_alive(false)
-        .header_read_timeout(None)
-        .max_buf_size(METRICS_HEADER_LIMIT)
-        .serve_connection(TokioIo::new(stream), service);
-    // The response already reported the error.
-    let _ = result.await;
+/// What the metrics port serves.
+struct MetricsPages {
+    server: Rc<Server>,
+    mailbox: Mailbox,
 }
 
-async fn respond(
-    request: Request<Incoming>,
-    server: &Server,
-    mailbox: &Mailbox,
-) -> Response<Full<Bytes>> {
-    if request.uri().path() == "/broadcast" {
-        return broadcast(request, server).await;
-    }
-    if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return refusal(StatusCode::METHOD_NOT_ALLOWED);
-    }
-    if let Some(page) = dashboard::page(request.uri().path()) {
-        return page;
-    }
-    let (status, text) = match request.uri().path() {
-        "/metrics" => {
-            let is_open = wants_open_metrics(request.headers());
-            let Some(status) = ask_status(mailbox).await else {
-                return refusal(StatusCode::SERVICE_UNAVAILABLE);
-            };
-            let kind = if is_open { OPEN_METRICS } else { TEXT_FORMAT };
-            let names_puma = request.uri().query() == Some("puma");
-            return match exposition(server, status, (is_open, names_puma)).await {
-                Some(text) => response(StatusCode::OK, kind, text),
-                None => refusal(StatusCode::INTERNAL_SERVER_ERROR),
-            };
+impl Responder for MetricsPages {
+    async fn respond(&self, request: &mut Request<Incoming>, _: &Client) -> Response<Full<Bytes>> {
+        if request.uri().path() == "/broadcast" {
+            return broadcast(request, &self.server).await;
         }
-        "/dashboard.json" => {
-            let Some(overview) = ask(mailbox, ControlRequest::Overview { has_plots: true }).await
-            else {
-                return refusal(StatusCode::SERVICE_UNAVAILABLE);
-            };
-            return dashboard::data(&overview);
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return refusal(StatusCode::METHOD_NOT_ALLOWED);
         }
-        "/livez" => (StatusCode::OK, "alive\n".to_owned()),
-        "/readyz" => readiness(ask_status(mailbox).await.as_ref()),
-        "/startupz" => startup(server.opened.is_set()),
-        _ => return refusal(StatusCode::NOT_FOUND),
-    };
-    response(status, "text/plain", text)
+        if let Some(refusal) = dashboard::refusal(request, &self.server.settings.metrics) {
+            return refusal;
+        }
+        if let Some(page) = dashboard::page(request.uri().path()) {
+            return page;
+        }
+        let (status, text) = match request.uri().path() {
+            "/metrics" => {
+                let is_open = wants_open_metrics(request.headers());
+                let Some(status) = ask_status(&self.mailbox).await else {
+                    return refusal(StatusCode::SERVICE_UNAVAILABLE);
+                };
+                let kind = if is_open { OPEN_METRICS } else { TEXT_FORMAT };
+                let names_puma = request.uri().query() == Some("puma");
+                return match exposition(&self.server, status, (is_open, names_puma)).await {
+                    Some(text) => response(StatusCode::OK, kind, text),
+                    None => refusal(StatusCode::INTERNAL_SERVER_ERROR),
+                };
+            }
+            "/dashboard.json" => {
+                let Some(overview) =
+                    ask(&self.mailbox, ControlRequest::Overview { has_plots: true }).await
+                else {
+                    return refusal(StatusCode::SERVICE_UNAVAILABLE);
+                };
+                return dashboard::data(&overview);
+            }
+            "/livez" => (StatusCode::OK, "alive\n".to_owned()),
+            "/readyz" => readiness(ask_status(&self.mailbox).await.as_ref()),
+            "/startupz" => startup(self.server.opened.is_set()),
+            _ => return refusal(StatusCode::NOT_FOUND),
+        };
+        response(status, "text/plain", text)
+    }
 }
 
 /// A message of a program that has the token, for subscribers of the cable.
-async fn broadcast(mut request: Request<Incoming>, server: &Server) -> Response<Full<Bytes>> {
+async fn broadcast(request: &mut Request<Incoming>, server: &Server) -> Response<Full<Bytes>> {
     let (Some(token), Some(cable)) = (&server.settings.cable_token, server.cable()) else {
         return refusal(StatusCode::NOT_FOUND);
     };

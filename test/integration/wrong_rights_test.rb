@@ -20,7 +20,7 @@ class WrongRightsTest < Support::IntegrationTest
   CASES = {
     "a port of root" =>
       [{ flags: false, args: %w[-b tcp://127.0.0.1:1] }, FAILURE,
-       %r{carat: tcp://127\.0\.0\.1:1: permission denied: choose a port of 1024 or more, or a directory you may}],
+       %r{carat: tcp://127\.0\.0\.1:1: this user may not listen on a port below 1024: give the service AmbientCap}],
     "a socket where the user cannot write" =>
       [{ binds: ["unix://carat.sock"] }, BAD_CONFIG, /--bind: "unix:\S+carat\.sock" #{NOT_WRITTEN}$/],
     "a pid file where the user cannot write" =>
@@ -36,7 +36,7 @@ class WrongRightsTest < Support::IntegrationTest
       [{ files: { "secret.rb" => "" }, args: %w[-C secret.rb] }, BAD_CONFIG,
        %r{--config: /\S+/secret\.rb #{NOT_READ}$}],
     "a config file that the user cannot read" =>
-      [{ files: { "carat.rb" => "", "secret.rb" => "" } }, BAD_CONFIG, /carat\.rb: it #{NOT_READ}$/],
+      [{ files: { "carat.rb" => "", "secret.rb" => "" } }, BAD_CONFIG, %r{carat\.rb: /\S+ #{NOT_READ}$}],
     "a rackup file that the user cannot read" =>
       [{ files: { "secret.ru" => "" }, args: %w[secret.ru] }, BAD_CONFIG, %r{/\S+/secret\.ru #{NOT_READ}; start carat}]
   }.freeze

@@ -147,7 +147,8 @@ fn advice(error: &io::Error) -> String {
             "the address is in use: stop the other server or choose another with --bind".to_owned()
         }
         io::ErrorKind::PermissionDenied => {
-            "permission denied: choose a port of 1024 or more, or a directory you may write"
+            "permission denied: choose a port of 1024 or more or give the service \
+             AmbientCapabilities=CAP_NET_BIND_SERVICE; or choose a directory you may write"
                 .to_owned()
         }
         io::ErrorKind::AddrNotAvailable => "this machine has no such address".to_owned(),

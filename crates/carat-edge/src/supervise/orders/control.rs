@@ -175,6 +175,9 @@ impl<H: Host> Supervisor<H> {
         let found = declared.iter().find(|it| it.name == name).cloned();
         found.ok_or_else(|| {
             let known: Vec<_> = declared.into_iter().map(|it| it.name).collect();
+            if known.is_empty() {
+                return "the config file declares no process".to_owned();
+            }
             let known = known.join(", ");
             format!("the config file declares no process {name}, only: {known}")
         })

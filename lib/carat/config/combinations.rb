@@ -11,7 +11,7 @@ module Carat
     class Combinations
       ADDRESS = %r{\A(?:tcp|tls)://(?<host>.+):(?<port>\d+)(?:\?|\z)}
       # These hosts have the port at every address of the machine.
-      WILDCARDS = %w[0.0.0.0 [::]].freeze
+      WILDCARDS = %w[0.0.0.0 [::] *].freeze
       COMPILERS = { "yjit" => "YJIT", "zjit" => "ZJIT" }.freeze
       # Environments by convention, beside those of Rails.
       ENVIRONMENTS = %w[development test production staging].freeze

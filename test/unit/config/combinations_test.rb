@@ -18,7 +18,8 @@ module Carat
     end
 
     def test_metrics_need_an_address_of_their_own
-      pairs = { "0.0.0.0:9292" => "127.0.0.1:9292", "127.0.0.1:80" => "localhost:80", "[::1]:80" => "[::]:80" }
+      pairs = { "0.0.0.0:9292" => "127.0.0.1:9292", "127.0.0.1:80" => "localhost:80", "[::1]:80" => "[::]:80",
+                "*:9394" => "127.0.0.1:9394" }
       pairs.each do |bind, other|
         write("carat.rb", "bind \"tcp://#{bind}\"\nmetrics \"tcp://#{other}\"\n")
         assert_refused "carat.rb:2: metrics: \"tcp://#{other}\" is taken by bind, or named twice: choose another port"

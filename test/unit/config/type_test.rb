@@ -144,6 +144,18 @@ module Carat
       assert_refused "there is no directory #{path("spool")}", directory, "spool"
     end
 
+    def test_error_pages_are_in_their_directory
+      Dir.mkdir("pages")
+      assert_refused "#{path("pages")} has no page such as 503.html", Config::Type.build(:pages), "pages"
+      write("pages/404.html", "")
+
+      assert_equal path("pages"), Config::Type.build(:pages).parse("pages")
+    end
+
+    def test_a_size_is_not_true
+      assert_refused 'true is not a size: write one, such as 65536, "64KB" or "1GB"', Config::Type.build(:bytes), true
+    end
+
     def test_log_file_may_be_missing_but_not_its_directory
       log = Config::Type.build(:log)
 

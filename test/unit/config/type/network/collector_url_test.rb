@@ -20,6 +20,13 @@ module Carat
       end
     end
 
+    def test_a_share_that_is_none_is_named
+      %w[10 2 .5 10% x].each do |share|
+        error = assert_raises(Config::InvalidValue) { type.parse("http://a:1?sample=#{share}") }
+        assert_equal "\"http://a:1?sample=#{share}\": sample is a share from 0 to 1, such as 0.1", error.message
+      end
+    end
+
     private
 
     def type = Config::Type.build(:collector)

@@ -30,7 +30,7 @@ class ErrorPagesTest < Support::IntegrationTest
                  large.read_response.then { |it| [it.status, it.body, it["connection"]] }
   end
 
-  def test_in_development_an_exception_is_a_page_with_its_backtrace
+  def test_in_development_an_exception_is_a_page_with_source_and_backtrace
     [{ threads: 1 }, { fibers: 2 }].each do |size|
       server = serve(APP.sub("on purpose", "<b>\u001b"), workers: 1, **size)
       page, text = [BROWSER, {}].map { |fields| server.get("/raise", fields:) }
@@ -38,7 +38,8 @@ class ErrorPagesTest < Support::IntegrationTest
       assert_equal [500, 500, "text/html; charset=utf-8", "text/plain; charset=utf-8"],
                    [page.status, text.status, page["content-type"], text["content-type"]]
       assert_match(%r{<h1>The application raised.*config\.ru:6:in .*broken &lt;b&gt;.*RuntimeError}m, page.body)
-      assert_match(/\A\S+config\.ru:6:in .*broken <b>[^\e]* \(RuntimeError\)\n.*config\.ru:8:in /, text.body)
+      assert_match(/\A\S+config\.ru:6:in .*broken <b>[^\e]* \(RuntimeError\)$.*^>    6 \| .*^config\.ru:8:in /m,
+                   text.body)
       assert_equal "", server.request("HEAD", "/raise").body
     end
     %w[production test].each do |environment|

@@ -73,7 +73,7 @@ class ReloadTest < Support::IntegrationTest
     page = server.get("/", fields: HTML)
 
     assert_equal [500, "text/html; charset=utf-8"], [page.status, page["content-type"]]
-    assert_match(%r{<strong>lib/page.rb:2: .*&lt;script&gt;}m, page.body)
+    assert_match(%r{<code>GET /</code>.*<pre>lib/page\.rb:2: .*&lt;script&gt;}m, page.body)
     text = server.get("/", fields: { "Accept" => "application/json" })
 
     assert_equal [500, "text/plain; charset=utf-8"], [text.status, text["content-type"]]

@@ -216,7 +216,7 @@ impl Reload {
     fn show(&self, page: &FailurePage, exchange: &Exchange) {
         exchange.call.discard_body();
         exchange.settle(Ok(Reply {
-            response: page.response(&exchange.call.parts.headers),
+            response: page.response(&exchange.call.parts),
             spooled: SpoolReservation::of(&self.spool_quota),
             queue_time: exchange.waited(clock::now()),
             app_time: Duration::ZERO,

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../application_errors"
-require_relative "../log/error_report"
+require_relative "../log/developer_report"
 require_relative "../log/escape"
 require_relative "../native"
 require_relative "../response/callbacks"
@@ -106,7 +106,7 @@ module Carat
 
       # What a client may read about the error, as an Array of at most one String.
       def report(error)
-        @shows_errors ? [Log::Escape.shortened(Log::Escape.utf8(Log::ErrorReport.new(error).to_s))] : []
+        @shows_errors ? [Log::Escape.shortened(Log::DeveloperReport.new(error).to_s)] : []
       end
 
       # A response that has begun cannot be replaced, but it can be left incomplete.

@@ -14,6 +14,9 @@ module Carat
     class Delivery
       # NONBLOCK: if the file has been replaced by a pipe, opening it must not wait for the other end.
       FILE_FLAGS = File::RDONLY | File::NONBLOCK
+      # What an application has to know that returns nil.
+      NOTHING = "nil; a response is [status, headers, body], and an empty body is []"
+      private_constant :NOTHING
 
       # `native` is a Native::Lane; `spool_dir` is the directory for large bodies.
       def initialize(native, spool_dir)
@@ -58,6 +61,7 @@ module Carat
         elsif (pieces = pieces_of(head, body)) then send_pieces(head, pieces)
         elsif body.respond_to?(:each) then send_each(head, body)
         elsif body.respond_to?(:call) then send_call(env, head, body)
+        elsif body.nil? then raise Native::InvalidResponse, "the body is #{NOTHING}"
         else raise Native::InvalidResponse, "the body is #{body.class}, without each and call"
         end
       end
@@ -77,8 +81,8 @@ module Carat
       end
 
       def send_pieces(head, pieces)
-        other = pieces.find { |piece| !piece.is_a?(String) }
-        raise Native::InvalidResponse, "the body contains #{other.class}" if other
+        others = pieces.grep_v(String)
+        raise Native::InvalidResponse, "the body contains #{others.first.class}" unless others.empty?
 
         length = pieces.sum(&:bytesize)
         return head.offer { |*plain| @native.respond(*plain, [*pieces]) } if length <= Native::INLINE_LIMIT

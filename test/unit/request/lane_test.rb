@@ -47,8 +47,10 @@ class LaneTest < Support::NativeTest
     {
       [nil, {}, []] => "the status is not from 200 to 599", ["abc", {}, []] => "the status is not from 200 to 599",
       [:ok, {}, []] => "the status is Symbol, without to_i", [200, nil, []] => "the headers are NilClass, without each",
-      [200, {}, nil] => "the body is NilClass, without each and call",
-      [200, {}, ["a", 1]] => "the body contains Integer", nil => "the body is NilClass, without each and call"
+      [200, {}, nil] => "the body is nil; a response is [status, headers, body], and an empty body is []",
+      [200, {}, ["a", 1]] => "the body contains Integer",
+      [200, {}, ["a", nil]] => "the body contains NilClass",
+      nil => "the body is nil; a response is [status, headers, body], and an empty body is []"
     }.each do |response, reason|
       lane = serve(->(_env) { response })
       assert_equal SORRY, lane.call.to_a.values_at(1, 4), response.inspect

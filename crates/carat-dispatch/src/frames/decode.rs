@@ -137,7 +137,7 @@ fn asks_for_upgrade(request: &Parts) -> bool {
 fn failure(sent: &carat_wire::Response<'_>, request: &Parts) -> Response<ReplyBody> {
     if let carat_wire::ResponseBody::Inline(report @ [_, ..]) = sent.body {
         let cause = String::from_utf8_lossy(report);
-        return FailurePage::raised(&cause).response(&request.headers);
+        return FailurePage::raised(&cause).response(request);
     }
     let mut body = ReplyBody::full(Bytes::from_static(FAILURE));
     body.is_failure = true;

@@ -2,7 +2,8 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::request::Parts;
+use http::{HeaderValue, Response, StatusCode};
 
 use carat_exchange::{ReplyBody, accepts_html};
 use carat_log::is_hidden;
@@ -10,9 +11,12 @@ use carat_log::is_hidden;
 /// The page needs no script and no file.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;margin:3rem auto;max-width:60rem;padding:0 1rem;color:#222}\
-h1{font-size:1.4rem;color:#b00020}pre{background:#f6f4f0;padding:1rem;overflow:auto;border-left:4px solid #b00020;\
-white-space:pre-wrap}p{color:#666}";
+const STYLE: &str = ":root{color-scheme:light dark;--page:#fff;--text:#222;--dim:#666;--box:#f6f4f0;--red:#b00020}\
+@media(prefers-color-scheme:dark){:root{--page:#14181d;--text:#e6ebf1;--dim:#98a6b5;--box:#1e252d;--red:#ff8a80}}\
+body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;background:var(--page);\
+color:var(--text);overflow-wrap:anywhere}h1{font-size:1.3rem;margin:0;color:var(--red)}p{color:var(--dim)}\
+pre{background:var(--box);margin:1rem 0;padding:.8rem 1rem;font-size:.85rem;border-radius:4px;white-space:pre-wrap;tab-size:2}\
+pre:first-of-type{border-left:4px solid var(--red);font-size:1rem}";
 
 const UNSEEN: &str = "The application has not seen this request. Fix the error and repeat the request: Carat loads files that have changed.";
 
@@ -47,10 +51,10 @@ impl FailurePage {
         }
     }
 
-    /// The page for a request with these headers: text unless the client asks for HTML.
-    pub(crate) fn response(&self, request: &HeaderMap) -> Response<ReplyBody> {
-        let (kind, text) = if accepts_html(request) {
-            ("text/html; charset=utf-8", self.html())
+    /// The page for a request: text unless the client asks for HTML.
+    pub(crate) fn response(&self, request: &Parts) -> Response<ReplyBody> {
+        let (kind, text) = if accepts_html(&request.headers) {
+            ("text/html; charset=utf-8", self.html(request))
         } else {
             ("text/plain; charset=utf-8", self.text())
         };
@@ -67,18 +71,23 @@ impl FailurePage {
         format!("{}\n\n{}\n", self.cause, self.advice)
     }
 
-    fn html(&self) -> String {
+    /// Each paragraph of the cause has a box of its own.
+    fn html(&self, request: &Parts) -> String {
         let FailurePage { title, advice, .. } = self;
-        let (first, rest) = self.cause.split_once('\n').unwrap_or((&self.cause, ""));
         let mut page = format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
-             <style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n<pre><strong>"
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+             <style>{STYLE}</style></head>\n<body><h1>{title}</h1>\n<p><code>"
         );
-        escape(first, &mut page);
-        page.push_str("</strong>\n");
-        escape(rest, &mut page);
+        escape(&format!("{} {}", request.method, request.uri), &mut page);
+        page.push_str("</code></p>\n");
+        for paragraph in self.cause.split("\n\n") {
+            page.push_str("<pre>");
+            escape(paragraph, &mut page);
+            page.push_str("</pre>\n");
+        }
         // Writing to a String does not fail.
-        let _ = write!(page, "</pre>\n<p>{advice}</p></body></html>\n");
+        let _ = writeln!(page, "<p>{advice}</p></body></html>");
         page
     }
 }
@@ -107,17 +116,20 @@ fn printable(char: char) -> char {
 
 #[cfg(test)]
 mod tests {
+    use http::Request;
     use http::header::ACCEPT;
 
     use super::*;
     use carat_exchange::ReplyContent;
 
     fn page(cause: &str, accept: Option<&'static str>) -> (Response<ReplyBody>, String) {
-        let mut headers = HeaderMap::new();
+        let request = Request::builder().uri("/a?b='i&c").body(());
+        let mut request = request.expect("a URI").into_parts().0;
         if let Some(accept) = accept {
-            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            let accept = HeaderValue::from_static(accept);
+            request.headers.insert(ACCEPT, accept);
         }
-        let response = FailurePage::unloadable(cause).response(&headers);
+        let response = FailurePage::unloadable(cause).response(&request);
         let text = match &response.body().content {
             ReplyContent::Full(bytes) => String::from_utf8_lossy(bytes).into_owned(),
             other => panic!("{other:?}"),
@@ -127,13 +139,14 @@ mod tests {
 
     #[test]
     fn a_browser_gets_a_page_in_which_nothing_of_the_error_is_markup() {
-        let cause = "a.rb:1: <script>\"&'</script>\n    from b.rb:2";
+        let cause = "a.rb:1: <script>\"&'</script>\n\n    from b.rb:2";
         let (response, text) = page(cause, Some("text/html,*/*;q=0.8"));
         assert_eq!(response.status(), 500);
         assert_eq!(response.headers()[CONTENT_TYPE], "text/html; charset=utf-8");
         assert!(!text.contains("<script"));
+        assert!(text.contains("<code>GET /a?b=&#39;i&amp;c</code>"));
         assert!(text.contains(
-            "<strong>a.rb:1: &lt;script&gt;&quot;&amp;&#39;&lt;/script&gt;</strong>\n    from b.rb:2</pre>"
+            "<pre>a.rb:1: &lt;script&gt;&quot;&amp;&#39;&lt;/script&gt;</pre>\n<pre>    from b.rb:2</pre>"
         ));
     }
 

@@ -1,0 +1,75 @@
+# frozen_string_literal: true
+
+require_relative "error_report"
+require_relative "relative_path"
+
+module Carat
+  module Log
+    # The text that a developer's browser shows about an error of the application, in paragraphs: the error, the source
+    # where the application ran into it, the frames of the application, and all frames.
+    class DeveloperReport
+      # The size of a source file in bytes above which none of its lines are shown.
+      SOURCE_LIMIT = 1024 * 1024
+      # How many lines are shown before and after the one that failed.
+      LINES_AROUND = 3
+      # Where a project keeps the code of others.
+      FOREIGN = %r{\A(?:vendor|node_modules|\.bundle)/}
+      # What Ruby calls code that is in no file.
+      NO_FILE = /\A[<(]/
+      BACKTRACE = /^\s+(?:\d+: )?from /
+      private_constant :BACKTRACE, :FOREIGN, :LINES_AROUND, :NO_FILE, :SOURCE_LIMIT
+
+      # `error` is an Exception; `root` is the directory of the application.
+      def initialize(error, root: Dir.pwd)
+        @report = Escape.utf8(ErrorReport.new(error).to_s)
+        @root = root
+        @own = own(error)
+      end
+
+      # Returns the text in UTF-8.
+      def to_s
+        head, from, rest = @report.partition(BACKTRACE)
+        [head.chomp, source, frames, "#{from}#{rest}"].compact.reject(&:empty?).join("\n\n")
+      end
+
+      private
+
+      # The frames of the application's own files.
+      def own(error)
+        error.backtrace_locations.to_a.reject do |frame|
+          path = file_of(frame)
+          relative(path) == path || relative(path).match?(FOREIGN) || frame.path.match?(NO_FILE)
+        end
+      rescue StandardError, SystemStackError
+        [] # An application may override what is called here.
+      end
+
+      def frames
+        @own.map { |frame| "#{relative(file_of(frame))}:#{frame.lineno}:in #{frame.label}" }.join("\n")
+      end
+
+      def source
+        frame = @own.first or return
+        path = file_of(frame)
+        return unless File.file?(path) && File.size(path) <= SOURCE_LIMIT
+
+        lines = File.readlines(path, chomp: true)
+        first = [frame.lineno - LINES_AROUND, 1].max
+        lines[(first - 1)...(frame.lineno + LINES_AROUND)].to_a.map.with_index(first) do |line, number|
+          format("%s %4d | %s", number == frame.lineno ? ">" : " ", number, Escape.utf8(line))
+        end.join("\n")
+      rescue SystemCallError
+        nil # The file has gone since.
+      end
+
+      # A file that is evaluated, such as config.ru, has no absolute path.
+      def file_of(frame)
+        frame.absolute_path || File.expand_path(frame.path, @root)
+      end
+
+      def relative(path)
+        RelativePath.of(path, @root)
+      end
+    end
+  end
+end

@@ -21,13 +21,15 @@ module Carat
       SCOPE = TOPLEVEL_BINDING.eval("proc { binding }", __FILE__, __LINE__)
       private_constant :SCOPE
 
-      # Returns the absolute path of the one of PLACES where there is something, or nil. Raises ConfigError when there are
-      # two, or when that is no file that can be read.
+      # Returns the absolute path of the one of PLACES where there is something, or nil. Raises ConfigError when that is
+      # no file that can be read, and when there are two.
       def self.find
         found = PLACES.select { |place| File.exist?(place) || File.symlink?(place) }
+        place = found.first or return
+        path = InvalidValue.at(place) { Type.build(:file).parse(place) }
         raise ConfigError, "there are #{found.join(" and ")}: keep one, or name it with --config" if found.size > 1
 
-        found.first&.then { |place| InvalidValue.at(place) { Type.build(:file).parse(place) } }
+        path
       end
 
       def initialize(path)

@@ -33,6 +33,7 @@ pub use protocol::{confirm_subscription, disconnect, message, ping, reject_subsc
 pub use sockets::{BroadcastHistory, Hub, OUTBOX_LIMIT, Reached, STREAM_HISTORY_LIMIT};
 pub use sockets::{CableSession, ClientOutbox, SESSION_LIMIT, SocketEnd, SocketNumber};
 pub use sockets::{ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSession, KeptSessions, SessionClaim};
+pub use sockets::{MESSAGE_LIMIT, SocketLimits};
 pub use websocket::{CloseCode, DEFLATE_LIMIT, DeflateWindow, FrameReader, MessageCoder};
 pub use websocket::{WebSocketEvent, accept_key};
 pub use websocket::{close_frame, ping_frame, pong_frame, text_frame};

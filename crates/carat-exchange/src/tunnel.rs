@@ -33,6 +33,8 @@ pub trait EdgeApplication: AsyncRead + AsyncWrite + Unpin + Debug {
     fn held_bytes(&self) -> usize;
     /// Why it ends the tunnel, if it does.
     fn end(&self) -> Option<&'static str>;
+    /// Others need the memory that it holds: it tells the client, and ends the tunnel.
+    fn make_room(&mut self);
 }
 
 /// A tunnel that takes the place of HTTP on a connection.

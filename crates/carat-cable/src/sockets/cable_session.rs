@@ -23,8 +23,7 @@ use subscription::{ENTRY_COST, Subscription};
 /// Most bytes that the server keeps for one client between two commands: what the application needs to know of it, and
 /// the identifiers, states and streams of its subscriptions.
 pub const SESSION_LIMIT: usize = 128 * 1024;
-/// No message of the client is read while this many bytes, or commands, wait for the application.
-const WAITING_BYTES: usize = 64 * 1024;
+/// No message of the client is read while this many commands wait for the application, or as many bytes as a message may have.
 const WAITING_COMMANDS: usize = 32;
 /// One client: what it has subscribed to, and its commands, which the application gets one after the other.
 ///
@@ -116,7 +115,8 @@ impl CableSession {
 
     /// Whether the client is to wait before it sends more.
     pub fn is_full(&self) -> bool {
-        self.waiting.len() >= WAITING_COMMANDS || self.waiting_bytes >= WAITING_BYTES
+        self.waiting.len() >= WAITING_COMMANDS
+            || self.waiting_bytes >= self.hub.limits().message as usize
     }
 
     /// Whether the application has a command of the client.
@@ -129,9 +129,15 @@ impl CableSession {
         self.subscriptions.len()
     }
 
-    /// Bytes that are held for the client, without those that wait for it.
+    /// Bytes that are held for the client, without those that wait for it. Of texts that are held once for several clients,
+    /// each has a share.
     pub fn held_bytes(&self) -> usize {
-        self.kept + self.waiting_bytes
+        let shared: usize = self
+            .subscriptions
+            .iter()
+            .map(Subscription::shared_bytes)
+            .sum();
+        self.kept + self.waiting_bytes - shared
     }
 
     /// The next command that the application is to carry out: its JSON. Those that make no sense are left out, as Rails
@@ -197,7 +203,7 @@ impl CableSession {
             }
             Some(RunningCommand::Unsubscribe) | None => {}
         }
-        if self.kept > SESSION_LIMIT {
+        if self.kept > self.hub.limits().session {
             self.outbox.close(Some("too_many_subscriptions"), false);
         }
         self.send(&result);
@@ -228,7 +234,7 @@ impl CableSession {
         if self.position(identifier).is_some() {
             return self.confirm_again(identifier, history.as_deref());
         }
-        if self.kept + identifier.len() + ENTRY_COST > SESSION_LIMIT {
+        if self.kept + identifier.len() + ENTRY_COST > self.hub.limits().session {
             self.outbox.send(&reject_subscription(identifier));
             return None;
         }
@@ -344,7 +350,7 @@ impl CableSession {
         let (stopped, mut streams): (Vec<_>, Vec<_>) = streams.into_iter().partition(stops);
         self.stop(&identifier, &stopped);
         for stream in take(&mut result.start) {
-            if streams.iter().all(|it| **it != *stream) && self.kept <= SESSION_LIMIT {
+            if streams.iter().all(|it| **it != *stream) && self.kept <= self.hub.limits().session {
                 self.kept += stream.len() + ENTRY_COST;
                 let socket = (self.number, &self.outbox);
                 streams.push(self.hub.start(&stream, &identifier, socket));

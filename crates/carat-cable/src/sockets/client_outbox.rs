@@ -8,6 +8,8 @@ use crate::{CloseCode, DeflateWindow, close_frame, disconnect, text_frame};
 /// Most bytes that wait for one client behind the first message. One that does not read as fast as it is sent messages is
 /// disconnected.
 pub const OUTBOX_LIMIT: usize = 256 * 1024;
+/// As Action Cable's `disconnect` has it: others need the memory that is held for the client.
+const OUT_OF_MEMORY: &str = "out_of_memory";
 /// What a frame takes beside its bytes.
 const FRAME_COST: usize = 16;
 
@@ -23,8 +25,12 @@ pub enum SocketEnd {
     Returned,
     /// The client has sent what is no message, or too long a one.
     InvalidMessage,
+    /// The client has not finished a message in time.
+    UnfinishedMessage,
     /// The client does not read.
     TooSlow,
+    /// Others need the memory that is held for the client.
+    OutOfMemory,
     /// The application disconnects this client.
     Remote,
     /// The application has not let the client in, or closes its connection.
@@ -37,6 +43,7 @@ impl SocketEnd {
     fn of(reason: Option<&str>) -> SocketEnd {
         match reason {
             Some("too_slow") => SocketEnd::TooSlow,
+            Some(OUT_OF_MEMORY) => SocketEnd::OutOfMemory,
             Some("remote") => SocketEnd::Remote,
             Some("server_restart") => SocketEnd::ServerRestart,
             _ => SocketEnd::Application,
@@ -49,11 +56,21 @@ impl SocketEnd {
             SocketEnd::Client => "closed by the client",
             SocketEnd::Returned => "the client is back",
             SocketEnd::InvalidMessage => "invalid message",
+            SocketEnd::UnfinishedMessage => "unfinished message",
             SocketEnd::TooSlow => "too slow",
+            SocketEnd::OutOfMemory => "client_memory is used up",
             SocketEnd::Remote => "disconnected remotely",
             SocketEnd::Application => "closed by the application",
             SocketEnd::ServerRestart => "server restart",
         }
+    }
+}
+
+impl SocketEnd {
+    /// The close frame of a socket that the server ends, with the reason where the code does not say enough.
+    fn close_frame(self, code: Option<CloseCode>) -> Vec<u8> {
+        let tells = matches!(self, SocketEnd::UnfinishedMessage | SocketEnd::OutOfMemory);
+        close_frame(code, if tells { self.name() } else { "" })
     }
 }
 
@@ -70,8 +87,10 @@ impl SocketEnd {
 /// assert!(outbox.take(&mut bytes[3..]) > 4 && outbox.has_ended());
 /// assert!(bytes.starts_with(b"\x81\x05hello\x81"));
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ClientOutbox {
+    /// Most bytes that wait behind the first message.
+    limit: usize,
     frames: RefCell<VecDeque<Rc<[u8]>>>,
     /// What `frames` take.
     bytes: Cell<usize>,
@@ -83,6 +102,21 @@ pub struct ClientOutbox {
     is_extended: bool,
     /// Set if texts may be compressed.
     deflate: Option<DeflateWindow>,
+}
+
+impl Default for ClientOutbox {
+    fn default() -> ClientOutbox {
+        ClientOutbox {
+            limit: OUTBOX_LIMIT,
+            frames: RefCell::default(),
+            bytes: Cell::default(),
+            sent: Cell::default(),
+            end: Cell::default(),
+            waker: RefCell::default(),
+            is_extended: false,
+            deflate: None,
+        }
+    }
 }
 
 impl ClientOutbox {
@@ -98,6 +132,12 @@ impl ClientOutbox {
     #[must_use]
     pub fn with_deflate(self, deflate: Option<DeflateWindow>) -> ClientOutbox {
         ClientOutbox { deflate, ..self }
+    }
+
+    /// That of a client for which so many bytes may wait.
+    #[must_use]
+    pub fn with_limit(self, limit: usize) -> ClientOutbox {
+        ClientOutbox { limit, ..self }
     }
 
     /// What has been negotiated.
@@ -131,21 +171,31 @@ impl ClientOutbox {
         if fits {
             self.append(Rc::clone(frame));
         } else {
-            let mut frames = self.frames.borrow_mut();
-            // What the client has a part of must be complete.
-            frames.truncate(usize::from(self.sent.get() > 0));
-            let left = frames.iter().map(|frame| frame.len() + FRAME_COST).sum();
-            drop(frames);
-            self.bytes.set(left);
-            self.append_close(Some("too_slow"), true);
+            self.abandon("too_slow");
         }
         fits
+    }
+
+    /// Drops what waits, but the rest of what the client has a part of.
+    fn abandon(&self, reason: &str) {
+        let mut frames = self.frames.borrow_mut();
+        frames.truncate(usize::from(self.sent.get() > 0));
+        let left = frames.iter().map(|frame| frame.len() + FRAME_COST).sum();
+        drop(frames);
+        self.bytes.set(left);
+        self.append_close(Some(reason), true);
+    }
+
+    /// Others need the memory of what waits: the client is disconnected, and may come back.
+    pub fn make_room(&self) {
+        self.abandon(OUT_OF_MEMORY);
+        self.wake();
     }
 
     /// Whether so many frames, of so many bytes together, fit beside those that wait.
     pub fn has_room(&self, frames: usize, bytes: usize) -> bool {
         let first = (self.frames.borrow().front()).map_or(0, |frame| frame.len() + FRAME_COST);
-        self.bytes.get() - first + bytes + frames * FRAME_COST <= OUTBOX_LIMIT
+        self.bytes.get() - first + bytes + frames * FRAME_COST <= self.limit
     }
 
     /// Adds a text.
@@ -167,7 +217,12 @@ impl ClientOutbox {
     fn append_close(&self, reason: Option<&str>, reconnect: bool) {
         if !self.is_closed() {
             self.append(text_frame(&disconnect(reason, reconnect)).into());
-            self.append_end(SocketEnd::of(reason), Some(CloseCode::NORMAL));
+            let end = SocketEnd::of(reason);
+            let code = match end {
+                SocketEnd::OutOfMemory => CloseCode::TRY_AGAIN_LATER,
+                _ => CloseCode::NORMAL,
+            };
+            self.append_end(end, Some(code));
         }
     }
 
@@ -180,7 +235,7 @@ impl ClientOutbox {
     fn append_end(&self, end: SocketEnd, code: Option<CloseCode>) {
         if !self.is_closed() {
             self.end.set(Some(end));
-            self.append(close_frame(code, "").into());
+            self.append(end.close_frame(code).into());
         }
     }
 
@@ -282,6 +337,19 @@ mod tests {
         assert!(String::from_utf8_lossy(rest).contains(r#""reason":"too_slow","reconnect":true"#));
         assert!(rest.ends_with(b"\x88\x02\x03\xe8"));
         assert!(outbox.push(&frame) && outbox.has_ended());
+    }
+
+    #[test]
+    fn a_client_whose_memory_others_need_is_told_so_and_nothing_else_waits() {
+        let outbox = ClientOutbox::default();
+        let frame: Rc<[u8]> = vec![b'x'; 1000].into();
+        assert!((0..100).all(|_| outbox.push(&frame)));
+        outbox.make_room();
+        let bytes = taken(&outbox);
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(text.contains(r#""reason":"out_of_memory","reconnect":true"#));
+        assert!(bytes.ends_with(b"\x03\xf5client_memory is used up") && bytes.len() < 200);
+        assert_eq!(outbox.socket_end(), Some(SocketEnd::OutOfMemory));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use std::cell::{RefCell, RefMut};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::task::Waker;
@@ -7,7 +7,8 @@ use serde::Deserialize;
 
 use super::encoded_message::EncodedMessage;
 use super::signed_streams::SignedStreams;
-use super::{BroadcastHistory, ClientOutbox, SocketNumber};
+use super::{BroadcastHistory, ClientOutbox, SocketLimits, SocketNumber};
+use crate::worker::STREAM_NAME_LIMIT;
 use crate::{CloseCode, HistoryRequest, MessageCoder, Payload, SigningKey};
 
 /// The subscriptions to streams of all clients. A message is encoded once for each identifier, not for each client.
@@ -34,6 +35,7 @@ pub struct Hub {
     identifiers: RefCell<HashSet<Rc<str>>>,
     /// `None` when nothing that was broadcast is kept.
     history: Option<RefCell<BroadcastHistory>>,
+    limits: Cell<SocketLimits>,
     pub(super) coder: RefCell<MessageCoder>,
 }
 
@@ -96,6 +98,16 @@ impl Hub {
             history: Some(RefCell::new(history)),
             ..Hub::default()
         }
+    }
+
+    /// What may be held for clients.
+    pub fn limits(&self) -> SocketLimits {
+        self.limits.get()
+    }
+
+    /// From now on, this may be held for clients.
+    pub fn set_limits(&self, limits: SocketLimits) {
+        self.limits.set(limits);
     }
 
     /// What is kept of broadcasts, if anything is.
@@ -228,7 +240,8 @@ impl Hub {
 
     /// The stream that an identifier names, if the application has signed that.
     pub fn signed_stream(&self, identifier: &str) -> Option<String> {
-        self.signed.borrow().as_ref()?.stream_of(identifier)
+        let stream = self.signed.borrow().as_ref()?.stream_of(identifier)?;
+        (stream.len() <= STREAM_NAME_LIMIT).then_some(stream)
     }
 
     /// How many streams have subscribers.

@@ -51,6 +51,7 @@ pub struct KeptSessions<O> {
     away: BTreeMap<u64, AwaySession<O>>,
     last: u64,
     bytes: usize,
+    limit: usize,
 }
 
 #[derive(Debug)]
@@ -96,7 +97,28 @@ impl<O> KeptSessions<O> {
             away: BTreeMap::new(),
             last: 0,
             bytes: 0,
+            limit: KEPT_SESSIONS_LIMIT,
         }
+    }
+
+    /// From now on, clients that are away may take so many bytes. Returns the sessions that are over for want of room.
+    pub fn set_limit(&mut self, limit: usize) -> Vec<(KeptSession, O)> {
+        self.limit = limit;
+        self.make_room(limit)
+    }
+
+    /// Ends sessions until clients that are away take at most so many bytes.
+    pub fn make_room(&mut self, bytes: usize) -> Vec<(KeptSession, O)> {
+        let mut over = Vec::new();
+        while self.bytes > bytes {
+            over.extend(self.end_first());
+        }
+        over
+    }
+
+    /// Bytes of the sessions of clients that are away.
+    pub fn away_bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Bytes that are held.
@@ -138,11 +160,7 @@ impl<O> KeptSessions<O> {
         };
         self.away.insert(self.last, away);
         self.by_name.insert(name, named);
-        let mut over = Vec::new();
-        while self.bytes > KEPT_SESSIONS_LIMIT {
-            over.extend(self.end_first());
-        }
-        over
+        self.make_room(self.limit)
     }
 
     /// Looks for the session of a client that has come back, and that the application has let in.
@@ -259,6 +277,21 @@ mod tests {
         sessions.leave("c");
         assert_eq!(sessions.held_bytes(), 0);
         assert_eq!(sessions.keep("c", KeptSession::default(), 1, 1).len(), 1);
+    }
+
+    #[test]
+    fn when_memory_is_short_the_sessions_of_those_away_longest_are_given_up() {
+        let mut sessions = KeptSessions::<u64>::new(10);
+        for name in ["a", "b", "c", "d"] {
+            away(&mut sessions, name, 1000);
+        }
+        let owners = |over: Vec<(KeptSession, u64)>| {
+            over.into_iter().map(|(_, owner)| owner).collect::<Vec<_>>()
+        };
+        assert_eq!(owners(sessions.make_room(2000)), [0, 1]);
+        assert_eq!(owners(sessions.set_limit(1500)), [2]);
+        assert_eq!(away(&mut sessions, "e", 1000), [3]);
+        assert_eq!(sessions.away_bytes(), 1000);
     }
 
     #[test]

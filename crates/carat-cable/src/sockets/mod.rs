@@ -7,9 +7,11 @@ mod encoded_message;
 mod hub;
 mod kept_sessions;
 mod signed_streams;
+mod socket_limits;
 
 pub use broadcast_history::{BroadcastHistory, STREAM_HISTORY_LIMIT};
 pub use cable_session::{CableSession, KeptSession, SESSION_LIMIT};
 pub use client_outbox::{ClientOutbox, OUTBOX_LIMIT, SocketEnd, SocketNumber};
 pub use hub::{Hub, Reached};
 pub use kept_sessions::{ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSessions, SessionClaim};
+pub use socket_limits::{MESSAGE_LIMIT, SocketLimits};

@@ -18,14 +18,16 @@ impl CloseCode {
     pub const GOING_AWAY: CloseCode = CloseCode(1001);
     /// The client does not follow RFC 6455.
     pub const PROTOCOL_ERROR: CloseCode = CloseCode(1002);
-    /// The message is binary.
-    pub const UNSUPPORTED_DATA: CloseCode = CloseCode(1003);
-    /// A text is not UTF-8.
+    /// A message is not UTF-8.
     pub const INVALID_PAYLOAD: CloseCode = CloseCode(1007);
+    /// The client does what the server does not allow.
+    pub const POLICY_VIOLATION: CloseCode = CloseCode(1008);
     /// The message is over the limit.
     pub const MESSAGE_TOO_BIG: CloseCode = CloseCode(1009);
     /// The server failed.
     pub const INTERNAL_ERROR: CloseCode = CloseCode(1011);
+    /// The server has too much to do.
+    pub const TRY_AGAIN_LATER: CloseCode = CloseCode(1013);
 
     /// The code of a client's close frame. `None` unless it is registered with IANA for close frames, or is one of those for
     /// libraries and applications (3000 to 4999).

@@ -17,7 +17,7 @@ use super::CloseCode;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebSocketEvent {
-    /// A whole message.
+    /// A whole message, a text or binary: Action Cable executes both.
     Text(String),
     /// A whole message that is to be decompressed, by a [`MessageCoder`](crate::MessageCoder).
     Deflated(Vec<u8>),

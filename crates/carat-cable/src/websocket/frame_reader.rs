@@ -79,8 +79,7 @@ impl FrameReader {
         }
         let read = self.advance(bytes);
         if matches!(read, Err(_) | Ok(Some(WebSocketEvent::Close(_)))) {
-            self.message = MessageState::Ended;
-            self.held = Vec::new();
+            self.end();
         }
         read
     }
@@ -88,6 +87,18 @@ impl FrameReader {
     /// Bytes of memory that a message or a control frame takes until it is complete.
     pub fn held_bytes(&self) -> usize {
         self.held.capacity()
+    }
+
+    /// Whether a message or a frame has begun and is not complete.
+    pub fn is_unfinished(&self) -> bool {
+        self.message == MessageState::Begun
+            || self.message != MessageState::Ended && self.frame.has_begun()
+    }
+
+    /// Reads nothing more, and holds nothing.
+    pub fn end(&mut self) {
+        self.message = MessageState::Ended;
+        self.held = Vec::new();
     }
 
     fn advance(&mut self, bytes: &mut &[u8]) -> Result<Option<WebSocketEvent>, CloseCode> {
@@ -122,9 +133,6 @@ impl FrameReader {
         let continues = self.frame.opcode() == CONTINUATION;
         if continues != (self.message == MessageState::Begun) {
             return Err(CloseCode::PROTOCOL_ERROR);
-        }
-        if self.frame.opcode() == BINARY {
-            return Err(CloseCode::UNSUPPORTED_DATA);
         }
         let most = self.message_limit - self.message_bytes;
         if self.frame.remaining > most {

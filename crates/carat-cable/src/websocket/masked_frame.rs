@@ -56,6 +56,10 @@ impl MaskedFrame {
         state: HeaderState::First,
     };
 
+    pub(super) fn has_begun(&self) -> bool {
+        self.state != HeaderState::First
+    }
+
     pub(super) fn is_complete(&self) -> bool {
         self.state == HeaderState::Complete
     }

@@ -1,5 +1,7 @@
 use serde::Deserialize;
+use serde::de::Error;
 
+use super::STREAM_NAME_LIMIT;
 use crate::Payload;
 
 /// What a program asks for that is no process of the server: a message for the subscribers of a stream.
@@ -11,6 +13,9 @@ use crate::Payload;
 /// let order = order.expect("complete");
 /// assert_eq!((&*order.stream, order.message.as_str()), ("chat", r#"{"body": "hi"}"#));
 /// assert!(BroadcastOrder::parse(br#"{"stream": "chat"}"#).is_err());
+/// let long = format!(r#"{{"stream": "{}", "message": 1}}"#, "x".repeat(1025));
+/// let error = BroadcastOrder::parse(long.as_bytes()).expect_err("too long");
+/// assert_eq!(error.to_string(), "stream has more than 1024 bytes");
 /// ```
 #[derive(Clone, Debug, Deserialize)]
 pub struct BroadcastOrder {
@@ -26,6 +31,11 @@ pub struct BroadcastOrder {
 impl BroadcastOrder {
     /// Reads the body of a request.
     pub fn parse(json: &[u8]) -> serde_json::Result<BroadcastOrder> {
-        serde_json::from_slice(json)
+        let order: BroadcastOrder = serde_json::from_slice(json)?;
+        if order.stream.len() > STREAM_NAME_LIMIT {
+            let cause = format!("stream has more than {STREAM_NAME_LIMIT} bytes");
+            return Err(serde_json::Error::custom(cause));
+        }
+        Ok(order)
     }
 }

@@ -7,7 +7,7 @@ use super::SigningKey;
 /// Bytes of `connection` and of a `state`, each of which the edge keeps for the application.
 const RECORD_LIMIT: usize = 4096;
 /// Bytes of a stream's name.
-const STREAM_NAME_LIMIT: usize = 1024;
+pub(crate) const STREAM_NAME_LIMIT: usize = 1024;
 
 /// What the application makes of a handshake or a command. Unknown keys are ignored.
 ///

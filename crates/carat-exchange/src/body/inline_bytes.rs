@@ -19,6 +19,13 @@ impl InlineBytes {
         }
     }
 
+    /// A body of the edge's own, which has its memory however much is used.
+    pub fn granted(bytes: Vec<u8>, account: &Rc<MemoryAccount>) -> InlineBytes {
+        let mut reservation = MemoryReservation::of(account);
+        reservation.grow(bytes.capacity());
+        InlineBytes { bytes, reservation }
+    }
+
     /// Appends `data`. Returns `false` without a change when the body would exceed `limit` bytes or memory is short.
     pub fn push(&mut self, data: &[u8], limit: usize) -> bool {
         let length = self.bytes.len() + data.len();

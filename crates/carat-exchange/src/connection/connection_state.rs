@@ -32,6 +32,7 @@ pub struct ConnectionState {
     /// How the connection is to end.
     pub end: CloseState,
     allows_takeover: Cell<bool>,
+    is_edge_tunnel: Cell<bool>,
     takeover: RefCell<Option<Box<Takeover>>>,
     /// The interim responses to write before the next response.
     pub interim: InterimResponses,
@@ -76,6 +77,7 @@ impl ConnectionState {
             writing: WriteGate::default(),
             end: CloseState::default(),
             allows_takeover: Cell::new(false),
+            is_edge_tunnel: Cell::new(false),
             takeover: RefCell::new(None),
             interim: InterimResponses::default(),
             outgoing: OutgoingFile::default(),
@@ -174,6 +176,16 @@ impl ConnectionState {
             return None;
         }
         self.takeover.take()
+    }
+
+    /// A part of the edge serves the client by a tunnel from now on.
+    pub fn begin_edge_tunnel(&self) {
+        self.is_edge_tunnel.set(true);
+    }
+
+    /// Whether a part of the edge serves the client by a tunnel.
+    pub fn is_edge_tunnel(&self) -> bool {
+        self.is_edge_tunnel.get()
     }
 
     /// The phase of the connection.

@@ -57,6 +57,11 @@ impl CableSessions {
         }
     }
 
+    /// Whether sessions wait for their clients.
+    pub(super) fn is_anybody_away(&self) -> bool {
+        self.kept.borrow().away_bytes() > 0
+    }
+
     pub(super) fn held_bytes(&self) -> usize {
         self.kept.borrow().held_bytes()
     }
@@ -113,9 +118,17 @@ impl CableSessions {
         kept.keep(&name, session.keep(), client, unix_seconds())
     }
 
-    /// Those whose clients have been away for too long.
-    pub(super) fn expire(&self) -> Vec<(KeptSession, PartedClient)> {
-        self.kept.borrow_mut().expire(unix_seconds())
+    /// Ends sessions whose clients have been away for too long, or which take more than `limit` bytes, and half of the others
+    /// while memory `is_short`. Called once a tick.
+    pub(super) fn tick(&self, limit: usize, is_short: bool) -> Vec<(KeptSession, PartedClient)> {
+        let mut kept = self.kept.borrow_mut();
+        let mut over = kept.expire(unix_seconds());
+        over.extend(kept.set_limit(limit));
+        if is_short {
+            let half = kept.away_bytes() / 2;
+            over.extend(kept.make_room(half));
+        }
+        over
     }
 
     /// Nobody comes back, unless the server stays after all.

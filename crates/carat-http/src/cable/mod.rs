@@ -3,6 +3,7 @@
 mod cable_history;
 mod cable_sessions;
 mod handshake;
+mod message_deadline;
 mod outside;
 mod parting;
 mod pulse;

@@ -17,9 +17,11 @@ use crate::cable::pulse::Pulse;
 use crate::request::{AccessEntry, AccessLog, Later, RequestDispatch, Takeovers};
 use crate::request_metrics::TimeHistogram;
 use carat_body::response::read_file;
-use carat_cable::{ClientOutbox, CommandResult, Hub, Reached, SocketNumber};
+use carat_cable::{
+    ClientOutbox, CommandResult, DeflateWindow, Hub, Reached, SocketLimits, SocketNumber,
+};
 use carat_exchange::{
-    Call, CallBody, InlineBytes, MemoryAccount, Peer, Refusal, Reply, ReplyBody, ReplyContent,
+    Call, CallBody, InlineBytes, MemoryAccount, Peer, Reply, ReplyBody, ReplyContent,
     WorkerTunnels, clock,
 };
 use carat_log::Log;
@@ -152,8 +154,21 @@ impl Cable {
     /// Keeps connections alive. Called once a tick.
     pub(crate) fn tick(self: &Rc<Self>) {
         self.pulse.tick();
-        self.history.tick(&self.hub, self.sessions.held_bytes());
-        self.end_kept(self.sessions.expire());
+        let memory = &self.dispatch.dispatcher.client_memory;
+        let limits = SocketLimits::of(memory.own_limit());
+        self.hub.set_limits(limits);
+        self.end_kept(self.sessions.tick(limits.kept_sessions, memory.is_short()));
+        self.history.tick(&self.hub, &self.sessions);
+    }
+
+    /// What waits for a client, within the limits.
+    pub(super) fn outbox(
+        &self,
+        outbox: ClientOutbox,
+        deflate: Option<DeflateWindow>,
+    ) -> Rc<ClientOutbox> {
+        let limit = self.hub.limits().outbox;
+        Rc::new(outbox.with_deflate(deflate).with_limit(limit))
     }
 
     /// Disconnects all clients, which may come back: one after the other, within this time.
@@ -267,13 +282,8 @@ impl Cable {
         // Nobody closes it.
         let _permit = self.requests.acquire().await.ok()?;
         let mut entry = self.begin_entry(&mut request, &peer);
-        let mut bytes = InlineBytes::new(&memory);
-        if !bytes.push(body.as_bytes(), usize::MAX) {
-            add(&self.counts.lost, 1);
-            entry.refused(Refusal::ClientMemory);
-            return None;
-        }
-        drop(body);
+        // Few run at once, and a client that is served has been admitted.
+        let bytes = InlineBytes::granted(body.into_bytes(), &memory);
         let mut call = Call::new(request.into_parts().0, peer, memory);
         call.body = CallBody::Inline(bytes);
         call.is_cable = true;

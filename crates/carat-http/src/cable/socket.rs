@@ -10,6 +10,7 @@ use tokio::task::{consume_budget, spawn_local};
 use tokio::time::{Sleep, sleep, sleep_until};
 
 use crate::cable::cable_history::set_time;
+use crate::cable::message_deadline::MessageDeadline;
 use crate::cable::server::Cable;
 use crate::request::Later;
 use carat_cable::{
@@ -17,9 +18,6 @@ use carat_cable::{
     Reached, SocketEnd, SocketNumber, WebSocketEvent, pong_frame,
 };
 use carat_exchange::{EdgeApplication, MemoryAccount, Peer, clock};
-
-/// Longest message of a client in bytes.
-const MESSAGE_LIMIT: u32 = 64 * 1024;
 
 /// How long a client that has come back may take to ask for what it has missed.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,6 +28,7 @@ pub struct CableSocket {
     number: SocketNumber,
     outbox: Rc<ClientOutbox>,
     reader: FrameReader,
+    message_deadline: MessageDeadline,
     /// `None` once it is dropped.
     session: Option<CableSession>,
     /// While the subscriptions of a client that has come back wait.
@@ -50,7 +49,7 @@ impl CableSocket {
         deflate: Option<DeflateWindow>,
         client: (Rc<Peer>, &Rc<MemoryAccount>),
     ) -> CableSocket {
-        let outbox = Rc::new(ClientOutbox::default().with_deflate(deflate));
+        let outbox = cable.outbox(ClientOutbox::default(), deflate);
         let number = cable.next_number();
         set_time(&cable.hub);
         let opened = CableSession::open(&cable.hub, (number, &outbox), result);
@@ -64,7 +63,7 @@ impl CableSocket {
         deflate: Option<DeflateWindow>,
         client: (Rc<Peer>, &Rc<MemoryAccount>),
     ) -> CableSocket {
-        let outbox = Rc::new(ClientOutbox::extended().with_deflate(deflate));
+        let outbox = cable.outbox(ClientOutbox::extended(), deflate);
         let number = cable.next_number();
         let socket = (number, &outbox);
         set_time(&cable.hub);
@@ -86,7 +85,8 @@ impl CableSocket {
         CableSocket {
             cable: Rc::clone(cable),
             number,
-            reader: FrameReader::new(MESSAGE_LIMIT).with_deflate(outbox.deflate()),
+            reader: FrameReader::new(cable.hub.limits().message).with_deflate(outbox.deflate()),
+            message_deadline: MessageDeadline::default(),
             outbox,
             patience: session.is_held().then(|| Box::pin(sleep(PATIENCE))),
             session: Some(session),
@@ -110,6 +110,19 @@ impl CableSocket {
         if patience.as_mut().poll(cx).is_ready() {
             session.go_on();
             self.patience = None;
+        }
+    }
+
+    /// Closes the socket of a client that does not finish a message.
+    fn expect_rest(&mut self, cx: &mut Context<'_>) {
+        let (is_unfinished, reads_on) = (self.reader.is_unfinished(), self.reads_on());
+        if self
+            .message_deadline
+            .has_passed(is_unfinished, reads_on, cx)
+        {
+            self.reader.end();
+            let code = Some(CloseCode::POLICY_VIOLATION);
+            self.outbox.end(SocketEnd::UnfinishedMessage, code);
         }
     }
 
@@ -166,7 +179,8 @@ impl CableSocket {
         match self.reader.read(bytes) {
             Ok(Some(WebSocketEvent::Text(text))) => self.receive(&text, cx),
             Ok(Some(WebSocketEvent::Deflated(message))) => {
-                match self.cable.hub.inflate(message, MESSAGE_LIMIT) {
+                let limit = self.cable.hub.limits().message;
+                match self.cable.hub.inflate(message, limit) {
                     Ok(text) => self.receive(&text, cx),
                     Err(code) => self.outbox.end(SocketEnd::InvalidMessage, Some(code)),
                 }
@@ -183,6 +197,7 @@ impl CableSocket {
     }
 
     fn receive(&mut self, text: &str, cx: &mut Context<'_>) {
+        self.message_deadline.end();
         if let Some(session) = &mut self.session {
             session.receive(text);
         }
@@ -212,6 +227,7 @@ impl AsyncRead for CableSocket {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         this.advance(cx);
+        this.expect_rest(cx);
         ready!(this.outbox.poll_ready(cx));
         let count = this.outbox.take(buf.initialize_unfilled());
         buf.advance(count);
@@ -228,6 +244,7 @@ impl AsyncWrite for CableSocket {
         let this = self.get_mut();
         let mut rest = bytes;
         while this.reads_on() && has_turn(cx) && this.read(&mut rest, cx) {}
+        this.expect_rest(cx);
         let count = bytes.len() - rest.len();
         if count == 0 && !bytes.is_empty() {
             // The end of the running command, or the next turn, wakes the task. After a close, the other direction ends.
@@ -260,6 +277,11 @@ impl EdgeApplication for CableSocket {
 
     fn end(&self) -> Option<&'static str> {
         self.outbox.socket_end().map(SocketEnd::name)
+    }
+
+    fn make_room(&mut self) {
+        self.reader.end();
+        self.outbox.make_room();
     }
 }
 

@@ -191,7 +191,9 @@ impl StreamTotals {
                 if !stream.is_leaving() {
                     total.held += stream.state.memory().held();
                 }
-                total.is_at_work |= stream.holder().is_none() && !stream.is_leaving();
+                // What serves a tunnel is the edge: its stream goes by itself.
+                let is_served = stream.holder().is_none() || stream.state.is_edge_tunnel();
+                total.is_at_work |= is_served && !stream.is_leaving();
             }
         }
         totals
@@ -232,6 +234,9 @@ impl ActiveConnection {
     /// What it holds; `None` while the application is at work for it: a request that has begun is not refused.
     fn holder(&self) -> Option<MemoryHolder> {
         let memory = self.state.memory();
+        if self.state.is_edge_tunnel() {
+            return Some(self.holder_of(HolderStage::Tunnel, memory.held()));
+        }
         let stage = match self.state.phase() {
             ConnectionPhase::Application => return None,
             ConnectionPhase::Body if self.state.body.is_streamed() => return None,
@@ -259,6 +264,10 @@ impl ActiveConnection {
 
     fn relieve(&self) {
         match self.state.phase() {
+            _ if self.state.is_edge_tunnel() => {
+                self.state.end.refuse(Refusal::ClientMemory);
+                self.deadline.expire();
+            }
             ConnectionPhase::Idle => self.deadline.expire(),
             ConnectionPhase::Writing => {
                 self.state.end.refuse(Refusal::ClientMemory);
@@ -410,6 +419,46 @@ mod tests {
         at_work.0.memory().take(9000);
         scene.connections.relieve(scene.start + LOOK);
         assert_eq!(busy.end.refusal(), Some(Refusal::ClientMemory));
+    }
+
+    #[test]
+    fn the_largest_tunnels_of_the_edge_go_by_themselves_before_who_asks() {
+        let scene = Scene::new();
+        let proxy = scene.client(MessagePosition::BetweenMessages);
+        let tunnel_of = |connection: Option<&Rc<ConnectionState>>, held| {
+            let account = scene.memory.account();
+            let state = match connection {
+                Some(connection) => ConnectionState::of_stream(account, connection),
+                None => ConnectionState::new(account),
+            };
+            state.begin_message();
+            state.begin_edge_tunnel();
+            state.memory().take(held);
+            let state = Rc::new(state);
+            let guard = scene.connections.add(&state, &scene.deadline);
+            (state, guard)
+        };
+        proxy.0.begin_message();
+        let tunnels = [
+            tunnel_of(Some(&proxy.0), 2500),
+            tunnel_of(Some(&proxy.0), 100),
+            tunnel_of(None, 3000),
+            tunnel_of(None, 200),
+        ];
+        let asks = scene.client(MessagePosition::InHeaders);
+        let _wait = asks.0.memory().pause(100, scene.start);
+        scene.connections.tick(scene.start);
+        for (number, gone) in [
+            (1, [false, false, true, false]),
+            (2, [true, false, true, false]),
+        ] {
+            scene
+                .connections
+                .relieve(scene.start + number * Duration::from_secs(1));
+            assert_eq!(refused(&tunnels), gone);
+            asks.0.memory().take(2500);
+        }
+        assert_eq!((proxy.0.end.refusal(), asks.0.end.refusal()), (None, None));
     }
 
     #[test]

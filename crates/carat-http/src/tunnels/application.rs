@@ -40,6 +40,17 @@ impl Application {
         self.edge().map_or(0, EdgeApplication::held_bytes)
     }
 
+    /// Others need what it holds for the client. Returns whether a part of the edge has just told the client so.
+    pub(crate) fn make_room(&mut self) -> bool {
+        match self {
+            Application::Edge(edge) if edge.end().is_none() => {
+                edge.make_room();
+                true
+            }
+            Application::Edge(_) | Application::Worker(_) => false,
+        }
+    }
+
     /// The part of the edge that the tunnel leads to, if it does.
     pub(crate) fn edge(&self) -> Option<&dyn EdgeApplication> {
         match self {

@@ -37,6 +37,11 @@ impl<A: AsyncRead + AsyncWrite + Unpin> Relay<A> {
         &self.application
     }
 
+    /// Likewise, to change it.
+    pub(crate) fn application_mut(&mut self) -> &mut A {
+        &mut self.application
+    }
+
     /// Bytes that the buffers take.
     pub(crate) fn held_bytes(&self) -> usize {
         self.up.held_bytes() + self.down.held_bytes()

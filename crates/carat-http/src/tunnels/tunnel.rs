@@ -24,6 +24,9 @@ const LAST_BYTES: Duration = Duration::from_secs(5);
 /// How often a tunnel looks whether an application that has ended its direction has closed its socket, too.
 const HANG_UP_CHECK: Duration = Duration::from_secs(1);
 
+/// What the edge may hold for the client of a tunnel that is in no danger when memory is short: about what any socket costs.
+const UNLISTED_BYTES: usize = 4 * 1024;
+
 /// What is between a client and the application that has taken over its connection.
 pub(crate) struct TunnelEnds {
     application: Application,
@@ -141,6 +144,9 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         let settings = &server.settings;
         let (timeout, min_rate) = (settings.write_timeout, settings.write_min_rate);
         deadline.set(Duration::MAX);
+        if ends.application.edge().is_some() {
+            ends.state.begin_edge_tunnel();
+        }
         ClientTunnel {
             client,
             relay: Relay::new(ends.application, ends.received, ends.first),
@@ -244,7 +250,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         self.held.set(self.relay.held_bytes() + held);
         let is_blocked = self.relay.awaits_client() || is_held_back;
         self.state.set_write_blocked(is_blocked);
-        let may_go = is_blocked || self.relay.application().held_bytes() > TUNNEL_BUFFER_LIMIT;
+        let may_go = is_blocked || self.relay.application().held_bytes() > UNLISTED_BYTES;
         if may_go != self.active.is_some() {
             let active = &self.server.active;
             self.active = may_go.then(|| active.add(&self.state, self.deadline));
@@ -300,7 +306,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
     /// The deadline has passed. Returns how the tunnel ends, or `None` after a new deadline is set.
     fn expired(&mut self) -> Option<TunnelEnd> {
         if self.state.end.refusal() == Some(Refusal::ClientMemory) {
-            return Some(TunnelEnd::Stuck);
+            return self.make_room();
         }
         match self.wait {
             TunnelWait::Nothing => self.deadline.set(Duration::MAX),
@@ -316,6 +322,16 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
                 return self.await_client(pause);
             }
         }
+        None
+    }
+
+    /// Others need what the tunnel holds. A part of the edge tells its client so first.
+    fn make_room(&mut self) -> Option<TunnelEnd> {
+        if !self.relay.application_mut().make_room() {
+            return Some(TunnelEnd::Stuck);
+        }
+        self.relay.stop_client();
+        self.deadline.set(LAST_BYTES);
         None
     }
 
@@ -347,7 +363,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use carat_exchange::{ClientMemory, WorkerTunnels};
+    use carat_exchange::{ClientMemory, EdgeApplication, WorkerTunnels};
 
     const LIMIT: u64 = 1024 * 1024;
 
@@ -519,6 +535,100 @@ mod tests {
             assert_eq!(end, Poll::Ready(TunnelEnd::Stuck));
             other.give_back(LIMIT);
         });
+    }
+
+    /// A part of the edge that holds much, and says why it ends.
+    #[derive(Debug, Default)]
+    struct Holder {
+        farewell: Option<&'static [u8]>,
+    }
+
+    impl AsyncRead for Holder {
+        fn poll_read(
+            self: Pin<&mut Self>,
+            _cx: &mut Context<'_>,
+            room: &mut ReadBuf<'_>,
+        ) -> Poll<io::Result<()>> {
+            let Some(farewell) = self.get_mut().farewell.as_mut() else {
+                return Poll::Pending;
+            };
+            room.put_slice(replace(farewell, b""));
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl AsyncWrite for Holder {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _cx: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    impl EdgeApplication for Holder {
+        fn held_bytes(&self) -> usize {
+            UNLISTED_BYTES + 1
+        }
+
+        fn end(&self) -> Option<&'static str> {
+            self.farewell.map(|_| "others need it")
+        }
+
+        fn make_room(&mut self) {
+            self.farewell = Some(b"farewell");
+        }
+    }
+
+    #[test]
+    fn a_part_of_the_edge_that_holds_much_goes_before_who_asks_and_says_so() {
+        for (room, expected) in [(100, TunnelEnd::Complete), (0, TunnelEnd::Stuck)] {
+            locally(async move {
+                let memory = ClientMemory::new(LIMIT);
+                let server = Server::plain(&memory);
+                let state = Rc::new(ConnectionState::new(memory.account()));
+                state.begin_message();
+                let application = Application::Edge(Box::<Holder>::default());
+                let ends = (application, WorkerTunnels::default().open());
+                let ends = TunnelEnds::of_stream(ends, Box::new(NoLog), Vec::new(), state);
+                let deadline = Rc::new(server.deadlines.deadline());
+                let room = Rc::new(Cell::new(room));
+                let mut client = Client {
+                    sends: false,
+                    room: Rc::clone(&room),
+                };
+                let mut tunnel = pin!(serve_tunnel(&mut client, ends, &deadline, &server));
+                let cx = &mut Context::from_waker(Waker::noop());
+                assert!(tunnel.as_mut().poll(cx).is_pending());
+                assert_eq!(memory.used(), UNLISTED_BYTES as u64 + 1);
+
+                let busy = memory.account();
+                busy.take(LIMIT - 8000);
+                let asks = memory.account();
+                let _wait = asks.pause(100, clock::now());
+                tokio::time::advance(Duration::from_secs(1)).await;
+                server.active.tick(clock::now());
+                let mut end = tunnel.as_mut().poll(cx);
+                for _ in 0..10 {
+                    tokio::time::advance(Duration::from_secs(1)).await;
+                    server.deadlines.tick(clock::now());
+                    if end.is_pending() {
+                        end = tunnel.as_mut().poll(cx);
+                    }
+                }
+                assert_eq!(end, Poll::Ready(expected));
+                busy.give_back(LIMIT - 8000);
+            });
+        }
     }
 
     #[test]

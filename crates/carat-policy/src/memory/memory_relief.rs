@@ -14,6 +14,8 @@ pub enum HolderStage {
     Client,
     /// Memory for more of a request.
     Paused,
+    /// Both ends of a tunnel that the edge itself serves. What it holds stays, however much passes through.
+    Tunnel,
 }
 
 /// A connection that holds memory.
@@ -80,14 +82,16 @@ impl HolderGroup {
         match holder.stage {
             HolderStage::Idle => HolderGroup::Idle,
             HolderStage::Paused => HolderGroup::Paused,
+            HolderStage::Tunnel => HolderGroup::Slow,
             HolderStage::Client if holder.moved < SLOW_BYTES => HolderGroup::Slow,
             HolderStage::Client => HolderGroup::Moving,
         }
     }
 }
 
-/// The indices of the connections that have to go, those with the least progress first: idle ones, then those that wait
-/// for a client that does nothing, then paused ones, and only above the limit those that are making progress.
+/// The indices of the connections that have to go, those with the least progress first: idle ones, then tunnels of the edge
+/// and those that wait for a client that does nothing, the largest first, then paused ones, and only above the limit those
+/// that are making progress.
 pub fn relief(holders: &[MemoryHolder], demand: &MemoryDemand) -> Vec<usize> {
     let mut order: Vec<usize> = (0..holders.len()).collect();
     order.sort_by_key(|index| {
@@ -192,6 +196,18 @@ mod tests {
             ..demand(700)
         };
         assert_eq!(relief(&holders, &demand), [1, 2]);
+    }
+
+    #[test]
+    fn a_tunnel_that_holds_goes_before_who_asks_however_much_passes_through_it() {
+        let tunnel = |held| holder(HolderStage::Tunnel, held, u64::MAX);
+        let holders = [paused(10), tunnel(200), tunnel(300), tunnel(20)];
+        let demand = MemoryDemand {
+            wanted: 10,
+            wanted_first: 10,
+            ..demand(700)
+        };
+        assert_eq!(relief(&holders, &demand), [2]);
     }
 
     #[test]

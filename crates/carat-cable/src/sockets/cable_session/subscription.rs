@@ -26,6 +26,13 @@ impl Subscription {
         self.identifier.len() + ENTRY_COST + state + streams + self.timers_bytes()
     }
 
+    /// Bytes of its texts that are counted for other clients, which have subscribed to the same.
+    pub(super) fn shared_bytes(&self) -> usize {
+        let streams: usize = self.streams.iter().map(|it| shared_bytes(it, 1)).sum();
+        // The hub has it once for each stream, too.
+        streams + shared_bytes(&self.identifier, 1 + self.streams.len())
+    }
+
     pub(super) fn timers_bytes(&self) -> usize {
         let timers = self.timers.as_ref();
         timers.map_or(0, |it| size_of_val(&*it.timers))
@@ -37,4 +44,10 @@ impl Subscription {
             state: self.state.as_deref(),
         }
     }
+}
+
+/// What is left of a text of the hub for others, when this client refers to it `own` times.
+fn shared_bytes(text: &Rc<str>, own: usize) -> usize {
+    let references = (Rc::strong_count(text) - 1).max(own);
+    text.len() - text.len() * own / references
 }

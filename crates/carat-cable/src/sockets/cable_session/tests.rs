@@ -1,4 +1,5 @@
 use super::*;
+use crate::SocketLimits;
 
 struct Client {
     hub: Rc<Hub>,
@@ -12,10 +13,14 @@ impl Client {
     }
 
     fn opened(json: &str) -> Client {
-        let (hub, outbox) = (Rc::<Hub>::default(), Rc::<ClientOutbox>::default());
-        let (session, _) = CableSession::open(&hub, (1, &outbox), result(json));
+        Client::on(&Rc::default(), 1, json)
+    }
+
+    fn on(hub: &Rc<Hub>, number: SocketNumber, json: &str) -> Client {
+        let outbox = Rc::<ClientOutbox>::default();
+        let (session, _) = CableSession::open(hub, (number, &outbox), result(json));
         Client {
-            hub,
+            hub: Rc::clone(hub),
             outbox,
             session,
         }
@@ -182,6 +187,45 @@ fn what_is_kept_for_a_client_has_a_limit() {
     assert!((1000..=SESSION_LIMIT / ENTRY_COST).contains(&streams));
     let reason = r#""reason":"too_many_subscriptions""#;
     assert!(client.received().contains(reason));
+}
+
+#[test]
+fn what_clients_subscribe_to_alike_is_held_once_and_each_has_a_share() {
+    let identifier = "x".repeat(1000);
+    let confirmed = r#"{"subscription": "confirmed", "start": ["room"]}"#;
+    let subscribe = |client: &mut Client| {
+        assert!(client.sends("subscribe", &identifier).is_some());
+        client.finish(confirmed);
+    };
+    let mut first = Client::new();
+    subscribe(&mut first);
+    let alone = first.session.held_bytes();
+    let mut second = Client::on(
+        &first.hub,
+        2,
+        r#"{"connection": "c", "internal": "action_cable/c"}"#,
+    );
+    subscribe(&mut second);
+    let shares = [first.session.held_bytes(), second.session.held_bytes()];
+    assert_eq!(shares, [alone - 502; 2]);
+    drop(second);
+    assert_eq!(first.session.held_bytes(), alone);
+}
+
+#[test]
+fn where_there_is_little_memory_a_client_gets_less_of_it() {
+    let mut client = Client::new();
+    client.hub.set_limits(SocketLimits::of(1 << 20));
+    let limit = client.hub.limits().session;
+    let mut bytes = 0;
+    while client
+        .sends("subscribe", &format!("{bytes:01000}"))
+        .is_some()
+    {
+        client.finish(r#"{"subscription": "confirmed"}"#);
+        bytes = client.session.held_bytes();
+    }
+    assert!((limit - 1200..=limit).contains(&bytes), "{bytes}");
 }
 
 #[test]

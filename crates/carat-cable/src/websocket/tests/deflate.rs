@@ -57,8 +57,6 @@ fn no_other_frame_may_say_so() {
         let (_, error) = read_deflated(&[vec![FIN | DEFLATED | opcode]]);
         assert_eq!(error, Some(CloseCode::PROTOCOL_ERROR));
     }
-    let (_, error) = read_deflated(&[vec![FIN | DEFLATED | BINARY]]);
-    assert_eq!(error, Some(CloseCode::UNSUPPORTED_DATA));
     for reserved in [0x10, 0x20, 0x30, 0x50, 0x60] {
         let (_, error) = read_deflated(&[vec![FIN | reserved | TEXT]]);
         assert_eq!(error, Some(CloseCode::PROTOCOL_ERROR));

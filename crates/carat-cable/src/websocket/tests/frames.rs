@@ -29,13 +29,13 @@ fn a_text_of_any_length_is_sent_in_one_frame_without_a_mask() {
 }
 
 #[test]
-fn a_binary_message_is_refused_at_its_header() {
-    for length in [0, 1, u64::from(LIMIT) + 1] {
-        for first in [BINARY, FIN | BINARY] {
-            assert_error(&[header(first, length)], CloseCode::UNSUPPORTED_DATA);
-        }
-    }
-    assert_error(&[vec![FIN | BINARY]], CloseCode::UNSUPPORTED_DATA);
+fn a_binary_message_is_read_as_a_text() {
+    let frames = [frame(BINARY, b"{\"a\""), frame(FIN, b":1}")];
+    assert_eq!(events(&frames), [text("{\"a\":1}")]);
+    assert_eq!(events(&[frame(FIN | BINARY, b"[]")]), [text("[]")]);
+    assert_error(&[frame(FIN | BINARY, b"\xff")], CloseCode::INVALID_PAYLOAD);
+    let header = header(BINARY, u64::from(LIMIT) + 1);
+    assert_error(&[header], CloseCode::MESSAGE_TOO_BIG);
 }
 
 #[test]

@@ -26,6 +26,20 @@ fn an_idle_reader_is_small_and_owns_no_memory() {
 }
 
 #[test]
+fn a_message_is_unfinished_from_its_first_byte_to_its_last() {
+    let mut reader = FrameReader::new(LIMIT);
+    let frames = [frame(TEXT, b"a"), frame(FIN | PING, b""), frame(FIN, b"bc")].concat();
+    for (at, byte) in frames.iter().enumerate() {
+        assert_eq!(reader.is_unfinished(), at > 0, "{at}");
+        assert!(reader.read(&mut &[*byte][..]).is_ok());
+    }
+    assert!(!reader.is_unfinished());
+    assert_eq!(reader.read(&mut &frame(TEXT, &[b'a'; 1000])[..]), Ok(None));
+    reader.end();
+    assert_eq!((reader.is_unfinished(), reader.held_bytes()), (false, 0));
+}
+
+#[test]
 fn a_reader_that_has_ended_owns_no_memory() {
     for last in [frame(FIN | CLOSE, b""), vec![0xFF]] {
         let mut reader = FrameReader::new(LIMIT);

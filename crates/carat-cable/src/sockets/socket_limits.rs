@@ -1,0 +1,44 @@
+use super::{KEPT_SESSIONS_LIMIT, OUTBOX_LIMIT, SESSION_LIMIT};
+
+/// Longest message of a client in bytes.
+pub const MESSAGE_LIMIT: u32 = 64 * 1024;
+
+/// What the server holds for its clients at most, in bytes. With little memory for all of them, one gets less.
+///
+/// ```
+/// use carat_cable::SocketLimits;
+///
+/// let (plenty, little) = (SocketLimits::of(8 << 20), SocketLimits::of(1 << 20));
+/// assert_eq!((plenty.message, little.message), (65_536, 8192));
+/// assert_eq!((plenty.kept_sessions, little.kept_sessions), (1 << 20, 1 << 17));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SocketLimits {
+    /// A message of a client, and what waits of its commands.
+    pub message: u32,
+    /// What a client has subscribed to.
+    pub session: usize,
+    /// Messages that wait for a client.
+    pub outbox: usize,
+    /// The sessions of all clients that are away.
+    pub kept_sessions: usize,
+}
+
+impl SocketLimits {
+    /// The limits where all clients of the server may take so many bytes.
+    pub fn of(client_memory: u64) -> SocketLimits {
+        let part = |divisor: u64| usize::try_from(client_memory / divisor).unwrap_or(usize::MAX);
+        SocketLimits {
+            message: u32::try_from(part(128)).map_or(MESSAGE_LIMIT, |it| it.min(MESSAGE_LIMIT)),
+            session: part(64).min(SESSION_LIMIT),
+            outbox: part(32).min(OUTBOX_LIMIT),
+            kept_sessions: part(8).min(KEPT_SESSIONS_LIMIT),
+        }
+    }
+}
+
+impl Default for SocketLimits {
+    fn default() -> SocketLimits {
+        SocketLimits::of(u64::MAX)
+    }
+}

@@ -60,9 +60,10 @@ impl Sender {
 
     fn field(&mut self, kind: u8, is_huffman: bool, name: &[u8], value: &[u8]) -> Vec<u8> {
         let text = |text: &[u8]| {
-            let (text, flag) = match is_huffman {
-                true => (huffman_code(text), 0x80),
-                false => (text.to_vec(), 0),
+            let (text, flag) = if is_huffman {
+                (huffman_code(text), 0x80)
+            } else {
+                (text.to_vec(), 0)
             };
             let length = u8::try_from(text.len()).expect("short");
             [&[length | flag][..], &text].concat()

@@ -79,13 +79,17 @@ module Carat
         Relay.new(broker, control, @edge).run
       end
 
-      # Prepares Action Cable, and returns the Rack application that takes commands of sockets and passes everything
-      # else on to `app`. `processes` are those of the config file, by name. Raises ConfigError when the application
-      # cannot run this way.
-      def install(app, processes = {})
-        Installation.new(processes).run
+      # Prepares Action Cable for clients that reach it at `path`, with the `prefix` or without, and returns the Rack
+      # application that takes commands of sockets and passes everything else on to `app`. `processes` are those of the
+      # config file, by name. Raises ConfigError when the application cannot run this way.
+      def install(app, path, processes = {}, prefix: "")
+        @path = path.sub(%r{\A#{Regexp.escape(prefix)}(?=/)}, "")
+        Installation.new(@path, processes).run
         Endpoint.new(app)
       end
+
+      # Where the application has mounted ActionCable.server.
+      attr_reader :path
 
       # Returns `string` as UTF-8; raises Error when it is none, or longer than `limit` bytes.
       def text(string, limit, name)

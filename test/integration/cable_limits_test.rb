@@ -36,6 +36,41 @@ module Carat
       assert_equal "ann left after 0", heard(ben)
     end
 
+    def test_a_path_that_rails_takes_for_the_same_is_the_same_and_others_are_refused
+      server = rails(workers: 1, threads: 1)
+      %w[/cable/ //cable].each do |path|
+        client = Support::WebSocketClient.new(server.connect, "#{path}?name=ann", ORIGIN)
+        client.json("command" => "subscribe", "identifier" => ROOM)
+        client.read_json { |message| message["type"] == "confirm_subscription" }
+      end
+      assert_equal 404, Support::WebSocketClient.new(server.connect, "/sockets?name=ann", ORIGIN).response.status
+      await_log(server, %r{refused a WebSocket at /sockets: the option cable takes handshakes at /cable})
+      with_body = server.connect
+      with_body.write("GET /cable?name=ann HTTP/1.1\r\nHost: shop.test\r\nOrigin: http://shop.test\r\n" \
+                      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" \
+                      "Sec-WebSocket-Key: c2l4dGVlbiBieXRlcyBrZQ==\r\nContent-Length: 2\r\n\r\n{}")
+
+      assert_equal 404, with_body.read_response.status
+    end
+
+    def test_a_handshake_without_a_key_is_malformed_and_another_version_unknown
+      server = rails(workers: 1, threads: 1)
+      statuses = [{ "Sec-WebSocket-Key" => "short" }, { "Sec-WebSocket-Version" => "8" }].map do |fields|
+        socket(server, "ann", **fields).response.status
+      end
+
+      assert_equal [400, 426], statuses
+    end
+
+    def test_a_binary_message_is_a_command
+      server = rails(workers: 1, threads: 1)
+      ann = subscriber(server, "ann")
+      command = { "command" => "message", "identifier" => ROOM, "data" => '{"action":"say","text":"hi"}' }
+      ann.write(ann.frame(2, JSON.generate(command)))
+
+      assert_equal "ann: hi", heard(ann)
+    end
+
     def test_a_client_that_does_not_read_is_disconnected_and_the_others_are_served
       server = rails(workers: 1, threads: 1)
       slow, fast = %w[slow fast].map { |name| subscriber(server, name) }
@@ -125,7 +160,8 @@ module Carat
       assert_equal 0, carat(server, "upgrade").last
       server.directory.write("open", "")
 
-      assert_equal RESTART, reply(ann)
+      # The command ends before or after that.
+      assert_equal RESTART, ann.read_json { |message| message["type"] == "disconnect" }
       assert_nil ann.read_text
       ben = subscriber(server, "ben")
       broadcast(server, "text" => "hello")

@@ -26,7 +26,7 @@ module Support
       @instance ||= begin
         require_relative "cable_app/shop"
         require "carat"
-        Carat::Cable.install(Rails.application)
+        Carat::Cable.install(Rails.application, "/cable")
       end
     end
 

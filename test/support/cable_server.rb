@@ -27,6 +27,7 @@ module Support
         config.active_job.queue_adapter = :async
         config.action_cable.allowed_request_origins = ["http://shop.test"]
         routes.append do
+          mount ActionCable.server => "/sockets"
           get "/pid", to: "notices#pid"
           post "/notices", to: "notices#create"
           delete "/clients/:name", to: "notices#disconnect"

@@ -11,6 +11,12 @@ impl UrlPrefix {
         &self.0
     }
 
+    /// A path of the application as clients send it, whether it was given with the prefix or without.
+    pub fn whole(&self, path: &str) -> String {
+        let prefix = if self.contains(path) { "" } else { &self.0 };
+        format!("{prefix}{path}")
+    }
+
     /// Whether a request for this path is one for the application: `/app` and `/app/x`, not `/application`. The target of
     /// `OPTIONS *` is the whole server.
     pub fn contains(&self, path: &str) -> bool {
@@ -22,6 +28,15 @@ impl UrlPrefix {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_may_be_given_with_the_prefix_or_without() {
+        let prefix = UrlPrefix("/app".to_owned());
+        for path in ["/cable", "/app/cable"] {
+            assert_eq!(prefix.whole(path), "/app/cable");
+        }
+        assert_eq!(prefix.whole("/application"), "/app/application");
+    }
 
     #[test]
     fn a_path_below_begins_with_the_whole_prefix() {

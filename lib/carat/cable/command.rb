@@ -96,7 +96,7 @@ module Carat
       # `channel` is nil when the command has ended the subscription.
       def keep(channel)
         keep_connection
-        return unless channel && !(subscribes? && @result.failed?)
+        return unless channel
 
         state = Record.of_channel(channel)
         @result[:state] = state unless state == @order["state"]

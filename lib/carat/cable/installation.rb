@@ -2,6 +2,7 @@
 
 require_relative "../cable"
 require_relative "../config/config_error"
+require_relative "mounts"
 require_relative "patches/channel"
 require_relative "patches/connection"
 require_relative "patches/legacy_connection"
@@ -18,8 +19,9 @@ module Carat
       PROCESS = "cable"
       private_constant :ADAPTERS, :OLDEST, :PROCESS
 
-      # `processes` are those that the config file declares, by name.
-      def initialize(processes)
+      # `path` is the option, `processes` are those that the config file declares, by name.
+      def initialize(path, processes)
+        @path = path
         @processes = processes
       end
 
@@ -28,6 +30,7 @@ module Carat
         check_library
         check_adapter
         check_broker
+        check_routes
         Refusals.check_loaded
         patch
       rescue Error => e
@@ -59,6 +62,19 @@ module Carat
 
         raise Error, "config/cable.yml passes broadcasts through #{Broker.through}, which no process of this server " \
                      "hears: add process(\"#{PROCESS}\", overlap: true) { Carat::Cable.relay } to the config file"
+      end
+
+      # Another Rack application may mount it where no route leads.
+      def check_routes
+        others = Mounts.paths.reject { |path| Mounts.same?(path, @path) }
+        return if others.empty?
+
+        names = others.join(" and ")
+        if others.size == Mounts.paths.size
+          raise Error, "the routes lead to Action Cable at #{names}, not at #{@path}: name that path"
+        end
+
+        ::ActionCable.server.logger.warn("sockets at #{names} are refused: the option cable is #{@path}")
       end
 
       def patch

@@ -94,7 +94,7 @@ module Carat
         ENV["RAILS_RELATIVE_URL_ROOT"] ||= @configuration[:prefix]
         Cable.join(@control, @configuration)
         app = load_application
-        app = Cable.install(app, @configuration.processes) if @configuration[:cable]
+        app = install_cable(app) if @configuration[:cable]
         Warmup::ConsoleLog.attach(ENV)
         Warmup::FiberIsolation.establish if @configuration[:fibers]
         option = @configuration[:fibers] ? :fibers : :threads
@@ -124,6 +124,11 @@ module Carat
       end
 
       # Tells the edge which files the block returns, for the option `reload`.
+      def install_cable(app)
+        prefix = @configuration[:prefix].to_s
+        Cable.install(app, @configuration[:cable], @configuration.processes, prefix:)
+      end
+
       def name_sources
         return unless @configuration[:reload]
 

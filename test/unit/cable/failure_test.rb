@@ -18,10 +18,11 @@ module Carat
       assert_match(/failed on purpose/, log)
     end
 
-    def test_a_subscription_that_fails_is_not_subscribed
+    # As in Action Cable: it is never confirmed, and has its streams, and later commands.
+    def test_a_subscription_that_fails_stays_without_a_confirmation
       result = failed("command" => "subscribe", "connection" => connected, "identifier" => identifier("BrokenChannel"))
 
-      assert_equal ["start"], result.keys
+      assert_equal({ "start" => ["broken"], "state" => '{"waits":1}', "subscription" => "pending" }, result)
       assert_match(/no such room/, log)
     end
 

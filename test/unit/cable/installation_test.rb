@@ -17,10 +17,11 @@ module Carat
       require "carat"
       require "stringio"
       module Support; module CableApp; ORIGIN = ""; LOG = StringIO.new; end; end
+      path = "/cable"
       processes = {}
       eval(ARGV.fetch(0))
       begin
-        Carat::Cable.install(->(_env) {}, processes)
+        Carat::Cable.install(->(_env) {}, path, processes)
         print "installed"
       rescue Carat.const_get(:Config)::ConfigError => e
         print e.message
@@ -59,6 +60,18 @@ module Carat
                    install("#{LEDGER} through.call('async')")
       assert_match(%r{\Acable: config/cable.yml: through radio: Could not load the 'radio' Action Cable pubsub adapter},
                    install("#{LEDGER} through.call('radio')"))
+    end
+
+    def test_the_path_is_one_from_which_a_route_leads_to_action_cable
+      assert_equal "installed", install("#{SHOP} path = '/cable/'")
+      assert_equal "cable: the routes lead to Action Cable at /cable, not at /sockets: name that path",
+                   install("#{SHOP} path = '/sockets'")
+      mount = "Rails.application.routes.append { mount ActionCable.server => '/sockets' }; " \
+              "Rails.application.reload_routes!"
+
+      assert_equal "installed", install("#{SHOP} #{mount}; path = '/sockets'")
+      assert_equal "installed; sockets at /sockets are refused: the option cable is /cable",
+                   install("#{SHOP} #{mount}; at_exit { print '; ', Support::CableApp::LOG.string[/sockets at.*/] }")
     end
 
     def test_a_channel_that_cannot_work_is_refused

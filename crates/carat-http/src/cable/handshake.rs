@@ -33,7 +33,7 @@ impl Cable {
         let is_handshake = call.parts.method == Method::GET
             && call.parts.version > Version::HTTP_10
             && is_websocket(headers);
-        if !is_handshake || call.parts.uri.path() != self.path {
+        if !is_handshake || !self.handshakes.matches(call.parts.uri.path()) {
             return ControlFlow::Continue(());
         }
         let key = headers.get(SEC_WEBSOCKET_KEY);
@@ -41,8 +41,8 @@ impl Cable {
         let accept = accept.and_then(|accept| HeaderValue::try_from(accept).ok());
         let version = headers.get(SEC_WEBSOCKET_VERSION);
         let is_known = version.is_some_and(|version| version == VERSION);
-        let Some(accept) = accept.filter(|_| is_known) else {
-            let reply = self.dispatch.own_reply(unknown_version());
+        let (true, Some(accept)) = (is_known, accept) else {
+            let reply = self.dispatch.own_reply(refused(is_known));
             return ControlFlow::Break(RequestAnswer::Found(Box::new(reply)));
         };
         let permit = self.permits.clone().map(Semaphore::try_acquire_owned);
@@ -166,9 +166,13 @@ fn session_of(parts: &Parts) -> Option<Box<str>> {
         .then(|| name.into())
 }
 
-/// RFC 6455, section 4.2.2.
-fn unknown_version() -> Response<ReplyBody> {
+/// The response to a handshake of another version, or without a key (RFC 6455, section 4.2.2).
+fn refused(is_known: bool) -> Response<ReplyBody> {
     let mut response = Response::new(ReplyBody::empty());
+    if is_known {
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+        return response;
+    }
     *response.status_mut() = StatusCode::UPGRADE_REQUIRED;
     let headers = response.headers_mut();
     headers.insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static(VERSION));

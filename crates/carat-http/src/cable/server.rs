@@ -20,6 +20,7 @@ use carat_body::response::read_file;
 use carat_cable::{
     ClientOutbox, CommandResult, DeflateWindow, Hub, Reached, SocketLimits, SocketNumber,
 };
+use carat_dispatch::PathPattern;
 use carat_exchange::{
     Call, CallBody, InlineBytes, MemoryAccount, Peer, Reply, ReplyBody, ReplyContent,
     WorkerTunnels, clock,
@@ -45,6 +46,8 @@ const RESULT_LIMIT: u64 = 4 * 1024 * 1024;
 pub struct Cable {
     /// Where clients reach it.
     pub(super) path: String,
+    /// The same, however clients spell it.
+    pub(super) handshakes: PathPattern,
     pub(super) hub: Rc<Hub>,
     /// Whether a broker may connect this server with others: a process passes on what it sends.
     pub(super) has_broker: bool,
@@ -113,8 +116,10 @@ impl Cable {
     ) -> Option<Rc<Cable>> {
         let path = settings.cable.as_ref()?;
         let prefix = settings.prefix.as_ref();
+        let path = prefix.map_or_else(|| path.clone(), |prefix| prefix.whole(path));
         Some(Rc::new(Cable {
-            path: format!("{}{path}", prefix.map_or("", |prefix| prefix.as_str())),
+            handshakes: PathPattern::new(&path),
+            path,
             hub: cable_history::hub(settings),
             has_broker: settings.processes.iter().any(|it| it.name == RELAY),
             compresses: settings.cable_compression,

@@ -3,7 +3,9 @@ use std::rc::Rc;
 use carat_guard::{DecodedHead, GuardError, HeaderLimits};
 use h2::RecvStream;
 use h2::ext::Protocol;
-use http::header::{CONNECTION, EXPECT, HOST, SEC_WEBSOCKET_KEY, TRANSFER_ENCODING, UPGRADE};
+use http::header::{
+    CONNECTION, EXPECT, HOST, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, TRANSFER_ENCODING, UPGRADE,
+};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
@@ -20,8 +22,10 @@ pub(super) struct CheckedRequest {
     pub(super) tunnel: Option<(RecvStream, MemoryReservation)>,
 }
 
-/// Sixteen bytes in base64.
+/// Sixteen bytes in base64, for applications whose client has sent none.
 const WEBSOCKET_KEY: &str = "Y2FyYXQgb3ZlciBodHRwMg==";
+/// What applications answer to `WEBSOCKET_KEY`, and no client waits for.
+const WEBSOCKET_ACCEPT: &str = "f3Y4KrM3OVMzjMeBUH/95GtQLl0=";
 
 /// Checks a request by the rules of the guard. What names a target, a host, or a length is then as with HTTP/1.1.
 pub(super) fn check_request(
@@ -66,7 +70,8 @@ pub(super) fn check_request(
 }
 
 /// Gives an extended CONNECT the fields of an upgrade in HTTP/1.1, which is what applications know. The key serves no
-/// purpose over HTTP/2 (RFC 8441, section 5.1), but libraries insist on one.
+/// purpose over HTTP/2 (RFC 8441, section 5.1), but libraries insist on one, and proxies such as Envoy pass on their
+/// client's, which waits for the answer.
 fn name_upgrade(headers: &mut HeaderMap, protocol: &str) -> Result<(), Refusal> {
     // A name, and possibly a version behind a slash (RFC 9110, section 7.8).
     let mut parts = protocol.splitn(2, '/');
@@ -76,10 +81,20 @@ fn name_upgrade(headers: &mut HeaderMap, protocol: &str) -> Result<(), Refusal> 
     let value = value.ok_or(Refusal::Malformed(GuardError::Connect))?;
     headers.insert(UPGRADE, value);
     headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
-    if protocol.eq_ignore_ascii_case("websocket") {
+    let key = headers.get(SEC_WEBSOCKET_KEY);
+    let has_key = key.is_some_and(|key| key.len() == WEBSOCKET_KEY.len());
+    if protocol.eq_ignore_ascii_case("websocket") && !has_key {
         headers.insert(SEC_WEBSOCKET_KEY, HeaderValue::from_static(WEBSOCKET_KEY));
     }
     Ok(())
+}
+
+/// Leaves out the application's answer to a key that the client has not sent.
+pub(super) fn hide_own_accept(headers: &mut HeaderMap) {
+    let accept = headers.get(SEC_WEBSOCKET_ACCEPT);
+    if accept.is_some_and(|accept| accept == WEBSOCKET_ACCEPT) {
+        headers.remove(SEC_WEBSOCKET_ACCEPT);
+    }
 }
 
 /// Moves the authority to Host. Returns the declared length of the body.
@@ -177,6 +192,30 @@ mod tests {
         let refused = Err(Refusal::Malformed(GuardError::Connect));
         for wrong in ["", "a b", "a,b", "/", "a/b/c", "a\r\nb"] {
             assert_eq!(name_upgrade(&mut headers, wrong), refused, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_client_that_sends_a_key_gets_the_answer_and_others_do_not() {
+        let own = "dGhlIHNhbXBsZSBub25jZQ==";
+        for (sent, passed) in [
+            (Some(own), own),
+            (Some("short"), WEBSOCKET_KEY),
+            (None, WEBSOCKET_KEY),
+        ] {
+            let mut headers = HeaderMap::new();
+            if let Some(sent) = sent {
+                headers.insert(SEC_WEBSOCKET_KEY, HeaderValue::from_static(sent));
+            }
+            assert_eq!(name_upgrade(&mut headers, "websocket"), Ok(()));
+            assert_eq!(headers[SEC_WEBSOCKET_KEY], passed);
+            let accept = carat_cable::accept_key(passed.as_bytes()).expect("a key");
+            headers.insert(
+                SEC_WEBSOCKET_ACCEPT,
+                HeaderValue::try_from(accept).expect("a value"),
+            );
+            hide_own_accept(&mut headers);
+            assert_eq!(headers.contains_key(SEC_WEBSOCKET_ACCEPT), passed == own);
         }
     }
 

@@ -2,21 +2,22 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use crate::request::{ArrivedRequest, RequestAnswer, RequestStep};
+use carat_dispatch::PathPattern;
 use carat_exchange::Refusal;
 use carat_settings::Settings;
 
 /// The paths by which load balancers find out whether the server is ready: the option `readiness_path`.
 #[derive(Debug)]
-pub(crate) struct ReadinessPaths(Vec<String>);
+pub(crate) struct ReadinessPaths(Vec<PathPattern>);
 
 impl ReadinessPaths {
     pub(crate) fn of(settings: &Settings) -> ReadinessPaths {
-        let path = |target: &String| target.split('?').next().unwrap_or_default().to_owned();
+        let path = |target: &String| PathPattern::new(target.split('?').next().unwrap_or_default());
         ReadinessPaths(settings.readiness_path.iter().map(path).collect())
     }
 
     pub(crate) fn contains(&self, path: &str) -> bool {
-        self.0.iter().any(|known| known == path)
+        self.0.iter().any(|known| known.matches(path))
     }
 }
 
@@ -44,5 +45,23 @@ impl ReadinessChecks {
             return ControlFlow::Break(RequestAnswer::Now(Err(Refusal::Stopping)));
         }
         ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_is_found_however_the_load_balancer_spells_its_path() {
+        let mut settings = Settings::plain();
+        settings.readiness_path = vec!["/up?full=1".to_owned()];
+        let paths = ReadinessPaths::of(&settings);
+        assert!(
+            ["/up", "/up/", "//up", "/%75p"]
+                .iter()
+                .all(|path| paths.contains(path))
+        );
+        assert!(!paths.contains("/upload"));
     }
 }

@@ -5,11 +5,12 @@ use std::task::Poll;
 
 use h2::RecvStream;
 use h2::server::SendResponse;
-use http::header::{CONTENT_LENGTH, SEC_WEBSOCKET_ACCEPT};
+use http::header::CONTENT_LENGTH;
 use http::response::Parts;
 use http::{Response, StatusCode};
 use tokio::io::AsyncWriteExt;
 
+use crate::h2::checked_request::hide_own_accept;
 use crate::h2::client::Http2Client;
 use crate::h2::end::Http2StreamEnd;
 use crate::h2::respond::{complete, without_connection_fields};
@@ -109,7 +110,7 @@ fn translated(mut head: Parts, client: &Http2Client) -> (Parts, bool) {
     let is_tunnel = head.status == StatusCode::SWITCHING_PROTOCOLS;
     if is_tunnel {
         head.status = StatusCode::OK;
-        head.headers.remove(SEC_WEBSOCKET_ACCEPT);
+        hide_own_accept(&mut head.headers);
     } else if !(head.status.is_client_error() || head.status.is_server_error()) {
         head.status = StatusCode::INTERNAL_SERVER_ERROR;
     }

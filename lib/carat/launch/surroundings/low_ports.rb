@@ -11,26 +11,29 @@ module Carat
       ADDRESS = %r{\A(?:tcp|tls)://.+:(\d+)(?:\?|\z)}
       private_constant :FIRST_FREE, :STATUS, :CAPABILITY, :ADDRESS
 
-      # `addresses` are those of the option `bind`.
-      def initialize(addresses, status: File.read(STATUS), first_free: File.read(FIRST_FREE))
+      # `addresses` are those of the option `bind`; `status` and `first_free` are paths.
+      def initialize(addresses, status: STATUS, first_free: FIRST_FREE)
         @addresses = addresses
         @status = status
-        @first_free = first_free.to_i
+        @first_free = first_free
       end
 
       # Returns what keeps this process from listening on one of the addresses, and what to do; nil if nothing does.
       def obstacle
-        return if allowed?
+        limit = Integer(File.read(@first_free), 10)
+        address = @addresses.find { |it| it[ADDRESS, 1]&.to_i&.between?(1, limit - 1) }
+        return if address.nil? || allowed?
 
-        address = @addresses.find { |it| it[ADDRESS, 1]&.to_i&.between?(1, @first_free - 1) } or return
-        "#{address[/\A[^?]+/]}: this user may not listen on a port below #{@first_free}: give the service " \
+        "#{address[/\A[^?]+/]}: this user may not listen on a port below #{limit}: give the service " \
           "AmbientCapabilities=CAP_NET_BIND_SERVICE, or let systemd pass the socket (docs/privileges.md)"
+      rescue SystemCallError
+        nil # the edge finds out
       end
 
       private
 
       def allowed?
-        @status[/^CapEff:\s*(\h+)/, 1].to_s.hex[CAPABILITY] == 1
+        File.read(@status)[/^CapEff:\s*(\h+)/, 1].to_s.hex[CAPABILITY] == 1
       end
     end
   end

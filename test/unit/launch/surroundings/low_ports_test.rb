@@ -2,9 +2,12 @@
 
 require "minitest/autorun"
 require "carat/launch/surroundings/low_ports"
+require_relative "../../../support/workplace"
 
 module Carat
   class LowPortsTest < Minitest::Test
+    include Support::Workplace
+
     NOBODY = "Name:\truby\nCapEff:\t0000000000000000\n"
     ABLE = "CapEff:\t0000000000000400\n"
 
@@ -20,10 +23,16 @@ module Carat
       assert_nil obstacle_to("tcp://0.0.0.0:9292", "tcp://0.0.0.0:0", "unix:///tmp/a:80", "fd://3")
     end
 
+    def test_where_the_kernel_does_not_tell_the_edge_finds_out
+      assert_nil Launch::LowPorts.new(["tcp://0.0.0.0:80"], status: path("none"), first_free: path("none")).obstacle
+    end
+
     private
 
     def obstacle_to(*addresses, status: NOBODY, first_free: "1024\n")
-      Launch::LowPorts.new(addresses, status:, first_free:).obstacle
+      write("status", status)
+      write("first_free", first_free)
+      Launch::LowPorts.new(addresses, status: path("status"), first_free: path("first_free")).obstacle
     end
   end
 end

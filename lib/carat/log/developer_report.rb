@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "error_report"
+require_relative "escape"
 require_relative "relative_path"
 
 module Carat

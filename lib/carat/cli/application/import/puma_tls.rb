@@ -40,9 +40,14 @@ module Carat
             new(match[:place], pairs.to_h).translation
           end
 
+          # An IPv6 address needs brackets before a port (RFC 3986, section 3.2.2). `host` may be nil.
+          def bracketed(host)
+            host&.include?(":") ? "[#{host.delete("[]")}]" : host
+          end
+
           # Returns the Translation of `ssl_bind`, a Call.
           def ssl_bind(call)
-            host = text(PumaValues.bracketed(call.string(0)), call.arguments.first)
+            host = text(bracketed(call.string(0)), call.arguments.first)
             port = text(call.string(1) || call.number(1), call.arguments[1])
             pairs = call.pairs(2)
             return Translation.new(nil, BY_HAND) unless port && pairs

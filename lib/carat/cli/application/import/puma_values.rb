@@ -27,11 +27,6 @@ module Carat
             send(call.name.to_s.delete_suffix("!"), call)
           end
 
-          # An IPv6 address needs brackets before a port (RFC 3986, section 3.2.2). `host` may be nil.
-          def bracketed(host)
-            host&.include?(":") ? "[#{host.delete("[]")}]" : host
-          end
-
           private
 
           def threads(call)
@@ -56,7 +51,7 @@ module Carat
             port, host = call.arguments
             return note("needs a value") unless port
 
-            host = host.nil? ? EVERYWHERE : inside(bracketed(call.string(1)), host)
+            host = host.nil? ? EVERYWHERE : inside(PumaTLS.bracketed(call.string(1)), host)
             code("bind \"tcp://#{host}:#{inside(call.number(0), port)}\"")
           end
 

@@ -88,10 +88,10 @@ pub(super) fn begin(interval: Duration) {
     INTERVAL.store(interval.max(1), Ordering::Relaxed);
     BEGAN.store(clock(), Ordering::Release);
     let mut hook = HOOK.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: the function can be called at any time.
-    hook.get_or_insert_with(
-        || unsafe { add(on_event, READY | RESUMED | SUSPENDED, null_mut()) } as usize,
-    );
+    hook.get_or_insert_with(|| {
+        // SAFETY: the function can be called at any time.
+        unsafe { add(on_event, READY | RESUMED | SUSPENDED, null_mut()) as usize }
+    });
 }
 
 /// Ends that.

@@ -32,10 +32,8 @@ pub(super) fn prepare() {
             let handle =
                 unsafe { transmute::<*mut c_void, Register>(register)(0, run, null_mut()) };
             // SAFETY: as above.
-            return Some(PostponedJob::Registered(
-                unsafe { transmute::<*mut c_void, Trigger>(trigger) },
-                handle,
-            ));
+            let trigger = unsafe { transmute::<*mut c_void, Trigger>(trigger) };
+            return Some(PostponedJob::Registered(trigger, handle));
         }
         let register = function(c"rb_postponed_job_register_one")?;
         // SAFETY: as above.

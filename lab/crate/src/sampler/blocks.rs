@@ -145,10 +145,8 @@ unsafe extern "C" fn reallocate(plain: Reallocate, block: *mut c_void, size: usi
         unsafe { on_allocation(result, size) };
     } else if !result.is_null() {
         // SAFETY: the allocator has just returned it.
-        on_growth(
-            result,
-            unsafe { allocator.size(result) }.saturating_sub(before),
-        );
+        let after = unsafe { allocator.size(result) };
+        on_growth(result, after.saturating_sub(before));
     }
     result
 }

@@ -52,10 +52,14 @@ type Visit = unsafe extern "C" fn(*mut Context, *mut c_void) -> c_int;
 // The unwinder that Rust itself uses.
 // SAFETY: the signatures are those of `unwind.h`.
 unsafe extern "C" {
-    fn _Unwind_Backtrace(visit: Visit, data: *mut c_void) -> c_int;
-    fn _Unwind_GetIP(context: *mut Context) -> usize;
-    fn _Unwind_GetRegionStart(context: *mut Context) -> usize;
-    fn _Unwind_FindEnclosingFunction(address: *mut c_void) -> *mut c_void;
+    #[link_name = "_Unwind_Backtrace"]
+    fn unwind_backtrace(visit: Visit, data: *mut c_void) -> c_int;
+    #[link_name = "_Unwind_GetIP"]
+    fn unwind_address(context: *mut Context) -> usize;
+    #[link_name = "_Unwind_GetRegionStart"]
+    fn unwind_function(context: *mut Context) -> usize;
+    #[link_name = "_Unwind_FindEnclosingFunction"]
+    fn unwind_enclosing(address: *mut c_void) -> *mut c_void;
 }
 
 /// Go on, or stop without an error.
@@ -229,13 +233,13 @@ impl CallStack {
 /// Where the function begins that an address is in; 0 for code that belongs to no library.
 fn enclosing(address: usize) -> usize {
     // SAFETY: the unwinder only compares the address.
-    unsafe { _Unwind_FindEnclosingFunction(address as *mut c_void) as usize }
+    unsafe { unwind_enclosing(address as *mut c_void) as usize }
 }
 
 /// Calls the function with the address that runs in each frame and the one at which its function begins, from the inside.
 fn unwind<F: FnMut(usize, usize) -> ControlFlow<()>>(mut visit: F) {
     // SAFETY: the unwinder calls the function with this pointer, before it returns.
-    let _ = unsafe { _Unwind_Backtrace(on_frame::<F>, (&raw mut visit).cast()) };
+    let _ = unsafe { unwind_backtrace(on_frame::<F>, (&raw mut visit).cast()) };
 }
 
 // SAFETY: only the unwinder calls it, with the pointer that `unwind` passes.
@@ -245,8 +249,8 @@ unsafe extern "C" fn on_frame<F: FnMut(usize, usize) -> ControlFlow<()>>(
 ) -> c_int {
     // SAFETY: the unwinder passes a frame, and the pointer of `unwind`, of the same type.
     let (address, function, visit) = unsafe {
-        let address = _Unwind_GetIP(context);
-        let function = _Unwind_GetRegionStart(context);
+        let address = unwind_address(context);
+        let function = unwind_function(context);
         (address, function, &mut *data.cast::<F>())
     };
     match visit(address, function) {

@@ -155,6 +155,8 @@ class MetricsTest < Support::IntegrationTest
     assert_equal ["GET /gate/%3Cb%3E", 1], data.fetch("requests").first.values_at("request", "worker")
     assert_includes page["content-security-policy"], "default-src 'none'; style-src 'self'; script-src 'self'"
     assert_equal %w[dashboard.css dashboard.js], page.body.scan(/(?:src|href)="(?!data:)([^"]+)"/).flatten
+    assert_equal %w[302 dashboard], scrape("/").then { |way| [way.code, way["location"]] }
+    assert_equal File.basename(server.directory.path), data.fetch("name")
     assert_equal "405", Net::HTTP.post(URI("http://127.0.0.1:#{@port}/dashboard.json"), "").code
     skip Support::Browser.obstacle if Support::Browser.obstacle
 
@@ -171,6 +173,8 @@ class MetricsTest < Support::IntegrationTest
     assert_equal "GET /gate/%3Cb%3E", eventually { browser.evaluate(text) }
     # The first sample comes after five seconds.
     eventually { browser.evaluate("document.querySelectorAll('#plots .curve').length").to_i > 5 }
+    assert_match(/\A[^ ]+ · Carat\z/, browser.evaluate("document.title"))
+    assert_match(/\ALast \d+ s, a point every 5 s\z/, browser.evaluate("document.getElementById('span').textContent"))
     browser.evaluate("document.querySelector('#plots svg').focus()")
     browser.press("ArrowLeft")
     assert_match(/ ago: all \d/, browser.evaluate("document.activeElement.getAttribute('aria-label')"))

@@ -1,8 +1,9 @@
+use std::env;
 use std::net::IpAddr;
 
 use bytes::Bytes;
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
@@ -67,6 +68,7 @@ fn host_name(authority: &str) -> &str {
 /// The dashboard's page, style, or script.
 pub(super) fn page(path: &str) -> Option<Response<Full<Bytes>>> {
     let (kind, text) = match path {
+        "/" => return Some(way_to_page()),
         "/dashboard" => (
             "text/html; charset=utf-8",
             include_str!("dashboard/dashboard.html"),
@@ -79,8 +81,28 @@ pub(super) fn page(path: &str) -> Option<Response<Full<Bytes>>> {
 }
 
 /// What the page shows.
-pub(super) fn data(overview: &Value) -> Response<Full<Bytes>> {
+pub(super) fn data(mut overview: Value) -> Response<Full<Bytes>> {
+    overview["name"] = application_name().into();
     guarded("application/json", overview.to_string().into())
+}
+
+/// The name by which OpenTelemetry knows the application, too: that of its directory, unless the variable has another.
+fn application_name() -> String {
+    let given = env::var("OTEL_SERVICE_NAME");
+    let given = given.ok().filter(|name| !name.is_empty());
+    given.unwrap_or_else(|| {
+        let directory = env::current_dir().unwrap_or_default();
+        let name = directory.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    })
+}
+
+/// A proxy may have put a prefix before the path.
+fn way_to_page() -> Response<Full<Bytes>> {
+    let mut response = response(StatusCode::FOUND, "text/plain", "see dashboard\n");
+    let place = HeaderValue::from_static("dashboard");
+    response.headers_mut().insert(LOCATION, place);
+    response
 }
 
 fn guarded(kind: &'static str, body: Bytes) -> Response<Full<Bytes>> {

@@ -120,7 +120,7 @@ impl Responder for MetricsPages {
                 else {
                     return refusal(StatusCode::SERVICE_UNAVAILABLE);
                 };
-                return dashboard::data(&overview);
+                return dashboard::data(overview);
             }
             "/livez" => (StatusCode::OK, "alive\n".to_owned()),
             "/readyz" => readiness(ask_status(&self.mailbox).await.as_ref()),

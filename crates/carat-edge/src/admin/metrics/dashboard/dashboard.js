@@ -1,7 +1,9 @@
 "use strict";
 
 const PERIOD = 2000; // milliseconds between two requests
-const SPAN = 600; // seconds that a plot shows
+const SPAN = 600; // seconds that a plot shows at most
+const YOUNG = 30; // seconds that it shows at least
+const PERIOD_OF_POINTS = 5; // seconds between two points: SAMPLE_PERIOD in history.rs
 const GAP = 20; // seconds without a sample that break a curve
 const MIB = 1048576;
 const SVG = "http://www.w3.org/2000/svg";
@@ -35,10 +37,10 @@ function draw(name, attributes, ...children) {
   return made;
 }
 
-// Each has one or two curves; `stack` puts the second on top of the first.
+// Each has one or two curves; `stack` puts the second on top of the first, `log` makes equal ratios equally far.
 const PLOTS = [
   { title: "Requests a second", names: ["requests", "errors"], labels: ["all", "errors"], format: number },
-  { title: "Duration", names: ["p50", "p99"], labels: ["p50", "p99"], format: time },
+  { title: "Duration", names: ["p50", "p99"], labels: ["p50", "p99"], format: time, log: true },
   { title: "Queue time", names: ["queue_p99"], labels: ["p99"], format: time },
   { title: "Requests", names: ["running", "waiting"], labels: ["running", "waiting"], format: number },
   { title: "Memory in MiB", names: ["private", "shared"], labels: ["private", "+ shared"], format: roundMib, stack: true },
@@ -52,6 +54,28 @@ function ceiling(value, isBytes) {
   if (scaled <= 0) return unit;
   const power = 10 ** Math.floor(Math.log10(scaled));
   return [1, 2, 4, 5, 10].find((step) => step * power >= scaled) * power * unit;
+}
+
+// Where a value is between the least and the most of an axis, from 0 to 1, and the values with a line.
+function linear(values, isBytes) {
+  const most = ceiling(Math.max(0, ...values), isBytes);
+  return { place: (value) => value / most, ticks: [0, most / 2, most] };
+}
+
+// From the power of ten below the least value to the one above the largest.
+function logarithmic(values) {
+  const given = values.filter((value) => value > 0);
+  if (!given.length) return linear(values);
+  const least = Math.floor(Math.log10(Math.min(...given)));
+  const most = Math.max(Math.ceil(Math.log10(Math.max(...given))), least + 1);
+  const step = Math.ceil((most - least) / 4);
+  const ticks = Array.from({ length: Math.floor((most - least) / step) + 1 }, (_, index) => 10 ** (least + index * step));
+  return { place: (value) => value > 0 ? (Math.log10(value) - least) / (most - least) : 0, ticks };
+}
+
+// The seconds that plots show: a young server fills the width with what it has.
+function spanOf(uptimes) {
+  return Math.min(Math.max(Math.round((uptimes.at(-1) ?? 0) - (uptimes[0] ?? 0)), YOUNG), SPAN);
 }
 
 class Plot {
@@ -80,12 +104,13 @@ class Plot {
     const width = Math.max(this.svg.clientWidth, 120);
     const [left, right, top, bottom] = [46, width - 6, 10, 128];
     const curves = this.curves();
-    const most = ceiling(Math.max(0, ...curves.flat()), this.kind.stack);
+    const axis = this.kind.log ? logarithmic(curves.flat()) : linear(curves.flat(), this.kind.stack);
     const last = data.uptime.at(-1) ?? 0;
-    this.x = (index) => right - (last - data.uptime[index]) / SPAN * (right - left);
-    this.y = (value) => bottom - value / most * (bottom - top);
+    const span = spanOf(data.uptime);
+    this.x = (index) => right - (last - data.uptime[index]) / span * (right - left);
+    this.y = (value) => bottom - axis.place(value) * (bottom - top);
     this.svg.setAttribute("viewBox", `0 0 ${width} 150`);
-    this.svg.replaceChildren(...this.axes(most, [left, right, bottom]));
+    this.svg.replaceChildren(...this.axes(axis.ticks, span, [left, right, bottom]));
     curves.forEach((values, number) => this.curve(values, number, bottom));
     if (this.index !== null && this.index < data.uptime.length) {
       const x = this.x(this.index);
@@ -94,12 +119,12 @@ class Plot {
     this.describe();
   }
 
-  axes(most, [left, right, bottom]) {
-    const lines = [0, most / 2, most].flatMap((value) => [
+  axes(ticks, span, [left, right, bottom]) {
+    const lines = ticks.flatMap((value) => [
       draw("line", { class: "grid", x1: left, x2: right, y1: this.y(value), y2: this.y(value) }),
       draw("text", { x: left - 5, y: this.y(value) + 4, "text-anchor": "end" }, this.kind.format(value)),
     ]);
-    const labels = [["10 min ago", left, "start"], ["5 min", (left + right) / 2, "middle"], ["now", right, "end"]];
+    const labels = [[`${time(span)} ago`, left, "start"], [time(span / 2), (left + right) / 2, "middle"], ["now", right, "end"]];
     return [...lines, ...labels.map(([text, x, anchor]) => draw("text", { x, y: bottom + 17, "text-anchor": anchor }, text))];
   }
 
@@ -116,7 +141,7 @@ class Plot {
     for (const points of parts.filter((part) => part.length)) {
       const line = `M${points.join("L")}${points.length === 1 ? "h1" : ""}`;
       const [from, to] = [points[0], points.at(-1)].map((point) => point.split(" ")[0]);
-      if (!number) this.svg.append(draw("path", { class: "area", d: `${line}L${to} ${bottom}L${from} ${bottom}Z` }));
+      if (!number && !this.kind.log) this.svg.append(draw("path", { class: "area", d: `${line}L${to} ${bottom}L${from} ${bottom}Z` }));
       this.svg.append(draw("path", { class: kind, d: line }));
     }
   }
@@ -215,9 +240,9 @@ const processes = new Table(element("processes"), [
   ["state", (row) => row.state, undefined, ""],
   ["running", (row) => row.running],
   ["requests", (row) => row.requests],
-  ["private", (row) => row.private, size],
-  ["shared", (row) => row.shared, size],
-  ["PSS", (row) => row.pss, size],
+  ["private MiB", (row) => row.private, size],
+  ["shared MiB", (row) => row.shared, size],
+  ["PSS MiB", (row) => row.pss, size],
   ["age", (row) => row.age, (age) => age === "–" ? age : time(age)],
   ["gen", (row) => row.generation],
   ["pid", (row) => row.pid],
@@ -234,34 +259,39 @@ function rowsOf(data) {
   return rows.map((row) => ({ ...row, ...memory.get(row.pid) }));
 }
 
+// Each is a title, a value, whether it is a bad one, and the time that it is about.
 function cards(data) {
   const { recent } = data;
+  const past = `last ${time(Math.round(recent.seconds))}`;
   const rate = (count) => recent.seconds > 0 ? number(count / recent.seconds) : "–";
   const serving = data.processes.filter((row) => row.state === "serving").length;
   const pss = data.memory.reduce((sum, row) => sum + row.pss, 0);
   return [
-    ["requests/s", rate(recent.requests)],
-    ["errors/s", rate(recent.errors), recent.errors > 0],
-    ["p50", time(recent.p50)],
-    ["p99", time(recent.p99)],
-    ["queue p99", time(recent.queue_p99)],
-    ["running", plain(data.running)],
-    ["waiting", plain(data.waiting), data.waiting > 0],
-    ["workers", `${serving} of ${data.workers.wanted}`, serving < data.workers.wanted],
-    ["memory", `${mib(pss)} MiB`],
+    ["requests/s", rate(recent.requests), false, past],
+    ["errors/s", rate(recent.errors), recent.errors > 0, past],
+    ["p50", time(recent.p50), false, past],
+    ["p99", time(recent.p99), false, past],
+    ["queue p99", time(recent.queue_p99), false, past],
+    ["running", plain(data.running), false, "now"],
+    ["waiting", plain(data.waiting), data.waiting > 0, "now"],
+    ["workers", `${serving} of ${data.workers.wanted}`, serving < data.workers.wanted, "now"],
+    ["memory", `${mib(pss)} MiB`, false, "now"],
   ];
 }
 
 function show(data) {
+  element("name").textContent = data.name || "Carat";
+  document.title = data.name ? `${data.name} · Carat` : "Carat";
   element("state").textContent = data.state;
   element("state").className = data.state === "serving" ? "badge good" : "badge";
   const listeners = data.listeners.join(", ");
   element("about").textContent =
-    `${data.version} · pid ${data.pid} · generation ${data.generation ?? "–"} · up ${time(data.uptime)} · ${listeners}`;
+    `Carat ${data.version} · pid ${data.pid} · generation ${data.generation ?? "–"} · up ${time(data.uptime)} · ${listeners}`;
   const news = [data.restart && `restart: ${data.restart}`, data.upgrade && `upgrade: ${data.upgrade}`].filter(Boolean);
   alarm(news.join("; "));
-  element("now").replaceChildren(...cards(data).map(([title, value, isBad]) =>
-    make("div", {}, make("dt", {}, title), make("dd", isBad ? { class: "bad" } : {}, value))));
+  element("now").replaceChildren(...cards(data).map(([title, value, isBad, when]) =>
+    make("div", {}, make("dt", {}, title, make("small", {}, when)), make("dd", isBad ? { class: "bad" } : {}, value))));
+  element("span").textContent = `Last ${time(spanOf(data.plots.uptime))}, a point every ${PERIOD_OF_POINTS} s`;
   plots.forEach((plot) => plot.show(data.plots));
   requests.show(data.requests);
   element("omitted").textContent = data.omitted ? `The oldest ${data.requests.length}; ${data.omitted} more run.` : "";

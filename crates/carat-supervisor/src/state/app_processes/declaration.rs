@@ -231,7 +231,7 @@ impl Declaration {
             self.meter.stop(reaction);
         }
         let Some(origin) = origin else {
-            return self.end_surplus(0, "process ends with the server", reaction);
+            return self.end_surplus(0, "process ends", reaction);
         };
         self.end_old(origin, reaction);
         let target = self.target();
@@ -297,10 +297,12 @@ impl Declaration {
         members.for_each(|it| it.is_unwanted = true);
     }
 
-    /// A worker has become the mold. A command shares nothing with it.
+    /// A worker has become the mold. A command shares nothing with it, and work that may not overlap would pause without
+    /// any deployment.
     pub(super) fn begin_refork(&mut self) {
+        let moves = self.settings.overlap && !self.settings.is_command;
         let members = self.members.iter_mut();
-        let members = members.filter(|it| it.is_running() && !self.settings.is_command);
+        let members = members.filter(|it| moves && it.is_running());
         members.for_each(AppProcess::begin_refork);
     }
 

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use carat_policy::ReforkRule;
+use carat_settings::ProcessSettings;
 
-use super::world::{MIB, WORKER_BYTES, World};
+use super::world::{FakeProcess, MIB, WORKER_BYTES, World};
 use super::{fixed, jobs, limited};
 use crate::command::Command;
 use crate::event::Event;
@@ -204,9 +205,11 @@ fn read(world: &mut World) {
 }
 
 /// Two processes beside two workers, of which one becomes the mold. So much does sharing save each before and after.
-fn reforked_with_apps(before: u64, after: u64) -> (World, Vec<u32>) {
+fn reforked_with_apps(overlap: bool, before: u64, after: u64) -> (World, Vec<u32>) {
     let rule = ReforkRule::After(vec![100]);
-    let mut world = World::with_apps(fixed(2), rule, vec![jobs(2)]);
+    let apps = ProcessSettings { overlap, ..jobs(2) };
+    let mut world = World::with_apps(fixed(2), rule, vec![apps]);
+    world.most_apps += u32::from(overlap);
     world.saved = before;
     world.settle();
     read(&mut world);
@@ -223,23 +226,33 @@ fn reforked_with_apps(before: u64, after: u64) -> (World, Vec<u32>) {
     (world, apps)
 }
 
+const MOVES: &str = "process moves to the new mold";
+
 #[test]
-fn processes_that_cease_to_share_move_to_the_new_mold_one_after_another() {
-    let (mut world, apps) = reforked_with_apps(30 * MIB, 20 * MIB);
-    let ending = apps.iter().map(|pid| world.processes[pid].is_told_to_end);
-    assert!(ending.eq([true, false]));
+fn processes_that_cease_to_share_move_to_the_new_mold_once_another_one_runs() {
+    let (mut world, apps) = reforked_with_apps(true, 30 * MIB, 20 * MIB);
     for pid in &apps {
-        world.end(*pid);
-        world.wait(Duration::from_secs(60));
+        world.process(*pid).is_busy = false;
     }
-    assert_eq!(world.count("process moves to the new mold"), 2);
+    for _ in 0..50 {
+        let apps = world
+            .app_pids()
+            .into_iter()
+            .map(|pid| &world.processes[&pid]);
+        let works = |it: &&FakeProcess| it.is_ready && !it.is_told_to_end;
+        assert!(apps.filter(works).count() >= 2, "{world:#?}");
+        world.settle_for(1);
+    }
+    assert_eq!(world.count(MOVES), 2);
     let moved = world.app_pids();
     assert!(moved.len() == 2 && moved.iter().all(|pid| world.processes[pid].generation == 2));
 }
 
 #[test]
-fn processes_that_share_as_much_after_a_refork_work_on() {
-    let (world, apps) = reforked_with_apps(30 * MIB, 25 * MIB);
-    assert_eq!(world.app_pids(), apps);
-    assert_eq!(world.count("process moves to the new mold"), 0);
+fn processes_that_share_as_much_after_a_refork_or_may_not_overlap_work_on() {
+    for (overlap, after) in [(true, 25 * MIB), (false, 0)] {
+        let (world, apps) = reforked_with_apps(overlap, 30 * MIB, after);
+        assert_eq!(world.app_pids(), apps);
+        assert_eq!(world.count(MOVES), 0);
+    }
 }

@@ -3,12 +3,14 @@
 require "json"
 require "open3"
 require "test_helper"
+require "support/controlled_server"
 require "support/needs"
 require_relative "../../bench/lib/bench"
 
 # A server whose processes may have 256 MB together, as in a small container.
 class MemoryCgroupTest < Support::IntegrationTest
   extend Support::Needs
+  include Support::ControlledServer
 
   needs Bench::Cgroup.obstacle
 
@@ -21,6 +23,13 @@ class MemoryCgroupTest < Support::IntegrationTest
       Array.new(50) { |number| "#{number}" * 100_000 }.sum(&:size)
       [200, {}, [STOCK.size.to_s]]
     end)
+  RUBY
+
+  # Each worker keeps 80 MB of its own from its first request on.
+  RELEASE = <<~RUBY
+    raise "it is broken" if File.read("version") == "broken"
+    #{APP.lines.first}
+    run(->(_env) { [200, {}, [(HOARD ||= "x" * 80_000_000).size.to_s]] })
   RUBY
 
   def setup
@@ -65,6 +74,28 @@ class MemoryCgroupTest < Support::IntegrationTest
     await_log(server, /the mold ended \(signal 9 of the OOM killer\)/)
   end
 
+  def test_restarts_where_two_molds_leave_no_room_for_a_worker_lose_no_request
+    @cgroup.limit(300 << 20)
+    server = serve_inside(RELEASE, workers: 1, files: { "version" => "1" },
+                                   args: [*CONTROL_SOCKET, "--memory", "60%", "--client-memory", "1MB"])
+    done = false
+    clients = %w[GET POST].map do |verb|
+      Thread.new { [].tap { |all| all << server.request(verb, "/").status until done } }
+    end
+    told = %w[2 broken 3].map do |version|
+      server.directory.write("version", version)
+      carat(server, "restart").join
+    end
+    done = true
+
+    wait = /; requests waited for \d+\.\d s, while no worker ran\n/
+    assert_match(/\Acarat: restarted: generation 2 .*#{wait}0\z/, told[0])
+    assert_match(/\Acarat: not restarted: config.ru:1: it is broken .*#{wait}1\z/, told[1])
+    assert_match(/\Acarat: restarted: .*#{wait}0\z/, told[2])
+    assert_equal [200], clients.flat_map(&:value).uniq
+    assert_equal 0, @cgroup.kills
+  end
+
   def test_what_clients_may_take_follows_a_container_that_is_resized
     server = serve_inside(workers: 1, args: %w[--control-socket carat.sock])
     before = client_memory(server)
@@ -94,8 +125,8 @@ class MemoryCgroupTest < Support::IntegrationTest
 
   private
 
-  def serve_inside(**options)
-    serve(APP, threads: 1, command: @cgroup.wrap(Support::ServerOptions::COMMAND), **options)
+  def serve_inside(app = APP, **options)
+    serve(app, threads: 1, command: @cgroup.wrap(Support::ServerOptions::COMMAND), **options)
   end
 
   # Bytes that clients may make the edge hold.

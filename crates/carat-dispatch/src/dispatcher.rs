@@ -39,6 +39,8 @@ pub struct Dispatcher {
     pub reload: Option<Rc<Reload>>,
     /// Whether requests wait as `carat pause` asked.
     pub hold: Hold,
+    /// Whether requests wait because no worker runs while a mold boots.
+    vacancy: Hold,
     /// The requests that wait.
     pub queue: PoolQueues,
     /// The lanes, and which of them is next.
@@ -70,6 +72,7 @@ impl Dispatcher {
             timeouts: RequestTimeouts::new(settings),
             reload: settings.reload.then(reload),
             hold: Hold::default(),
+            vacancy: Hold::default(),
             queue: PoolQueues::new(settings),
             lanes: LaneChoice::default(),
             rebalance: Rebalance::default(),
@@ -314,7 +317,22 @@ impl Dispatcher {
     /// Whether requests wait although workers may be free.
     fn is_held(&self) -> bool {
         let reload = self.reload.as_ref();
-        self.hold.is_on() || reload.is_some_and(|reload| reload.hold.is_on())
+        self.hold.is_on()
+            || self.vacancy.is_on()
+            || reload.is_some_and(|reload| reload.hold.is_on())
+    }
+
+    /// No worker runs while a mold boots: requests wait, without regard to `queue_timeout`.
+    pub fn await_workers(&self, now: Instant) {
+        self.vacancy.begin(now, Duration::ZERO);
+        self.queue.restart_delay();
+    }
+
+    /// Workers serve again, or are about to.
+    pub fn end_wait(&self, now: Instant) {
+        if self.vacancy.end(now) {
+            self.resume(now);
+        }
     }
 
     /// Sends no request to a worker for this long. A hold that is on ends then instead. Requests that no worker has
@@ -392,6 +410,7 @@ impl Dispatcher {
     fn expire_waiting(&self, now: Instant) {
         if !self.is_held() {
             let limit = self.hold.extend(self.timeouts.queue_timeout(now), now);
+            let limit = self.vacancy.extend(limit, now);
             let reload = self.reload.as_ref();
             let limit = reload.map_or(limit, |reload| reload.hold.extend(limit, now));
             self.queue.expire(limit, now, &self.log);

@@ -20,13 +20,15 @@ pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container
     let mut ruby = 0;
     let mut read = |process, pid| {
         let rollup = Rollup::of(pid).ok()?;
-        ruby += rollup.pss + rollup.swap;
+        // The kernel takes pages of files back before it kills.
+        ruby += rollup.anonymous_pss + rollup.swap;
         add(&mut processes, process, &rollup);
         Some(rollup)
     };
     for pid in subjects.others {
         read(("mold", pid), pid);
     }
+    let mold_peak = subjects.mold.and_then(|(_, pid)| anonymous_peak(pid));
     let mold = subjects
         .mold
         .and_then(|(generation, pid)| Some((generation, read(("mold", pid), pid)?.anonymous)));
@@ -45,6 +47,7 @@ pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container
         },
         ruby,
         mold,
+        mold_peak,
         workers,
         apps,
         processes,
@@ -52,6 +55,19 @@ pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container
         processors: container.processors(),
         took: at.elapsed(),
     }
+}
+
+/// The most memory that a process ever had which no file backs, in bytes, if those pages of files that it has now were
+/// resident then.
+fn anonymous_peak(pid: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let bytes = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        let kilobytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+        Some(kilobytes * 1024)
+    };
+    let of_files = bytes("RssFile:")? + bytes("RssShmem:")?;
+    Some(bytes("VmHWM:")?.saturating_sub(of_files))
 }
 
 /// Adds a process to the list, or to the one that it belongs to.
@@ -108,6 +124,15 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+
+    #[test]
+    fn the_peak_of_this_process_is_not_below_what_it_has() {
+        let peak = anonymous_peak(std::process::id()).expect("this process runs");
+        let block = vec![1_u8; 8 << 20];
+        let now = anonymous_peak(std::process::id()).expect("this process runs");
+        assert!(peak > 0 && now >= peak && block.len() == 8 << 20);
+        assert_eq!(anonymous_peak(u32::MAX), None);
+    }
 
     #[test]
     fn what_a_process_has_forked_adds_to_its_memory() {

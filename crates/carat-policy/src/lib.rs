@@ -29,6 +29,7 @@ pub use memory::{ContainerMemory, MemoryBudget, MemoryLimit, WorkerLoad, worker_
 pub use memory::{EdgeMemory, EdgeReserve};
 pub use memory::{HolderStage, MemoryDemand, MemoryHolder, relief};
 pub use memory::{MemoryApproach, reading_pause};
+pub use memory::{MoldRoom, MoldRoomStep};
 pub use workers::Backoff;
 pub use workers::LoadRule;
 pub use workers::{Demand, Elastic, WorkerCount};

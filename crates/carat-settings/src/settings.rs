@@ -170,6 +170,7 @@ pub struct Settings {
     pub tunnel_timeout: Duration,
     #[serde(deserialize_with = "seconds")]
     pub keep_previous: Duration,
+    pub restart_hold: bool,
     pub restart_check: Vec<String>,
     /// Relative to `directory`.
     pub restart_file: Option<PathBuf>,
@@ -331,7 +332,7 @@ const PLAIN: &str = r#"{
     "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1, "queue": "fifo", "pool": [], "queue_delay": 60,
     "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "slow_request": null, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60, "tunnel_timeout": 5,
-    "keep_previous": 60, "restart_check": [], "restart_file": null, "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60, "processes": []
+    "keep_previous": 60, "restart_hold": true, "restart_check": [], "restart_file": null, "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60, "processes": []
 }"#;
 
 #[cfg(any(test, feature = "fixture"))]

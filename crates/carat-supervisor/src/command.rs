@@ -28,6 +28,10 @@ pub enum Command {
     Check { worker: WorkerId, generation: u32 },
     /// The worker is not on trial any more.
     Admit(WorkerId),
+    /// No worker runs while the next mold boots: requests wait in the queue, without regard to `queue_timeout`.
+    HoldRequests,
+    /// Workers run again, or are about to: `queue_timeout` holds again.
+    ReleaseRequests,
     /// The settings of this generation hold from now on.
     Adopt { generation: u32 },
     /// The workers that take requests have the newest code, or why they have not.

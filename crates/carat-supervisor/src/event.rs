@@ -234,10 +234,12 @@ pub struct MemoryReading {
     pub took: Duration,
     /// The edge itself.
     pub edge: EdgeMemory,
-    /// Proportional set size of all Ruby processes together, swapped out or not.
+    /// Memory of all Ruby processes together that no file backs, each shared page counted once, swapped out or not.
     pub ruby: u64,
     /// Generation and anonymous memory of the mold, shared with workers or not.
     pub mold: Option<(u32, u64)>,
+    /// The most memory that the mold ever had which no file backs, in bytes; `None` where the kernel does not say.
+    pub mold_peak: Option<u64>,
     /// Private memory of each worker.
     pub workers: Vec<(MemorySubject, u64)>,
     /// The further processes of the application.

@@ -37,6 +37,8 @@ pub struct Limits {
     pub upgrade_timeout: Duration,
     /// How long a rollback is possible.
     pub keep_previous: Duration,
+    /// Whether a restart may hold the requests while no worker runs.
+    pub restart_hold: bool,
     /// Whether a restart replaces all workers at once, and keeps nothing of the old code.
     pub reload: bool,
 }
@@ -69,6 +71,7 @@ impl Limits {
             tunnel_timeout: settings.tunnel_timeout,
             upgrade_timeout: settings.upgrade_timeout,
             keep_previous: settings.keep_previous,
+            restart_hold: settings.restart_hold,
             reload: settings.reload,
         }
     }

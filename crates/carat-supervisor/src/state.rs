@@ -127,7 +127,7 @@ impl State {
             Event::Ready(RubyProcess::Worker(id)) => life.worker_ready(id, reaction),
             Event::Ready(RubyProcess::App(id)) => life.apps.ready(id, reaction),
             Event::AppForkFailed { id, cause } => life.apps.failed(id, &cause, reaction),
-            Event::GroupEnded(id) => life.apps.group_ended(id),
+            Event::GroupEnded(id) => life.group_ended(id, reaction),
             Event::AppLoad(id, load) => life.load_measured(id, load, reaction),
             Event::BootFailed { process, cause } => life.boot_failed(process, &cause, reaction),
             Event::NotForkSafe { generation, cause } if molds.is_candidate(generation) => {
@@ -233,7 +233,9 @@ impl State {
         }
         let is_stopping = matches!(self.phase, Phase::Stopping(_));
         let has_ended = is_stopping || matches!(self.phase, Phase::HandedOver(_));
-        self.lifecycle.apps.set_ending(has_ended, is_stopping);
+        let makes_room = self.lifecycle.restarts.ends_apps();
+        let apps = &mut self.lifecycle.apps;
+        apps.set_ending(has_ended || makes_room, is_stopping);
         self.lifecycle.keep_apps(reaction);
         if let Phase::Stopping(stop) = &mut self.phase {
             stop.has_apps = !self.lifecycle.apps.is_empty(reaction);

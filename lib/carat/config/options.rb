@@ -105,6 +105,8 @@ module Carat
                    doc: "A path that the first new worker must answer before a restart continues; repeatable."),
         Option.new(name: :restart_file, group: "Processes", type: :optional_path, default: "tmp/restart.txt",
                    edge: true, doc: "A file that restarts the server when it is made or touched."),
+        Option.new(name: :restart_hold, group: "Processes", type: :boolean, default: true, edge: true, restart: true,
+                   doc: "Whether a restart may keep requests waiting while no worker runs, if memory needs it."),
         Option.new(name: :keep_previous, group: "Processes", type: :seconds, default: 60, edge: true, restart: true,
                    doc: "How long the old mold is kept after a restart, for `carat restart --rollback`."),
         Option.new(name: :reload, group: "Processes", type: :boolean, default: false, in_development: true,

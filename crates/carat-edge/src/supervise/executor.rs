@@ -19,6 +19,7 @@ use crate::supervise::processes::{
     Channel, ConsoleClients, Generations, Host, Ready, WorkerSockets, check_worker,
 };
 use carat_dispatch::{FrameTransport, Lane, carry};
+use carat_exchange::clock;
 use carat_http::Server;
 use carat_log::{LaneTag, WorkerId};
 use carat_machine::Container;
@@ -84,6 +85,8 @@ impl<H: Host> Executor<H> {
             Command::App(command) => return self.carry_out_app(command),
             Command::Check { worker, generation } => self.check(worker, generation),
             Command::Admit(worker) => self.admit(worker),
+            Command::HoldRequests => self.server.dispatcher.await_workers(clock::now()),
+            Command::ReleaseRequests => self.server.dispatcher.end_wait(clock::now()),
             Command::Adopt { generation } => self.adopt(generation),
             Command::EndReload(result) => self.server.dispatcher.end_reload(result),
             Command::Renumber { before, generation } => self.renumber(before, generation),

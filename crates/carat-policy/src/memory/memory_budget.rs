@@ -79,6 +79,8 @@ pub struct WorkerLoad {
 pub struct MemoryBudget {
     /// In bytes.
     pub limit: u64,
+    /// The memory of the container or the machine in bytes, of which the limit may be a part.
+    whole: u64,
     /// Whether the limit is the container's, which other processes may share.
     is_shared: bool,
 }
@@ -98,10 +100,12 @@ impl MemoryBudget {
         };
         match memory {
             MemoryLimit::Share(share) => MemoryBudget {
+                whole,
                 limit: share_of(whole, share),
                 is_shared: is_container,
             },
             MemoryLimit::Bytes(bytes) => MemoryBudget {
+                whole,
                 limit: bytes.min(whole),
                 is_shared: is_container && bytes >= whole,
             },
@@ -133,6 +137,14 @@ impl MemoryBudget {
             .sum();
         let left = self.limit.saturating_sub(used.saturating_add(reserved));
         u32::try_from(left / cost).unwrap_or(u32::MAX)
+    }
+
+    /// How many bytes are missing for a mold that takes `ready` bytes once it has booted, and `peak` for a moment before:
+    /// that only has to fit the container or the machine.
+    pub fn missing(&self, used: u64, ready: u64, peak: u64) -> u64 {
+        let lasting = used.saturating_add(ready).saturating_sub(self.limit);
+        let brief = used.saturating_add(peak).saturating_sub(self.whole);
+        lasting.max(brief)
     }
 
     /// Whether this many bytes exceed the budget.
@@ -311,6 +323,15 @@ mod tests {
             None,
         );
         assert_eq!(budget.room(0, 0, &[]), 8);
+    }
+
+    #[test]
+    fn the_peak_of_a_boot_may_exceed_the_budget_but_not_the_container() {
+        let container = container_of(Some(100 * MIB), 0);
+        let budget = MemoryBudget::new(MemoryLimit::Share(0.8), &container, None);
+        assert_eq!(budget.missing(40 * MIB, 40 * MIB, 60 * MIB), 0);
+        assert_eq!(budget.missing(40 * MIB, 50 * MIB, 60 * MIB), 10 * MIB);
+        assert_eq!(budget.missing(40 * MIB, 40 * MIB, 75 * MIB), 15 * MIB);
     }
 
     #[test]

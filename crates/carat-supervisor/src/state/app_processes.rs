@@ -7,7 +7,7 @@ mod load_meter;
 
 use std::time::{Duration, Instant};
 
-use carat_settings::ProcessSettings;
+use carat_settings::{ProcessSettings, RestartPolicy};
 use rustix::process::Signal;
 
 use self::app_process::AppProcess;
@@ -163,7 +163,23 @@ impl AppProcesses {
 
     /// Whether none runs, and none will. A server that succeeds this one does not wait for consoles.
     pub fn are_over(&self) -> bool {
-        self.is_ending && self.declarations.iter().all(Declaration::is_over)
+        self.is_ending && self.have_ended()
+    }
+
+    /// Private memory of those that would start again if they ended now; 0 if some would not.
+    pub(super) fn restartable_bytes(&self) -> u64 {
+        let mut declared = self.declarations.iter();
+        if declared.any(|it| it.settings.restart != RestartPolicy::Always) {
+            return 0;
+        }
+        let members = self.declarations.iter().flat_map(|it| &it.members);
+        let staying = members.filter(|it| it.stays());
+        staying.filter_map(|it| it.private).sum()
+    }
+
+    /// Whether none of those that are declared is left.
+    pub(super) fn have_ended(&self) -> bool {
+        self.declarations.iter().all(Declaration::is_over)
     }
 
     /// Whether none is left that could end.

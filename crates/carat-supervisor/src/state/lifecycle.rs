@@ -12,7 +12,7 @@ use super::processes::molds::PreviousMold;
 use super::processes::worker::{Worker, WorkerBoot, WorkerRole};
 use super::reaction::Reaction;
 use super::refork::Refork;
-use super::restart::{BootFailure, Restarts, retire_old_code};
+use super::restart::{AppsRoom, BootFailure, Restarts, retire_old_code};
 use super::scaling;
 use super::upgrade::Upgrades;
 use crate::command::Command;
@@ -46,8 +46,12 @@ impl Lifecycle {
         self.end_overdue(reaction);
         self.processes.read_memory(self.apps.groups(), reaction);
         let may_begin = self.announcement.is_made;
+        let apps = AppsRoom {
+            bytes: self.apps.restartable_bytes(),
+            have_ended: self.apps.have_ended(),
+        };
         self.restarts
-            .advance(may_begin, &mut self.processes, reaction);
+            .advance(may_begin, apps, &mut self.processes, reaction);
         upgrades.advance(&mut self.processes, reaction);
         if let Some(worker) = next_to_replace::succeed(&mut self.processes, reaction) {
             let cause = "no memory for its successor (memory)";
@@ -192,6 +196,7 @@ impl Lifecycle {
         }
         self.processes.worker_serves(id, reaction);
         self.announcement.worker_serves(reaction);
+        self.restarts.worker_serves(reaction);
         self.processes.workers.with(id, |worker| {
             if worker.has_lost_lane {
                 worker.lose_lane(reaction);
@@ -338,6 +343,12 @@ impl Lifecycle {
         self.apps.exited(id, status, is_oom, reaction);
     }
 
+    /// Neither a further process nor a descendant of it is left: its memory is free.
+    pub(super) fn group_ended(&mut self, id: AppProcessId, reaction: &Reaction) {
+        self.apps.group_ended(id);
+        self.processes.memory.hurry(reaction.now);
+    }
+
     fn worker_exited(&mut self, id: WorkerId, status: ExitStatus, reaction: &mut Reaction) {
         let processes = &mut self.processes;
         if processes.worker_exited(id, status, reaction) {
@@ -439,7 +450,7 @@ impl Lifecycle {
         self.apps.adopt(settings.apps, generation);
         // What was measured of the old code does not count.
         self.refork = Refork::new(settings.refork, reaction.now);
-        self.restarts.begin_replacing(reaction.now);
+        self.restarts.begin_replacing(reaction);
         reaction.push(Command::Adopt { generation });
     }
 }

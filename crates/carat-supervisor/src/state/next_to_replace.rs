@@ -13,7 +13,6 @@
 //!
 //! Without a successor, the coldest worker ends: when it is idle, when fewer are wanted, and when a second mold needs room.
 
-use std::cmp::Reverse;
 use std::time::Instant;
 
 use carat_policy::{
@@ -127,7 +126,7 @@ pub(super) fn succeed<'a>(
 /// The worker with the fewest tunnels; of several, the one that has been idle for longest.
 pub(super) fn coldest(workers: &Workers) -> Option<&Worker> {
     let staying = workers.ready().filter(|worker| worker.stays());
-    staying.max_by_key(|worker| (Reverse(worker.tunnels), worker.idle))
+    staying.max_by_key(|worker| worker.coldness())
 }
 
 /// Ends the coldest worker to make room for a second mold; from then on at most `most_workers` may run. False if only
@@ -138,7 +137,7 @@ pub(super) fn end_for_room(
     message: &'static str,
     reaction: &mut Reaction,
 ) -> bool {
-    if processes.workers.is_anyone_leaving() || !processes.molds.leaving.is_empty() {
+    if processes.is_anyone_leaving() {
         return true;
     }
     let serving = processes.workers.serving();
@@ -221,6 +220,10 @@ impl NextToReplace {
     /// The largest of several workers goes, and is not replaced before there is room. A single worker is replaced if
     /// that helps. None goes if it is enough that the draining ones end.
     fn relieve(&mut self, processes: &mut Processes, largest: WorkerId, reaction: &mut Reaction) {
+        if processes.molds.previous.is_some() || !processes.molds.leaving.is_empty() {
+            // A mold that nobody needs ends first.
+            return;
+        }
         let workers = &mut processes.workers;
         let totals = processes.memory.totals;
         let Some(totals) = totals.filter(|totals| totals.used.is_too_much()) else {

@@ -122,6 +122,11 @@ impl Processes {
         self.workers.booting() == 0 && self.workers.serving() > 0 && self.room() == 0
     }
 
+    /// Whether a worker or a mold is ending, whose memory is free soon.
+    pub(super) fn is_anyone_leaving(&self) -> bool {
+        self.workers.is_anyone_leaving() || !self.molds.leaving.is_empty()
+    }
+
     /// How many bytes are missing for a second mold; `None` while that is not known. A refork that is under way ends
     /// first.
     pub(super) fn missing_for_mold(&self, now: Instant) -> Option<u64> {

@@ -6,6 +6,8 @@ mod history;
 
 use std::time::{Duration, Instant};
 
+use carat_policy::{ByteSize, MoldRoom, MoldRoomStep, ReplacementReason};
+
 pub(super) use self::attempt::BootFailure;
 pub use self::history::RestartReport;
 
@@ -19,17 +21,40 @@ use super::processes::{Processes, no_room};
 use super::reaction::Reaction;
 use crate::command::Command;
 use crate::generation_settings::GenerationSettings;
+use crate::limits::Limits;
 use crate::log_line::LogLine;
 use carat_log::WorkerId;
 
 /// Why a worker ends.
 const ROOM: &str = "worker makes room for the restart";
+const LAST_ROOM: &str = "last worker makes room for the restart: requests wait in the queue";
 
 /// The restart under way, the next one, and those that are over.
 #[derive(Debug, Default)]
 pub struct Restarts {
     history: RestartHistory,
     current: Option<Restart>,
+    /// The time in which no worker runs.
+    vacancy: Option<Vacancy>,
+    /// The number of the restart that kept requests waiting, and for how long.
+    waited: Option<(u32, Duration)>,
+}
+
+/// A time in which no worker runs, and requests wait.
+#[derive(Debug)]
+struct Vacancy {
+    /// The number of the restart.
+    number: u32,
+    since: Instant,
+}
+
+/// The further processes of the application, which can make room for a mold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AppsRoom {
+    /// Private memory of those that would start again.
+    pub(super) bytes: u64,
+    /// Whether none is left.
+    pub(super) have_ended: bool,
 }
 
 impl Restarts {
@@ -42,7 +67,20 @@ impl Restarts {
     pub fn report(&self, number: u32) -> Option<RestartReport> {
         let current = self.current.as_ref().filter(|it| it.number == number);
         let under_way = current.map(|it| RestartReport::UnderWay(it.stage.name()));
+        let vacancy = self.vacancy.as_ref().filter(|it| it.number == number);
+        let under_way = under_way.or(vacancy.map(|_| RestartReport::UnderWay("going back")));
         under_way.or_else(|| self.history.report(number))
+    }
+
+    /// For how long the restart with this number kept requests waiting while no worker ran; `None` if it did not.
+    pub fn waited(&self, number: u32) -> Option<Duration> {
+        let waited = self.waited.filter(|(waited, _)| *waited == number);
+        waited.map(|(_, duration)| duration)
+    }
+
+    /// Whether the further processes of the application end to make room.
+    pub(super) fn ends_apps(&self) -> bool {
+        self.current.as_ref().is_some_and(|it| it.ends_apps)
     }
 
     /// What the one under way does, as users read it.
@@ -92,11 +130,16 @@ impl Restarts {
         }
         self.begin(RestartStage::Reading, reaction.now);
         // Two molds at once are enough.
+        if processes.molds.previous.is_some() {
+            reaction.log(LogLine::info("previous mold makes room for the restart"));
+        }
         processes.molds.end_previous(reaction);
         let workers = processes.workers.iter_mut();
         workers.for_each(Worker::forgo_promotion);
         reaction.log(LogLine::info("restarting"));
         reaction.push(Command::ReadSettings);
+        // What is used now decides who makes room.
+        processes.memory.hurry(reaction.now);
     }
 
     fn begin(&mut self, stage: RestartStage, now: Instant) {
@@ -130,6 +173,7 @@ impl Restarts {
     pub(super) fn advance(
         &mut self,
         may_begin: bool,
+        apps: AppsRoom,
         processes: &mut Processes,
         reaction: &mut Reaction,
     ) {
@@ -140,7 +184,7 @@ impl Restarts {
                 let cause = "the other workers did not free enough memory in time (memory)";
                 self.fail(cause, processes, reaction);
             }
-            Some(RestartStage::MakingRoom) => self.make_room(processes, reaction),
+            Some(RestartStage::MakingRoom) => self.make_room(apps, processes, reaction),
             Some(RestartStage::Forking) => self.fork_trial(processes, reaction),
             Some(RestartStage::Replacing) => self.finish_replacing(processes, reaction),
             _ => {}
@@ -154,22 +198,79 @@ impl Restarts {
 
     /// How long a mold, or the first worker of it, may take to boot: the new settings may say something else.
     pub(super) fn boot_timeout(&self, reaction: &Reaction) -> Duration {
-        let settings = self.current.as_ref().and_then(|it| it.settings.as_ref());
-        let limits = settings.map_or(&reaction.limits, |settings| &settings.limits);
-        limits.boot_timeout
+        self.limits(reaction).boot_timeout
     }
 
-    /// Boots the new mold when it fits beside all others. It will need about as much memory as the current one.
-    fn make_room(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
+    /// The limits that the configuration has now.
+    fn limits<'a>(&'a self, reaction: &'a Reaction) -> &'a Limits {
+        let settings = self.current.as_ref().and_then(|it| it.settings.as_ref());
+        settings.map_or(&reaction.limits, |settings| &settings.limits)
+    }
+
+    /// Boots the new mold when it fits beside all others, or takes the next step toward that. It will need about as much
+    /// memory as the current one.
+    fn make_room(&mut self, apps: AppsRoom, processes: &mut Processes, reaction: &mut Reaction) {
+        let may_hold = self.limits(reaction).restart_hold;
         let missing = processes.missing_for_mold(reaction.now);
         let (Some(missing), Some(restart)) = (missing, &mut self.current) else {
             return;
         };
         if missing == 0 {
             self.set_stage(RestartStage::Loading, reaction.now);
-            processes.molds.boot_candidate(reaction);
-        } else if !end_for_room(processes, &mut restart.most_workers, ROOM, reaction) {
-            self.fail(&no_room(missing), processes, reaction);
+            return processes.molds.boot_candidate(reaction);
+        }
+        let is_ending = restart.ends_apps && !apps.have_ended;
+        if processes.is_anyone_leaving() || is_ending {
+            return;
+        }
+        let room = MoldRoom {
+            workers: processes.workers.private_coldest_first(),
+            processes: if restart.ends_apps { 0 } else { apps.bytes },
+            may_hold,
+        };
+        match room.next_step(missing) {
+            MoldRoomStep::EndWorker => {
+                end_for_room(processes, &mut restart.most_workers, ROOM, reaction);
+            }
+            MoldRoomStep::EndProcesses => {
+                restart.ends_apps = true;
+                let line =
+                    LogLine::info("processes make room for the restart: they start again after it");
+                reaction.log(line.text("needed", ByteSize(missing)));
+            }
+            MoldRoomStep::HoldRequests => self.hold_requests(processes, reaction),
+            MoldRoomStep::Refuse => {
+                let cause = refusal(missing, may_hold);
+                self.fail(&cause, processes, reaction);
+            }
+        }
+    }
+
+    /// Ends the last worker, so that the new mold has room beside the old one, which stays for the way back.
+    fn hold_requests(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
+        let Some(restart) = &mut self.current else {
+            return;
+        };
+        restart.most_workers = 0;
+        self.vacancy = Some(Vacancy {
+            number: restart.number,
+            since: reaction.now,
+        });
+        for worker in processes.workers.iter_mut() {
+            // Its longest request may finish.
+            worker.replacement = Some(ReplacementReason::Restart);
+            worker.retire(LAST_ROOM, reaction);
+        }
+        reaction.push(Command::HoldRequests);
+    }
+
+    /// A worker serves: requests that waited because none ran do so no longer.
+    pub(super) fn worker_serves(&mut self, reaction: &mut Reaction) {
+        if let Some(vacancy) = self.vacancy.take() {
+            let waited = reaction.now.saturating_duration_since(vacancy.since);
+            self.waited = Some((vacancy.number, waited));
+            let line = LogLine::info("requests have waited for the restart: no worker ran");
+            reaction.log(line.milliseconds("waited_ms", waited));
         }
     }
 
@@ -215,10 +316,13 @@ impl Restarts {
     }
 
     /// Another mold is the current one: the workers of older generations are replaced.
-    pub(super) fn begin_replacing(&mut self, now: Instant) {
-        self.set_stage(RestartStage::Replacing, now);
+    pub(super) fn begin_replacing(&mut self, reaction: &mut Reaction) {
+        self.set_stage(RestartStage::Replacing, reaction.now);
         if let Some(restart) = &mut self.current {
-            restart.most_workers = u32::MAX;
+            (restart.most_workers, restart.ends_apps) = (u32::MAX, false);
+        }
+        if self.vacancy.is_some() {
+            reaction.push(Command::ReleaseRequests);
         }
     }
 
@@ -241,8 +345,8 @@ impl Restarts {
         if let Some(cause) = undone {
             let line = LogLine::error("restart undone: the previous mold serves again");
             reaction.log(line.text("cause", &cause));
-            self.finish(Err(cause));
-        } else if let Some(restart) = self.finish(Ok(())) {
+            self.finish(Err(cause), reaction);
+        } else if let Some(restart) = self.finish(Ok(()), reaction) {
             let took = reaction.now.saturating_duration_since(restart.begun);
             let message = if restart.is_rollback {
                 "rolled back"
@@ -254,15 +358,19 @@ impl Restarts {
         }
     }
 
-    fn finish(&mut self, result: Result<(), String>) -> Option<Restart> {
+    fn finish(&mut self, result: Result<(), String>, reaction: &mut Reaction) -> Option<Restart> {
         let restart = self.current.take()?;
+        if self.vacancy.is_some() {
+            // From here on, a worker that does not come is like any other.
+            reaction.push(Command::ReleaseRequests);
+        }
         self.history.finish(restart.number, result);
         Some(restart)
     }
 
     /// The restart is over, and the old generation continues to serve.
     pub(super) fn fail(&mut self, cause: &str, processes: &mut Processes, reaction: &mut Reaction) {
-        let Some(restart) = self.finish(Err(cause.to_owned())) else {
+        let Some(restart) = self.finish(Err(cause.to_owned()), reaction) else {
             return;
         };
         let line = LogLine::error(if reaction.limits.reload {
@@ -287,7 +395,7 @@ impl Restarts {
         const CAUSE: &str = "the server stops";
         self.history.drop_queued(CAUSE);
         if self.is_replacing() {
-            self.finish(Err(CAUSE.to_owned()));
+            self.finish(Err(CAUSE.to_owned()), reaction);
         } else {
             self.fail(CAUSE, processes, reaction);
         }
@@ -325,7 +433,7 @@ impl Restarts {
     /// `carat restart --rollback`: the restart under way is over, and the rollback is the next one.
     pub(super) fn begin_rollback(&mut self, reaction: &mut Reaction) {
         self.history.drop_queued("rolled back");
-        self.finish(Err("rolled back".to_owned()));
+        self.finish(Err("rolled back".to_owned()), reaction);
         self.begin(RestartStage::Replacing, reaction.now);
         if let Some(rollback) = &mut self.current {
             rollback.is_rollback = true;
@@ -342,6 +450,17 @@ impl Restarts {
         if let Some(result) = news.filter(|_| reaction.limits.reload) {
             reaction.push(Command::EndReload(result));
         }
+    }
+}
+
+/// Why there is no second mold, and what to do.
+fn refusal(missing: u64, may_hold: bool) -> String {
+    let cause = no_room(missing);
+    let more = "raise the limit of the container or `memory` by as much";
+    if may_hold {
+        format!("{cause}: {more}")
+    } else {
+        format!("{cause}: {more}, or allow `restart_hold`")
     }
 }
 
@@ -363,7 +482,7 @@ fn end_old_previous(processes: &mut Processes, reaction: &mut Reaction) {
         return;
     };
     let is_short = processes.workers.missing() > 0 && processes.has_no_room(reaction.now);
-    if reaction.now >= until || is_short {
+    if reaction.now >= until || is_short || processes.memory.is_over(reaction.now) {
         processes.molds.end_previous(reaction);
     }
 }
@@ -384,7 +503,11 @@ mod tests {
         }
         restarts.fail("no configuration", &mut processes, &mut reaction);
         assert_eq!(restarts.report(2), Some(RestartReport::Queued));
-        restarts.advance(true, &mut processes, &mut reaction);
+        let apps = AppsRoom {
+            bytes: 0,
+            have_ended: true,
+        };
+        restarts.advance(true, apps, &mut processes, &mut reaction);
         assert_eq!(restarts.stage(), Some("reading the configuration"));
         assert_eq!(restarts.latest(), 2);
     }

@@ -32,11 +32,16 @@ module Carat
       end
 
       def result(report)
-        cause = report["cause"]
-        raise ControlError, "carat: not restarted: #{Printable.text(cause.to_s)}" if report["state"] == "failed"
+        cause = Printable.text(report["cause"].to_s)
+        raise ControlError, "carat: not restarted: #{cause}#{wait(report)}" if report["state"] == "failed"
 
         "carat: #{@rollback ? "rolled back" : "restarted"}: generation #{report.fetch("generation")} " \
-          "serves with #{Log::Counted.of(report.fetch("workers"), "worker")}"
+          "serves with #{Log::Counted.of(report.fetch("workers"), "worker")}#{wait(report)}"
+      end
+
+      def wait(report)
+        seconds = report["waited"]
+        "; requests waited for #{seconds.round(1)} s, while no worker ran" if seconds
       end
     end
   end

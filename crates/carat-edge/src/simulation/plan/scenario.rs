@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use carat_policy::{ReforkRule, WorkerCount};
+use carat_policy::{MemoryLimit, ReforkRule, WorkerCount};
 
 use crate::simulation::plan::random::SeededRandom;
 use carat_settings::{
@@ -68,7 +68,16 @@ impl Scenario {
         let millis = |choices: &[u64]| Duration::from_millis(random.pick(choices));
         let min = u32::try_from(random.between(1, 3)).expect("small");
         let max = min + u32::try_from(random.pick(&[0, 0, 1, 2])).expect("small");
+        let processes = processes(random);
+        // A second mold fits only while no worker runs.
+        let is_tight = max == 1 && processes.is_empty() && random.chance(500);
+        let memory = if is_tight {
+            5 * WORKER_BYTES / 2
+        } else {
+            u64::MAX
+        };
         Settings {
+            memory: MemoryLimit::Bytes(memory),
             workers: WorkerCount::Between { min, max },
             threads: random.pick(&[1, 1, 2, 3]),
             fibers: random.pick(&[None, None, Some(2), Some(8)]),
@@ -90,7 +99,7 @@ impl Scenario {
                 ReforkRule::Off
             },
             keep_previous: millis(&[1, 500, 3000]),
-            processes: processes(random),
+            processes,
             pool: pools(random),
             drain_delay: random.pick(&[None, None, Some(Duration::from_millis(400))]),
             max_connections: 100,

@@ -29,6 +29,7 @@ pub(crate) fn reading(subjects: &MemorySubjects, world: &ProcessTable) -> Memory
         edge: EdgeMemory::default(),
         ruby: processes.values().map(|process| process.bytes).sum(),
         mold: mold.and_then(|(generation, pid)| Some((generation, bytes(pid)?))),
+        mold_peak: None,
         workers,
         processes: Vec::new(),
         container: ContainerMemory {

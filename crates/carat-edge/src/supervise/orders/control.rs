@@ -131,6 +131,8 @@ impl<H: Host> Supervisor<H> {
             "generation": self.state.processes().generation(),
             "old_workers": self.state.processes().old_workers(),
             "workers": self.state.processes().workers.wanted,
+            // For how long requests waited in the queue because no worker ran, in seconds.
+            "waited": self.state.restarts().waited(number).map(|it| it.as_secs_f64()),
         }))
     }
 

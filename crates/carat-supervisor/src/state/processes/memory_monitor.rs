@@ -48,6 +48,9 @@ pub struct MemoryMonitor {
     read_mold: Option<u32>,
     /// Anonymous memory of the mold that forked last.
     mold_bytes: u64,
+    /// What the last mold took that loaded the application, and its peak meanwhile.
+    booted_bytes: u64,
+    booted_peak: u64,
     /// How many readings end before one shows the last process that started or ended.
     hurried_readings: u8,
     /// `None` until the first reading.
@@ -88,6 +91,8 @@ impl MemoryMonitor {
             reading_mold: None,
             read_mold: None,
             mold_bytes: 0,
+            booted_bytes: 0,
+            booted_peak: 0,
             hurried_readings: 0,
             totals: None,
             ceiling: WorkerCeiling::default(),
@@ -170,6 +175,10 @@ impl MemoryMonitor {
         if let Some((generation, anonymous)) = reading.mold {
             self.mold_bytes = anonymous;
             if let Some(mold) = molds.current_mut(generation) {
+                if mold.has_booted && mold.anonymous.is_none() {
+                    self.booted_bytes = anonymous;
+                    self.booted_peak = reading.mold_peak.unwrap_or(anonymous);
+                }
                 mold.anonymous = Some(anonymous);
             }
         }
@@ -281,6 +290,12 @@ impl MemoryMonitor {
         room.min(self.ceiling.room(workers.staying()))
     }
 
+    /// Whether the last reading shows that all processes together exceed the budget.
+    pub fn is_over(&self, now: Instant) -> bool {
+        let is_over = |totals: MemoryTotals| totals.budget.is_over(totals.used.bytes);
+        self.is_current(now) && self.totals.is_some_and(is_over)
+    }
+
     /// Whether this many bytes fit beside what is used and reserved.
     pub fn fits(&self, bytes: u64) -> bool {
         self.totals.is_some_and(|totals| {
@@ -293,17 +308,18 @@ impl MemoryMonitor {
     fn reserved(&self, molds: &Molds) -> u64 {
         let is_read = molds.next().is_some_and(|it| it.is_ready) && self.is_fresh();
         if molds.is_restarting() && !is_read {
-            self.mold_bytes
+            self.booted_bytes
         } else {
             0
         }
     }
 
-    /// How many bytes are missing for a second mold, which will need as much memory as the last known one.
+    /// How many bytes are missing for a second mold, which will need as much memory as the last one that loaded the
+    /// application.
     pub fn missing_for_mold(&self) -> u64 {
         self.totals.map_or(0, |totals| {
-            let needed = totals.used.bytes.saturating_add(self.mold_bytes);
-            needed.saturating_sub(totals.budget.limit)
+            let used = totals.used.bytes;
+            (totals.budget).missing(used, self.booted_bytes, self.booted_peak)
         })
     }
 
@@ -382,6 +398,7 @@ mod tests {
             edge: EdgeMemory::default(),
             ruby: 0,
             mold: None,
+            mold_peak: None,
             workers: Vec::new(),
             apps: Vec::new(),
             processes: Vec::new(),

@@ -15,6 +15,8 @@ pub struct Mold {
     pub is_ready: bool,
     /// Anonymous memory in bytes, when it was last read.
     pub anonymous: Option<u64>,
+    /// Whether it has loaded the application itself, rather than served as a worker.
+    pub has_booted: bool,
 }
 
 /// What the log calls a process that is no longer a worker and not yet a mold.
@@ -32,6 +34,7 @@ impl Mold {
             started: now,
             is_ready: false,
             anonymous: None,
+            has_booted: true,
         }
     }
 

@@ -146,7 +146,10 @@ impl Molds {
             generation,
         });
         self.candidate = Some(MoldCandidate {
-            mold: Mold::started(generation, worker.pid, reaction.now),
+            mold: Mold {
+                has_booted: false,
+                ..Mold::started(generation, worker.pid, reaction.now)
+            },
             origin: MoldOrigin::Worker(FormerWorker {
                 id: worker.id,
                 generation: worker.generation,

@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 use carat_policy::{MemoryTrend, ReplacementReason, WorkerLoad};
@@ -150,6 +151,11 @@ impl Worker {
             highest: self.memory.map_or(0, |memory| memory.private.highest),
             ..self.load()
         }
+    }
+
+    /// How little its end would cost: one with fewer tunnels, or that has been idle for longer, is colder.
+    pub fn coldness(&self) -> (Reverse<usize>, Duration) {
+        (Reverse(self.tunnels), self.idle)
     }
 
     /// How long it has served.

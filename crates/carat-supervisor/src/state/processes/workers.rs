@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -131,6 +132,14 @@ impl Workers {
     /// How many workers serve and are not being replaced.
     pub fn serving(&self) -> u32 {
         self.count(|worker| worker.is_ready() && worker.stays())
+    }
+
+    /// Private memory of the workers that serve and are not being replaced, that of the coldest first.
+    pub fn private_coldest_first(&self) -> Vec<u64> {
+        let serving = self.ready().filter(|worker| worker.stays());
+        let mut serving: Vec<_> = serving.collect();
+        serving.sort_by_key(|worker| Reverse(worker.coldness()));
+        serving.into_iter().map(Worker::private).collect()
     }
 
     /// How many workers do not serve yet.

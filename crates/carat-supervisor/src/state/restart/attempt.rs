@@ -19,6 +19,8 @@ pub(super) struct Restart {
     pub settings: Option<GenerationSettings>,
     /// The most workers that may run, so that the new mold has room.
     pub most_workers: u32,
+    /// Whether the further processes of the application end, so that it has.
+    pub ends_apps: bool,
     /// How many new workers failed to boot.
     failures: u32,
     /// Whether somebody wanted the previous mold back.
@@ -62,6 +64,7 @@ impl Restart {
             since: now,
             settings: None,
             most_workers: u32::MAX,
+            ends_apps: false,
             failures: 0,
             is_rollback: false,
             undone: None,

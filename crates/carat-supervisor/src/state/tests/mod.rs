@@ -48,6 +48,7 @@ pub(super) fn limits() -> Limits {
         reload: false,
         upgrade_timeout: Duration::from_secs(300),
         keep_previous: Duration::from_secs(60),
+        restart_hold: true,
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use carat_policy::ReforkRule;
 
-use super::world::World;
-use super::{fixed, limited};
+use super::world::{WORKER_BYTES, World};
+use super::{fixed, jobs, limited};
 use crate::command::{BootSettings, Command};
 use crate::event::Event;
 use crate::limits::Limits;
@@ -186,8 +186,10 @@ fn workers_end_to_make_room_for_the_second_mold_unless_a_single_one_is_left() {
     let mut world = World::of(limited(1, 1));
     world.send(Event::RestartRequested);
     world.settle_for(20);
-    assert!(world.failure().starts_with("no memory for a second mold"));
-    assert_eq!(world.generations(), [1]);
+    let failure = world.failure();
+    assert!(failure.starts_with("no memory for a second mold: 40 MiB more is needed"));
+    assert!(failure.contains("raise the limit"), "{failure}");
+    assert_eq!((world.generations(), world.count(LAST_ROOM)), (vec![1], 0));
 }
 
 #[test]
@@ -252,4 +254,82 @@ fn a_restart_that_is_asked_for_during_the_start_follows_it() {
     world.settle_for(200);
     assert_eq!(world.report(), RestartReport::Done);
     assert_eq!(world.generations(), [2, 2]);
+}
+
+/// Memory for so many workers beside two molds, of which one is counted already.
+fn tight(workers: u64) -> Limits {
+    limited(1, 2 + workers)
+}
+
+const LAST_ROOM: &str = "last worker makes room for the restart: requests wait in the queue";
+const WAITED: &str = "requests have waited for the restart: no worker ran";
+
+#[test]
+fn the_queue_holds_the_requests_where_two_molds_and_a_worker_do_not_fit() {
+    let mut world = World::of(tight(0));
+    world.send(Event::RestartRequested);
+    world.settle_until("restarted");
+    world.settle_for(20);
+    let told = [LAST_ROOM, WAITED].map(|message| world.count(message));
+    assert_eq!(told, [1, 1], "{world:#?}");
+    assert!(world.has(&Command::HoldRequests) && world.has(&Command::ReleaseRequests));
+    assert_eq!(world.generations(), [2]);
+    let number = world.state.restarts().latest();
+    assert!(world.state.restarts().waited(number).is_some());
+}
+
+#[test]
+fn code_that_does_not_boot_in_little_memory_gives_way_to_the_old_mold() {
+    let mut world = World::of(tight(0));
+    world.send(Event::RestartRequested);
+    world.settle_while(|world| world.find(RubyProcess::Mold(2)).is_none());
+    assert_eq!(world.generations(), [] as [u32; 0], "no worker runs");
+    world.fail_boot(RubyProcess::Mold(2), "config.ru:1: broken");
+    let going_back = RestartReport::UnderWay("going back");
+    assert_eq!(world.report(), going_back, "until a worker serves");
+    world.settle();
+    assert_eq!(world.failure(), "config.ru:1: broken");
+    assert_eq!((world.generations(), world.count(WAITED)), (vec![1], 1));
+    assert!(world.has(&Command::ReleaseRequests));
+}
+
+#[test]
+fn the_last_worker_stays_where_the_configuration_forbids_that_requests_wait() {
+    let limits = Limits {
+        restart_hold: false,
+        ..tight(0)
+    };
+    let mut world = World::of(limits);
+    world.send(Event::RestartRequested);
+    world.settle_for(20);
+    assert!(world.failure().ends_with("or allow `restart_hold`"));
+    assert_eq!((world.generations(), world.count(LAST_ROOM)), (vec![1], 0));
+}
+
+#[test]
+fn further_processes_end_before_the_last_worker_and_start_again() {
+    let mut world = World::with_apps(tight(1), ReforkRule::Off, vec![jobs(1)]);
+    world.app_bytes = WORKER_BYTES;
+    world.settle_for(100);
+    world.send(Event::RestartRequested);
+    world.settle_until("restarted");
+    world.settle_for(100);
+    let room = "processes make room for the restart: they start again after it";
+    let told = [room, LAST_ROOM].map(|message| world.count(message));
+    assert_eq!(told, [1, 0], "{world:#?}");
+    assert_eq!(
+        (world.generations(), world.state.apps().running().len()),
+        (vec![2], 1)
+    );
+}
+
+#[test]
+fn a_stop_while_no_worker_runs_ends_all() {
+    for ticks in 0..12 {
+        let mut world = World::of(tight(0));
+        world.send(Event::RestartRequested);
+        world.settle_for(ticks);
+        world.stop();
+        world.assert_finishes();
+    }
 }

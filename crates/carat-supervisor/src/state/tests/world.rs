@@ -33,7 +33,6 @@ const SIGKILL: i32 = 9;
 pub(super) struct World {
     pub(super) state: State,
     pub(super) limits: Limits,
-    /// What a restart's configuration says.
     /// Which further processes the application declares.
     pub(super) apps: Vec<ProcessSettings>,
     pub(super) now: Instant,
@@ -589,7 +588,9 @@ impl World {
             .filter_map(|subject| Some((*subject, bytes(subject.pid)?)))
             .collect();
         let all = workers.iter().map(|(_, bytes)| *bytes).chain(others);
-        let ruby = all.chain(mold.and_then(|(_, pid)| bytes(pid))).sum::<u64>();
+        let apps = subjects.apps.iter().map(|_| self.app_bytes);
+        let ruby = all.chain(mold.and_then(|(_, pid)| bytes(pid)));
+        let ruby = ruby.chain(apps).sum::<u64>();
         self.send_traffic();
         self.send(Event::MemoryRead(MemoryReading {
             at: self.now,
@@ -601,6 +602,7 @@ impl World {
             },
             ruby,
             mold: mold.map(|(generation, _)| (generation, MOLD_ANONYMOUS)),
+            mold_peak: None,
             workers,
             apps: subjects
                 .apps

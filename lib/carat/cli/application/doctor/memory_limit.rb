@@ -27,11 +27,14 @@ module Carat
                                     "Carat replaces them; lower memory, or set a share such as \"80%\"")
         end
 
-        private
-
+        # What the server may have, or nil where the limits are unknown.
         def bytes
+          return unless available
+
           @budget.is_a?(Integer) ? @budget : (available * @budget.to_f / 100).floor
         end
+
+        private
 
         def available
           [@container, @machine].compact.min

@@ -48,6 +48,24 @@ module Carat
                    said(:MemoryLimit, { memory: "80%" }, limits: nil)
     end
 
+    def test_a_restart_fits_beside_workers_or_instead_of_them_or_not_at_all
+      two = "two molds of 40 MiB"
+      last = "once the last worker has ended: requests wait in the queue meanwhile"
+      { [200, true] => "ok       restart: #{two} fit beside 2 workers",
+        [125, true] => "ok       restart: #{two} fit once workers have ended, down to 1",
+        [110, true] => "ok       restart: #{two} fit #{last}",
+        [90, true] => "warning  restart: #{two} do not fit #{last}; raise the container's limit or memory by 5 MiB",
+        [110, false] => "warning  restart: #{two} do not fit #{last}; raise the container's limit or memory by 7 MiB" \
+                        ", or allow restart_hold" }
+        .each do |(memory, restart_hold), words|
+        options = { memory: memory * MIB, client_memory: nil, restart_hold:, workers: 2..2 }
+        limits = CLI::MachineLimits.new("container_memory" => 512 * MIB, "machine_memory" => 4096 * MIB)
+        assert_equal words, said(:RestartRoom, options, limits:, mold: 40 * MIB)
+      end
+      assert_match(/unknown: the application cannot be loaded/,
+                   said(:RestartRoom, { memory: 4 * MIB }, limits: CLI::MachineLimits.new({}), mold: nil))
+    end
+
     def test_open_files_are_enough_for_the_clients_that_were_asked_for
       remedy = "raise `ulimit -Hn` or LimitNOFILE"
       { [341, true] => "ok       open files: 341 allowed, enough for 100 clients",
@@ -92,7 +110,7 @@ module Carat
     def test_every_file_of_a_check_is_in_the_table
       files = Dir[File.expand_path("../../../../../lib/carat/cli/application/doctor/**/*.rb", __dir__)]
 
-      assert_equal files.size - 1, CLI::Doctor::CHECKS.uniq.size, "all but finding.rb"
+      assert_equal files.size - 2, CLI::Doctor::CHECKS.uniq.size, "all but elsewhere.rb and finding.rb"
     end
 
     private

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require_relative "../../bytes"
+require_relative "../../machine_limits"
+require_relative "../../../log/counted"
+require_relative "elsewhere"
+require_relative "finding"
+require_relative "memory_limit"
+
+module Carat
+  module CLI
+    class Doctor
+      # Whether a restart has memory for a second mold, and what ends to make room for it: see docs/releases.md. The
+      # further processes of the application, which end before the last worker does, are not counted.
+      class RestartRoom
+        # Bytes of the edge without clients.
+        EDGE = 6 << 20
+        # The part of `memory` that clients may take by default, and its bounds.
+        CLIENTS = 0.1
+        CLIENT_BOUNDS = (8 << 20)..(256 << 20)
+        private_constant :EDGE, :CLIENTS, :CLIENT_BOUNDS
+
+        # `limits` are MachineLimits, or nil when they cannot be read; `mold` is the memory of the loaded application
+        # in bytes, or nil when it cannot be loaded.
+        def initialize(configuration, limits: MachineLimits.read, mold: measured(configuration))
+          @configuration = configuration
+          @memory = MemoryLimit.new(configuration, limits:).bytes
+          @mold = mold
+        end
+
+        # Returns the Finding.
+        def finding
+          return Finding.warning("restart", "unknown: the application cannot be loaded") unless @mold && @memory
+          return Finding.ok("restart", "#{molds} fit#{rest}") if room >= least_room
+
+          missing = Bytes.words(least_room - room)
+          option = ", or allow restart_hold" unless @configuration[:restart_hold]
+          Finding.warning("restart", "#{molds} do not fit#{rest}; raise the container's limit or memory by #{missing}" \
+                                     "#{option}")
+        end
+
+        private
+
+        def measured(configuration)
+          application = Elsewhere.new(configuration)
+          application.call { File.read("/proc/self/smaps_rollup")[/^Anonymous: +(\d+)/, 1].to_i * 1024 }
+        end
+
+        def molds
+          "two molds of #{Bytes.words(@mold)}"
+        end
+
+        # What is left of the budget beside two molds.
+        def room
+          @memory - clients - EDGE - (2 * @mold)
+        end
+
+        def clients
+          chosen = @configuration[:client_memory]
+          case chosen
+          when nil then (@memory * CLIENTS).to_i.clamp(CLIENT_BOUNDS)
+          when Integer then chosen
+          else (@memory * chosen.to_f / 100).to_i
+          end
+        end
+
+        # As the server expects of a worker before it has seen one at work.
+        def worker
+          @mold / 2
+        end
+
+        def least_room
+          @configuration[:restart_hold] ? 0 : worker
+        end
+
+        def rest
+          workers = @configuration[:workers]
+          wanted = workers.is_a?(Range) ? workers.begin : 1
+          fitting = [room.fdiv(worker).floor, 0].max
+          return " beside #{Log::Counted.of(wanted, "worker")}" if fitting >= wanted
+          return " once workers have ended, down to #{fitting}" if fitting.positive?
+
+          " once the last worker has ended: requests wait in the queue meanwhile"
+        end
+      end
+    end
+  end
+end

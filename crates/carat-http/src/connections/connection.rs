@@ -41,12 +41,9 @@ pub(crate) async fn serve_connection(
     permit: ConnectionPermit,
     server: Rc<Server>,
 ) {
-    let ConnectionPermit {
-        connection: _connected,
-        reply,
-    } = permit;
+    let _connected = permit.connection;
     let address = stream.remote_address();
-    let mut peer = stream.peer(address, reply);
+    let mut peer = stream.peer(address, permit.reply);
     peer.proxy_fields = server.steps.proxies.fields_of(address);
     let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;
@@ -58,8 +55,7 @@ pub(crate) async fn serve_connection(
     }
     let peer = Rc::new(peer);
     if stream.has_chosen_http2() {
-        let read = Vec::new();
-        return Box::pin(speak_http2(stream, read, &peer, &deadline, &server)).await;
+        return Box::pin(speak_http2(stream, Vec::new(), &peer, &deadline, &server)).await;
     }
     let mut http2 = server.settings.http2 && !stream.is_tls();
     let mut until = &server.first_requests_over;

@@ -65,8 +65,8 @@ class ServiceManagerTest < Support::IntegrationTest
     server.kill(:USR2)
 
     assert_match(/\ARELOADING=1\nMONOTONIC_USEC=\d+\nSTATUS=upgrading\z/, state)
-    successor = state[/\AMAINPID=(\d+)\z/, 1].to_i
     assert_equal "READY=1\nSTATUS=serving", state
+    successor = state[/\AMAINPID=(\d+)\z/, 1].to_i
     assert_equal 0, server.wait.exitstatus
     Process.kill(:TERM, successor)
     assert_equal "STOPPING=1\nSTATUS=stopping", state, "the old edge says nothing"
@@ -79,7 +79,7 @@ class ServiceManagerTest < Support::IntegrationTest
     server.kill(:USR2)
 
     assert_match(/\ARELOADING=1\n/, state)
-    assert_equal ["MAINPID=#{server.pid}", "READY=1\nSTATUS=serving"], [state, state]
+    assert_equal "READY=1\nSTATUS=serving", state
   end
 
   def test_the_watchdog_gets_its_signs_from_the_edge_that_serves

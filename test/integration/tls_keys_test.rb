@@ -63,24 +63,6 @@ class TlsKeysTest < Support::IntegrationTest
     assert_equal 1, tickets
   end
 
-  def test_a_session_is_resumed_after_an_upgrade
-    server = serve_with(P256)
-    session = nil
-    keep = proc { |context| context.session_cache_mode = OpenSSL::SSL::SSLContext::SESSION_CACHE_CLIENT }
-    first = connect(server, P256, version: :TLS1_3) do |context|
-      keep.call(context)
-      context.session_new_cb = ->((_ssl, new)) { session = new }
-    end
-    first.get
-    first.close
-    server.kill(:USR2)
-    assert_equal 0, server.wait.exitstatus
-    again = connect(server, P256, version: :TLS1_3, session: session, &keep)
-
-    assert_equal 200, again.get.status
-    assert_predicate again.ssl, :session_reused?
-  end
-
   private
 
   def serve_with(certificate, **options) = serve(APP, binds: [BIND], files: certificate.files, **options)

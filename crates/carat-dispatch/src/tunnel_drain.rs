@@ -6,7 +6,7 @@ use carat_exchange::{WorkerTunnels, clock};
 use carat_log::LaneTag;
 
 use crate::lane_choice::LaneChoice;
-use crate::lanes::{Lane, LaneEvent, LaneEvents, LaneState};
+use crate::lanes::{Lane, LaneEvent, LaneEvents};
 
 /// The tunnels that have a deadline: those of workers that get no more requests, or all when the server stops.
 #[derive(Debug, Default)]
@@ -27,15 +27,6 @@ impl TunnelDrain {
         for lane in lanes.list() {
             self.begin(&lane);
         }
-    }
-
-    /// The server goes on: only the tunnels of workers that end have a deadline.
-    pub fn keep(&self, lanes: &LaneChoice) {
-        let ends = |worker| {
-            let lanes = lanes.of_worker(worker);
-            lanes.iter().all(|lane| lane.state() != LaneState::Open)
-        };
-        self.0.borrow_mut().retain(|known| ends(known.lane.worker));
     }
 
     /// The tunnels of the worker of this lane end after `tunnel_timeout` at the latest.
@@ -99,19 +90,5 @@ mod tests {
             drain.expire((Duration::ZERO, clock::now()), &lanes, &events);
             assert_eq!(reported.try_recv().ok(), expected);
         }
-    }
-
-    #[test]
-    fn a_server_that_goes_on_keeps_the_tunnels_of_workers_that_stay() {
-        let (drain, lanes) = (TunnelDrain::default(), LaneChoice::default());
-        let all = [1, 2].map(|worker| Lane::unshared(worker, 1));
-        for lane in &all {
-            lanes.add(lane);
-        }
-        all[1].set_state(LaneState::Draining);
-        drain.begin_all(&lanes);
-        drain.keep(&lanes);
-        let kept: Vec<_> = drain.0.borrow().iter().map(|it| it.lane).collect();
-        assert_eq!(kept, [all[1].tag]);
     }
 }

@@ -15,7 +15,7 @@ mod tasks;
 use std::future::pending;
 use std::io::{self, Write};
 use std::panic::resume_unwind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use tokio::task::{LocalSet, spawn_local};
 use crate::admin::{administer, serve_metrics};
 use crate::supervise::{
     LocalHost, Mailbox, Predecessor, Ready, Signals, Supervisor, client_memory_limit,
-    descriptor_budget, reap, restart_path, take_descriptor, watch_restart_file,
+    descriptor_budget, inherit_listeners, reap, restart_path, take_descriptor, watch_restart_file,
 };
 use crate::tasks::ServerTasks;
 use carat_dispatch::{Dispatcher, LaneEvents};
@@ -70,18 +70,23 @@ fn print_limits() -> ExitCode {
 }
 
 fn serve(settings: Settings) -> Result<Outcome, String> {
-    let predecessor = Predecessor::from_environment()
-        .map_err(|error| format!("cannot take over from the old edge: {error}"))?;
-    let notice = predecessor.as_ref().map(Predecessor::failure_notice);
-    let outcome = boot(settings, predecessor).unwrap_or_else(Outcome::Failed);
-    if let (Outcome::Failed(error), Some(Ok(notify))) = (&outcome, notice) {
-        notify(error);
+    let (inherited, predecessor) = inherit_listeners(&settings)
+        .map_err(|error| format!("cannot take over the listeners: {error}"))?;
+    let listeners = Rc::new(Listeners::new(inherited));
+    let predecessor = predecessor.map(Rc::new);
+    let outcome = boot(settings, listeners, predecessor.clone()).unwrap_or_else(Outcome::Failed);
+    if let (Outcome::Failed(error), Some(predecessor)) = (&outcome, predecessor) {
+        predecessor.say_failed(error);
     }
     Ok(outcome)
 }
 
-fn boot(settings: Settings, predecessor: Option<Predecessor>) -> Result<Outcome, String> {
-    let old_pid_file = predecessor.as_ref().and_then(Predecessor::pid_file);
+fn boot(
+    settings: Settings,
+    listeners: Rc<Listeners>,
+    predecessor: Option<Rc<Predecessor>>,
+) -> Result<Outcome, String> {
+    let old_pid_file = predecessor.as_ref().and_then(|it| it.left.pid_file.clone());
     let pid_file = settings.pid_file.clone().or(old_pid_file);
     let pid_file = pid_file.map(|path| Arc::new(PidFile::new(path)));
     adopt_orphans()?;
@@ -90,7 +95,12 @@ fn boot(settings: Settings, predecessor: Option<Predecessor>) -> Result<Outcome,
         .max_blocking_threads(blocking_threads())
         .build()
         .map_err(|error| format!("cannot start: {error}"))?;
-    let server = run(Rc::new(settings), pid_file, predecessor);
+    let origin = Origin {
+        listeners,
+        pid_file,
+        predecessor,
+    };
+    let server = run(Rc::new(settings), origin);
     // A task of its own: what `block_on` is given is polled at each wake-up of any task, and asks for eight signals.
     let server = async { spawn_local(server).await };
     let outcome = LocalSet::new().block_on(&runtime, server);
@@ -99,19 +109,22 @@ fn boot(settings: Settings, predecessor: Option<Predecessor>) -> Result<Outcome,
     outcome
 }
 
-/// The server from its first socket to its last worker.
-async fn run(
-    settings: Rc<Settings>,
+/// What the server has from the process that started it, and the file that names it.
+#[derive(Clone)]
+struct Origin {
+    listeners: Rc<Listeners>,
     pid_file: Option<Arc<PidFile>>,
-    mut predecessor: Option<Predecessor>,
-) -> Result<Outcome, String> {
+    /// The old edge of an upgrade.
+    predecessor: Option<Rc<Predecessor>>,
+}
+
+/// The server from its first socket to its last worker.
+async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> {
     let ready_file = take_descriptor(settings.ready_fd)
         .map_err(|error| format!("cannot write to --ready-fd: {error}"))?;
-    let listeners = listen(&settings, predecessor.as_mut())?;
-    if predecessor.is_none() {
-        pid_file
-            .clone()
-            .map_or(Ok(()), |file| in_time(move || file.write()))?;
+    let listeners = listen(&settings, &origin.listeners)?;
+    if let (None, Some(file)) = (&origin.predecessor, origin.pid_file.clone()) {
+        in_time(move || file.write())?;
     }
     let log = Log::open(&settings).map_err(|error| format!("cannot open the log: {error}"))?;
     let log = Rc::new(log);
@@ -127,13 +140,12 @@ async fn run(
     let certificates = listeners.iter().filter_map(|it| it.certificates());
     let files = SiteFiles::open(&settings, certificates.collect(), &log)?;
     let server = Server::new(&settings, &log, dispatcher, files, &budget);
-    let host = LocalHost::find(Listeners::new(&listeners));
-    let old = predecessor.as_ref();
-    let mut tasks = start_tasks(&server, &mailbox.0, old, (listeners, pid_file.as_ref()));
+    let host = LocalHost::find(Rc::clone(&origin.listeners));
+    let mut tasks = start_tasks(&server, &mailbox.0, listeners, &origin);
     let tracer = server.tracer.clone();
     let supervisor = Supervisor::new(host, server, mailbox, lane_events, ready);
     let supervisor = supervisor
-        .after(predecessor)
+        .after(origin.predecessor)
         .map_err(|error| format!("cannot take over from the old edge: {error}"))?;
     let outcome = tokio::select! {
         outcome = supervisor.run(signals) => outcome,
@@ -150,21 +162,16 @@ async fn run(
 fn start_tasks(
     server: &Rc<Server>,
     mailbox: &Mailbox,
-    predecessor: Option<&Predecessor>,
-    (listeners, pid_file): (Vec<Rc<Listener>>, Option<&Arc<PidFile>>),
+    listeners: Vec<Rc<Listener>>,
+    origin: &Origin,
 ) -> ServerTasks {
     let mut tasks = ServerTasks::default();
     tasks.spawn("reap", reap(mailbox.clone()));
-    let old = predecessor.and_then(Predecessor::control_socket);
-    let old = (predecessor.is_some(), old);
-    let files = ServerFiles {
-        listeners: Listeners::new(&listeners),
-        pid_file: pid_file.cloned(),
-    };
-    let control = control(Rc::clone(server), mailbox.clone(), files, old);
+    let control = control(Rc::clone(server), mailbox.clone(), origin.clone());
     tasks.spawn("control socket", control);
     for address in server.settings.metrics.iter().cloned() {
-        let metrics = serve_metrics(address, Rc::clone(server), mailbox.clone());
+        let all = Rc::clone(&origin.listeners);
+        let metrics = serve_metrics(address, Rc::clone(server), mailbox.clone(), all);
         tasks.spawn("metrics", metrics);
     }
     if let Some(tracer) = server.tracer.clone() {
@@ -195,59 +202,37 @@ fn start_tasks(
 }
 
 /// Listens on every address, and becomes the user of the server.
-fn listen(
-    settings: &Settings,
-    predecessor: Option<&mut Predecessor>,
-) -> Result<Vec<Rc<Listener>>, String> {
+fn listen(settings: &Settings, all: &Listeners) -> Result<Vec<Rc<Listener>>, String> {
     let become_user = || settings.identity.as_ref().map_or(Ok(()), Identity::assume);
-    let handed = predecessor.map(Predecessor::take_listeners);
-    let listeners = bind_all(settings, handed, become_user)?;
-    Ok(listeners.into_iter().map(Rc::new).collect())
-}
-
-/// What two edges hand to each other, beside the control socket.
-struct ServerFiles {
-    listeners: Listeners,
-    pid_file: Option<Arc<PidFile>>,
-}
-
-impl ServerFiles {
-    async fn take_over(&self, log: &Log) {
-        self.listeners.take_over();
-        let Some(file) = self.pid_file.clone() else {
-            return;
-        };
-        let written = CONFIGURATION_THREADS.run(move || file.take_over()).await;
-        let written = written.unwrap_or_else(|error| Err(error.to_string()));
-        written.unwrap_or_else(|error| {
-            log.warn("cannot take over the pid file", &[("cause", &error)]);
-        });
+    let listeners = bind_all(settings, all, become_user)?;
+    let listeners: Vec<_> = listeners.into_iter().map(Rc::new).collect();
+    for listener in &listeners {
+        all.add(listener.bind(), listener);
     }
+    Ok(listeners)
 }
 
-/// Serves the control socket from the time when this edge accepts clients. An edge that succeeds another one, or whose
-/// successor has died, makes the files of that one its own first. `old` is the control socket of the old edge, if there is
-/// one and its options name a socket.
-async fn control(
-    server: Rc<Server>,
-    mailbox: Mailbox,
-    files: ServerFiles,
-    (mut takes_over, mut old): (bool, Option<PathBuf>),
-) -> io::Result<()> {
+/// Serves the control socket from the time when this edge accepts clients. After another edge, it makes the files of that
+/// one its own first.
+async fn control(server: Rc<Server>, mailbox: Mailbox, origin: Origin) -> io::Result<()> {
     server.opened.wait().await;
-    loop {
-        if takes_over {
-            files.take_over(&server.log).await;
+    let predecessor = origin.predecessor.as_deref();
+    if predecessor.is_some() {
+        origin.listeners.close_unused();
+        if let Some(file) = origin.pid_file {
+            take_over(file, &server.log).await;
         }
-        tokio::select! {
-            () = server.taken_back.notified() => {}
-            () = async {
-                administer(&server, &mailbox, old.as_deref()).await;
-                pending::<()>().await;
-            } => {}
-        }
-        (takes_over, old) = (true, server.settings.control_socket.clone());
     }
+    administer(&server, &mailbox, predecessor).await;
+    pending().await
+}
+
+async fn take_over(file: Arc<PidFile>, log: &Log) {
+    let written = CONFIGURATION_THREADS.run(move || file.take_over()).await;
+    let written = written.unwrap_or_else(|error| Err(error.to_string()));
+    written.unwrap_or_else(|error| {
+        log.warn("cannot take over the pid file", &[("cause", &error)]);
+    });
 }
 
 /// The mold forks the workers, and the process between ends: so they become children of the edge, which reaps them, and

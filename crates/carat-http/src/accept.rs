@@ -13,17 +13,18 @@ use crate::sockets::{ClientStream, Listener};
 use carat_exchange::clock;
 
 /// Accepts clients once the server is open, until it closes, including those that connected before. While all permits are
-/// taken, further clients wait in the backlog. A listener that another server has, too, is kept until this one stops: if
-/// that one dies, this one accepts again. An error means that the listener has failed for good.
+/// taken, further clients wait in the backlog, which the new edge of an upgrade has, too. An error means that the listener
+/// has failed for good.
 pub async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Result<()> {
     server.opened.wait().await;
-    loop {
-        accept_until_closed(&listener, &server).await?;
+    listener.own_file();
+    accept_until_closed(&listener, &server).await?;
+    if server.has_handed_over() {
+        listener.disown_file();
+    } else {
         accept_last(&listener, &server);
-        if !listener.is_shared() || !server.reopened().await {
-            return Ok(());
-        }
     }
+    Ok(())
 }
 
 async fn accept_until_closed(listener: &Listener, server: &Rc<Server>) -> io::Result<()> {

@@ -29,5 +29,5 @@ pub use cache::{CacheReport, ResponseCache};
 pub use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};
 pub use server::Server;
 pub use site::SiteFiles;
-pub use sockets::{AcceptFailures, HandedListener, Listener, Listeners, bind_all};
+pub use sockets::{AcceptFailures, InheritedListener, Listener, Listeners, bind_all};
 pub use time_limits::TICK;

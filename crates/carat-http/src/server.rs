@@ -67,10 +67,7 @@ pub struct Server {
     pub(super) first_requests_over: Flag,
     /// Nobody needs the control socket of this server any more.
     pub left: Flag,
-    /// The pid file, the control socket, and the files of Unix sockets are those of this server.
-    pub owns_files: Flag,
-    /// The server that accepted the clients has died.
-    pub taken_back: Notify,
+    has_handed_over: Cell<bool>,
     /// When the server started.
     pub started: Instant,
 }
@@ -112,8 +109,7 @@ impl Server {
             first_requests_until: Cell::default(),
             first_requests_over: Flag::default(),
             left: Flag::default(),
-            owns_files: Flag::default(),
-            taken_back: Notify::new(),
+            has_handed_over: Cell::default(),
             started: clock::now(),
         })
     }
@@ -155,33 +151,13 @@ impl Server {
         self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
         self.steps.end.turns_away.set(true);
         self.disconnect_cable(CABLE_WINDOW);
+        self.has_handed_over.set(true);
         self.closed.set();
     }
 
-    /// The server that accepted the clients has died: accepts them again.
-    pub fn take_back(&self) {
-        self.dispatcher.tunnels.keep(&self.dispatcher.lanes);
-        self.steps.end.turns_away.set(false);
-        if let Some(cable) = self.cable() {
-            cable.keep_all();
-        }
-        self.left.clear();
-        self.closed.clear();
-        self.taken_back.notify_one();
-    }
-
-    /// After the server has handed its clients over: waits until it accepts them again. False when it stops instead.
-    pub(super) async fn reopened(&self) -> bool {
-        tokio::select! {
-            biased;
-            () = self.draining.wait() => false,
-            () = self.closed.wait_cleared() => true,
-        }
-    }
-
-    /// Waits until the files of the server are its own.
-    pub async fn owns_files(&self) {
-        self.owns_files.wait().await;
+    /// Whether another server accepts the clients.
+    pub(super) fn has_handed_over(&self) -> bool {
+        self.has_handed_over.get()
     }
 
     /// Another server answers on the control socket from now on.
@@ -378,10 +354,6 @@ impl Flag {
         self.0.send_replace(true);
     }
 
-    fn clear(&self) {
-        self.0.send_replace(false);
-    }
-
     pub fn is_set(&self) -> bool {
         *self.0.borrow()
     }
@@ -389,10 +361,5 @@ impl Flag {
     pub async fn wait(&self) {
         // The sender lives as long as the flag, so this ends only when the flag is set.
         let _ = self.0.subscribe().wait_for(|set| *set).await;
-    }
-
-    async fn wait_cleared(&self) {
-        // As above.
-        let _ = self.0.subscribe().wait_for(|set| !*set).await;
     }
 }

@@ -19,7 +19,7 @@ use crate::url_prefix::UrlPrefix;
 pub const SETTINGS_VARIABLE: &str = "CARAT_EDGE_SETTINGS";
 
 /// Tells a new edge which descriptor is the socket to the old one.
-pub const UPGRADE_VARIABLE: &str = "CARAT_UPGRADE_FD";
+pub const UPGRADE_VARIABLE: &str = "CARAT_UPGRADE";
 
 /// The options that the edge reads, which `docs/options.md` describes, and what the launcher adds.
 #[derive(Debug, Deserialize)]

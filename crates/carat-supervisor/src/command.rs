@@ -74,16 +74,12 @@ pub enum Command {
     Announce,
     /// The server is about to stop: serve on, and make clients go elsewhere.
     TurnAway,
-    /// Start the new edge of the upgrade with this number.
-    StartSuccessor { number: u32 },
-    /// Tell the new edge to accept clients.
-    LetSuccessorServe,
-    /// The new edge does not take over.
-    KeepServing,
-    /// The new edge accepts the clients from now on: serve only those that are connected, and make them go there.
-    HandOver,
-    /// The new edge has died after it was told to accept clients: this one is the server again.
-    TakeBack,
+    /// Start a new edge that is to take over.
+    StartSuccessor,
+    /// The new edge does not take over, for this reason.
+    KeepServing { cause: String },
+    /// The new edge with this process id accepts the clients: serve only those that are connected, and make them go there.
+    HandOver { pid: u32 },
     /// The server stops within this time: accept no client, and close each connection after its response.
     StopAccepting(Duration),
     /// Refuse all requests that are not answered yet.

@@ -144,29 +144,17 @@ pub enum Event {
     SuccessorStarted {
         pid: u32,
     },
-    /// The new edge of this upgrade can serve.
-    SuccessorReady {
-        upgrade: u32,
-    },
     /// The new edge accepts clients.
-    SuccessorServes {
-        upgrade: u32,
+    SuccessorReady {
+        pid: u32,
     },
-    /// The new edge was told to stop.
-    SuccessorStops {
-        upgrade: u32,
-    },
-    /// The new edge cannot be started, has failed, or has ended.
+    /// The new edge has failed or ended before it was ready, or cannot be started: then it has no process id.
     SuccessorFailed {
-        upgrade: u32,
+        pid: Option<u32>,
         cause: String,
     },
-    /// The server that this one has succeeded uses so much memory; 0 when it has ended.
-    PredecessorUses {
-        bytes: u64,
-    },
-    /// The server that this one has succeeded runs no further processes of the application any more.
-    PredecessorRunsNoApps,
+    /// The old edge has ended, or has ended its further processes of the application after this one was ready.
+    PredecessorLeft,
     /// SIGTERM, SIGINT, or `carat stop`.
     StopRequested,
 }

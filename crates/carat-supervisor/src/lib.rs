@@ -22,6 +22,5 @@ pub use log_line::LogLine;
 pub use role::Role;
 pub use ruby_process::{AppProcessId, RubyProcess};
 pub use state::{
-    AppProcessStatus, RestartReport, RunningProcess, State, UpgradeReport, WantedProcesses,
-    WorkerStatus,
+    AppProcessStatus, RestartReport, RunningProcess, State, WantedProcesses, WorkerStatus,
 };

@@ -24,7 +24,6 @@ pub use self::app_processes::{AppProcessStatus, WantedProcesses};
 pub use self::processes::running_process::RunningProcess;
 pub use self::processes::worker_status::WorkerStatus;
 pub use self::restart::RestartReport;
-pub use self::upgrade::UpgradeReport;
 
 use self::announcement::Announcement;
 use self::app_processes::AppProcesses;
@@ -40,6 +39,7 @@ use self::stop::{LAST_RESPONSES, Stop, StopWait};
 use self::upgrade::Upgrades;
 use super::command::{Command, Outcome};
 use super::event::{Event, Tick};
+use super::exit_status::ExitStatus;
 use super::generation_settings::GenerationSettings;
 use super::limits::Limits;
 use super::log_line::LogLine;
@@ -83,12 +83,10 @@ impl State {
         }
     }
 
-    /// This server succeeds another one: it is to be announced when all of its workers are ready, and goes on with the
-    /// numbers of that one.
-    pub fn succeed_server(&mut self, number: u32) {
+    /// This server succeeds another one: it is to be announced when all of its workers are ready.
+    pub fn succeed_server(&mut self) {
         self.lifecycle.announcement.is_of_successor = true;
         self.lifecycle.apps.await_predecessor();
-        self.upgrades.succeed(number, std::process::id());
     }
 
     /// Handles one event, and returns what to do, in this order.
@@ -154,7 +152,7 @@ impl State {
             Event::Traffic(traffic) => workers.update_traffic(&traffic),
             Event::MemoryRead(reading) => life.memory_read(&reading, reaction),
             Event::Exited { pid, status } => {
-                if !self.successor_exited(pid, reaction) {
+                if !self.successor_exited(pid, status, reaction) {
                     self.lifecycle.exited(pid, status, reaction);
                 }
             }
@@ -189,21 +187,17 @@ impl State {
                 None => self.upgrades.begin(&mut self.lifecycle.processes, reaction),
             },
             Event::SuccessorStarted { pid } => self.upgrades.started(pid),
-            Event::SuccessorReady { upgrade } => self.upgrades.ready(upgrade, reaction),
-            Event::SuccessorServes { upgrade } if self.upgrades.serves(upgrade, reaction) => {
+            Event::SuccessorReady { pid } if self.upgrades.ready(pid, reaction) => {
                 self.phase = Phase::HandedOver(HandedOver {
                     until: reaction.now + reaction.limits.upgrade_timeout,
                     has_clients: true,
                 });
             }
-            Event::SuccessorStops { upgrade } => self.upgrades.expect_end(upgrade),
-            Event::SuccessorFailed { upgrade, cause } => {
-                self.upgrades.failed(upgrade, cause, reaction);
+            Event::SuccessorFailed { pid, cause } => self.upgrades.failed(pid, cause, reaction),
+            Event::PredecessorLeft if life.announcement.is_made => life.apps.predecessor_ended(),
+            Event::PredecessorLeft => {
+                reaction.fail("the old edge ended before this one was ready".to_owned());
             }
-            Event::PredecessorUses { bytes } => {
-                processes.memory.predecessor_uses(bytes, reaction.now);
-            }
-            Event::PredecessorRunsNoApps => life.apps.predecessor_ended(),
             Event::RollbackRequested if !self.is_stopping() => self.lifecycle.roll_back(reaction),
             _ => self.apply_to_consoles(&event, reaction),
         }
@@ -242,10 +236,11 @@ impl State {
         }
         match &mut self.phase {
             Phase::Serving | Phase::Draining(_) | Phase::HandedOver(_) => {
-                self.lifecycle.keep_up(&mut self.upgrades, reaction);
+                self.upgrades.advance(reaction);
+                self.lifecycle.keep_up(reaction);
             }
             Phase::Stopping(stop) => match stop.advance(&mut self.lifecycle.processes, reaction) {
-                StopWait::Serve => self.lifecycle.keep_up(&mut self.upgrades, reaction),
+                StopWait::Serve => self.lifecycle.keep_up(reaction),
                 StopWait::EndOverdue => self.lifecycle.end_overdue(reaction),
                 StopWait::Rest => {}
                 StopWait::Finish => self.finish(Outcome::Finished, reaction),
@@ -281,21 +276,17 @@ impl State {
         }
     }
 
-    /// The new edge has ended, if it has this process id. Once it had taken over, this one serves again.
-    fn successor_exited(&mut self, pid: u32, reaction: &mut Reaction) -> bool {
-        let is_known = self.upgrades.exited(pid);
-        let has_taken = self.upgrades.take_back(pid);
-        if has_taken && matches!(self.phase, Phase::Serving | Phase::HandedOver(_)) {
-            if let Phase::HandedOver(_) = self.phase {
-                let line = LogLine::error("the new edge has died: serving again");
-                reaction.log(line.number("successor", pid));
-            }
-            reaction.push(Command::TakeBack);
-            self.phase = Phase::Serving;
-            let wanted = &mut self.lifecycle.processes.workers.wanted;
-            *wanted = (*wanted).max(reaction.limits.elastic.min);
+    /// The new edge has ended, if it has this process id. After one that died, this one finishes as in a stop: whoever
+    /// supervises the server is to see that nobody serves.
+    fn successor_exited(&mut self, pid: u32, status: ExitStatus, reaction: &mut Reaction) -> bool {
+        let had_taken_over = self.upgrades.successor == Some(pid);
+        // One that is stopped, or replaced in turn, exits with 0.
+        if had_taken_over && self.is_finishing() && !status.is_success() {
+            let line = LogLine::error("the new edge has died").number("successor", pid);
+            reaction.log(line.text("status", status.to_string()));
+            self.begin_stop(None, reaction);
         }
-        is_known || has_taken
+        self.upgrades.exited(pid) || had_taken_over
     }
 
     fn restart_requested(&mut self, reaction: &mut Reaction) {
@@ -443,7 +434,7 @@ impl State {
         &self.lifecycle.restarts
     }
 
-    /// The upgrade that is under way, or the last one.
+    /// The upgrade that is under way, and the new edge of the last one.
     pub fn upgrades(&self) -> &Upgrades {
         &self.upgrades
     }
@@ -469,11 +460,7 @@ impl State {
             Phase::Serving if self.upgrades.is_under_way() => {
                 Some("an upgrade is already under way")
             }
-            Phase::Serving if self.restarts().is_under_way() => Some("a restart is under way"),
-            Phase::Serving if self.processes().memory.predecessor_bytes > 0 => {
-                Some("the server before this one has not ended yet (upgrade_timeout)")
-            }
-            Phase::Serving => None,
+            Phase::Serving => (self.restarts().is_under_way()).then_some("a restart is under way"),
         }
     }
 }

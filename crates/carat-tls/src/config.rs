@@ -1,14 +1,13 @@
 use std::sync::Arc;
 
 use rustls::ServerConfig;
-use rustls::crypto::ring;
+use rustls::crypto::ring::{self, Ticketer};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 
 use super::acme::ACME_TLS;
 use super::certificate_source::CertificateSource;
 use super::certificate_store::CertificateStore;
 use super::client_authority::ClientAuthority;
-use super::session_tickets::{SessionTickets, TicketKeys};
 
 /// The protocols that a client may choose from (RFC 7301).
 pub(super) const HTTP2: &[u8] = b"h2";
@@ -20,26 +19,19 @@ pub struct TlsConfig {
     pub(super) rustls: Arc<ServerConfig>,
     /// The certificates, by the name that a client asks for.
     pub certificates: Arc<CertificateStore>,
-    tickets: Arc<SessionTickets>,
     /// Whether clients are asked for a certificate.
     pub(super) asks_clients: bool,
 }
 
 impl TlsConfig {
-    /// Reads the certificates. `http2` says whether clients may choose that. Tickets are made with the keys that another
-    /// server `handed` over, if clients are not asked for certificates. The error is one sentence.
+    /// Reads the certificates. `http2` says whether clients may choose that. The error is one sentence.
     pub fn new(
         source: CertificateSource,
         clients: Option<&ClientAuthority>,
         http2: bool,
-        handed: Option<TicketKeys>,
     ) -> Result<TlsConfig, String> {
         let provider = Arc::new(ring::default_provider());
         let certificates = CertificateStore::read(source, Arc::clone(&provider))?;
-        // A ticket vouches for the certificate of its client, which the new server may not accept any more.
-        let handed = handed.filter(|_| clients.is_none());
-        let tickets = SessionTickets::new(handed).map(Arc::new);
-        let tickets = tickets.ok_or("no session tickets: the system has no random numbers")?;
         let verifier = clients.map(|clients| clients.verifier(&provider));
         let verifier = verifier.transpose()?;
         let mut config = ServerConfig::builder_with_provider(provider)
@@ -57,20 +49,14 @@ impl TlsConfig {
             .chain(acme);
         config.alpn_protocols = protocols.map(<[u8]>::to_vec).collect();
         // Tickets keep the session at the client; a cache would keep it here.
-        config.ticketer = Arc::clone(&tickets) as Arc<_>;
+        config.ticketer = Ticketer::new().map_err(|error| error.to_string())?;
         // Each one costs a twentieth of a handshake, and a client gets another with each connection.
         config.send_tls13_tickets = 1;
         config.session_storage = Arc::new(NoServerSessionStorage {});
         Ok(TlsConfig {
             rustls: Arc::new(config),
             certificates,
-            tickets,
             asks_clients: clients.is_some(),
         })
-    }
-
-    /// The keys of session tickets, for another server.
-    pub fn ticket_keys(&self) -> Option<TicketKeys> {
-        self.tickets.keys().filter(|_| !self.asks_clients)
     }
 }

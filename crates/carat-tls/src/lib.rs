@@ -11,7 +11,6 @@ mod file_state;
 mod handshake_error;
 mod renewal;
 mod session;
-mod session_tickets;
 mod stream;
 
 pub use acme::{AcmeClient, AcmeNames, CertificateStatus};
@@ -22,7 +21,6 @@ pub use client_certificate::ClientVariable;
 pub use config::TlsConfig;
 pub use handshake_error::HandshakeError;
 pub use renewal::{issue_certificates, watch_certificates};
-pub use session_tickets::TicketKeys;
 pub use stream::TlsStream;
 
 /// The first bytes of a client that speaks TLS: a record of the handshake, of any version.

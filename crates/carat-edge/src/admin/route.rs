@@ -95,14 +95,7 @@ impl Route {
                     Route::Control(ControlRequest::RestartReport(number)),
                 )
             }
-            "/upgrade" if *method == Method::POST => Ok(Route::Control(ControlRequest::Upgrade)),
-            "/upgrade" => {
-                let number = number(query).ok_or(NoRoute::BadQuery)?;
-                read(
-                    method,
-                    Route::Control(ControlRequest::UpgradeReport(number)),
-                )
-            }
+            "/upgrade" => write(method, || Some(ControlRequest::Upgrade)),
             "/rollback" => write(method, || Some(ControlRequest::Rollback)),
             _ => Err(NoRoute::NotFound),
         }

@@ -1,6 +1,7 @@
 use std::io;
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONNECTION, UPGRADE};
@@ -18,17 +19,27 @@ use super::reply::{outcome, refusal, response};
 use super::route::{NoRoute, Route};
 use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
-use crate::supervise::{Mailbox, Message, ProfileMessage};
+use crate::supervise::{ControlRequest, Mailbox, Message, Predecessor, ProfileMessage};
 use carat_files::CONFIGURATION_THREADS;
 use carat_http::{Cable, Server};
 use carat_settings::Settings;
 
-/// Serves the control socket until the server ends or another edge answers. The server also runs without one. `old` is the
-/// control socket of another edge, in whose place this one is.
-pub(crate) async fn administer(server: &Server, mailbox: &Mailbox, old: Option<&Path>) {
+/// Longer than any upgrade, which has a limit of its own.
+const UPGRADE_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Serves the control socket until the server ends or another edge answers. The server also runs without one. The old edge
+/// of an upgrade learns when this one answers.
+pub(crate) async fn administer(
+    server: &Server,
+    mailbox: &Mailbox,
+    predecessor: Option<&Predecessor>,
+) {
     let log = &server.log;
+    let old = predecessor.and_then(|it| it.left.control_socket.as_deref());
     let bound = bind(&server.settings, old);
-    server.owns_files.set();
+    if let Some(predecessor) = predecessor {
+        predecessor.say_settled();
+    }
     match bound {
         Ok(listener) => {
             let reader = MemoryReader::new(server, mailbox.clone());
@@ -45,7 +56,8 @@ pub(crate) async fn administer(server: &Server, mailbox: &Mailbox, old: Option<&
                 failure = clients.accept_all("control socket", log, async || listener.accept().await, resources) => {
                     log.warn("the control socket is broken", &[("cause", &failure)]);
                 }
-                () = server.left.wait() => {}
+                // The new edge has a socket of another name, or one in place of this one, which still answers.
+                () = server.left.wait(), if server.settings.control_socket.is_none() => {}
             }
         }
         Err(error) => log.warn(
@@ -117,6 +129,9 @@ impl Responder for Resources {
                 outcome(lease.0.ask(begin).await)
             }
             Ok(Route::Control(request)) => {
+                if let ControlRequest::Upgrade = request {
+                    client.extend(UPGRADE_LIMIT);
+                }
                 let ask = |asker| Message::Control(request, asker);
                 let reply = self.mailbox.ask(ask).await;
                 outcome(reply.map(|reply| reply.map(|json| json.to_string())))

@@ -41,9 +41,8 @@ pub(super) struct Executor<H> {
     generations: Generations,
     lanes: HashMap<WorkerId, Vec<Rc<Lane>>>,
     pub(super) consoles: ConsoleClients,
-    /// The new edge, and the addresses on which it listens.
+    /// The new edge of an upgrade.
     pub(super) successor: Option<Successor>,
-    pub(super) taken_addresses: Vec<String>,
 }
 
 impl<H: Host> Executor<H> {
@@ -60,7 +59,6 @@ impl<H: Host> Executor<H> {
             lanes: HashMap::new(),
             consoles: ConsoleClients::default(),
             successor: None,
-            taken_addresses: Vec::new(),
         }
     }
 
@@ -106,11 +104,9 @@ impl<H: Host> Executor<H> {
             Command::LimitClients { budget } => return Some(self.limit_clients(budget)),
             Command::DivideFiles { workers } => self.divide_files(workers),
             Command::Log(line) => self.log(&line),
-            Command::StartSuccessor { number } => return Some(self.start_successor(number)),
-            Command::LetSuccessorServe => self.successor.iter().for_each(Successor::let_serve),
-            Command::KeepServing => self.successor = None,
-            Command::HandOver => self.hand_over(),
-            Command::TakeBack => self.take_back(),
+            Command::StartSuccessor => return Some(self.start_successor()),
+            Command::KeepServing { .. } => self.successor = None,
+            Command::HandOver { .. } => self.server.hand_over(),
             Command::TurnAway => self.server.turn_away(),
             Command::StopAccepting(within) => self.server.drain(within),
             Command::CutOffClients => self.server.dispatcher.give_up_all(),
@@ -169,30 +165,20 @@ impl<H: Host> Executor<H> {
         self.ready.announce(&server.settings.version, &server.log);
     }
 
-    fn start_successor(&mut self, number: u32) -> Event {
+    fn start_successor(&mut self) -> Event {
         let settings = &self.generations.current;
         let mailbox = self.mailbox.clone();
-        match self.host.start_successor(settings, number, mailbox) {
+        match self.host.start_successor(settings, mailbox) {
             Ok(successor) => {
-                let pid = successor.pid();
+                let pid = successor.pid;
                 self.successor = Some(successor);
                 Event::SuccessorStarted { pid }
             }
             Err(error) => Event::SuccessorFailed {
-                upgrade: number,
+                pid: None,
                 cause: format!("cannot start a new edge: {error}"),
             },
         }
-    }
-
-    fn hand_over(&self) {
-        self.host.hand_over(&self.taken_addresses);
-        self.server.hand_over();
-    }
-
-    fn take_back(&mut self) {
-        self.successor = None;
-        self.server.take_back();
     }
 
     /// What the workers did so far.

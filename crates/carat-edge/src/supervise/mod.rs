@@ -28,6 +28,6 @@ pub(crate) use processes::Host;
 pub(crate) use processes::{LocalHost, Ready, take_descriptor};
 pub(crate) use signals_and_files::{Signals, reap, restart_path, watch_restart_file};
 pub(crate) use supervisor::Supervisor;
-pub(crate) use upgrade::Predecessor;
 #[cfg(test)]
 pub(crate) use upgrade::Successor;
+pub(crate) use upgrade::{Predecessor, inherit_listeners};

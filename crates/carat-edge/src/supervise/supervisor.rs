@@ -4,14 +4,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use carat_policy::Elastic;
+use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::executor::Executor;
-use super::upgrade::{HandOverState, Predecessor};
-use crate::supervise::messages::{
-    FreshSettings, Mailbox, Message, PredecessorMessage, StatsMessage,
-};
+use super::upgrade::Predecessor;
+use crate::supervise::messages::{ControlReply, FreshSettings, Mailbox, Message, StatsMessage};
 use crate::supervise::processes::{Host, Ready};
 use crate::supervise::reports::{Gauges, History, Profiles, RubyFigures, Stacks, StatsCollector};
 use crate::supervise::signals_and_files::{ServiceManager, SignalRequest, Signals};
@@ -42,7 +42,10 @@ pub(crate) struct Supervisor<H> {
     pub(super) memory: Vec<ProcessMemory>,
     pub(super) ruby: RubyFigures,
     pub(super) service_manager: ServiceManager,
-    pub(super) hand_over: HandOverState,
+    /// The old edge, if this one takes over from one.
+    predecessor: Option<Rc<Predecessor>>,
+    /// Who waits for the end of the upgrade.
+    pub(super) upgrade_asker: Option<oneshot::Sender<ControlReply>>,
     ticks: Interval,
     /// For how long the server stood still. That time counts against no timeout.
     lost: Duration,
@@ -74,23 +77,27 @@ impl<H: Host> Supervisor<H> {
             ruby: RubyFigures::default(),
             stats: StatsCollector::new(mailbox, machine.memory),
             service_manager: ServiceManager::from_environment(),
-            hand_over: HandOverState::default(),
+            predecessor: None,
+            upgrade_asker: None,
             ticks: ticks(TICK),
             lost: Duration::ZERO,
             server,
         }
     }
 
-    /// This server accepts clients at once, or when its workers are ready and the old edge lets it.
-    pub(crate) fn after(mut self, predecessor: Option<Predecessor>) -> io::Result<Supervisor<H>> {
+    /// This server accepts clients at once, or after another one when its workers are ready.
+    pub(crate) fn after(
+        mut self,
+        predecessor: Option<Rc<Predecessor>>,
+    ) -> io::Result<Supervisor<H>> {
         let Some(predecessor) = predecessor else {
             self.server.opened.set();
             return Ok(self);
         };
-        self.state.succeed_server(predecessor.number());
+        self.state.succeed_server();
         self.service_manager.fall_silent();
-        let mailbox = self.executor.mailbox.clone();
-        self.hand_over.follow(predecessor, mailbox)?;
+        predecessor.watch(self.executor.mailbox.clone())?;
+        self.predecessor = Some(predecessor);
         Ok(self)
     }
 
@@ -126,11 +133,11 @@ impl<H: Host> Supervisor<H> {
             for command in self.state.on(event, now) {
                 match command {
                     Command::Exit(outcome) => return Some(outcome),
-                    Command::Announce if self.hand_over.may_serve(&self.server.settings.bind) => {
-                        self.begin_to_serve();
+                    Command::Announce => {
+                        if let Err(cause) = self.begin_to_serve() {
+                            return Some(Outcome::Failed(cause));
+                        }
                     }
-                    // Until the old edge lets it serve.
-                    Command::Announce => {}
                     command => {
                         self.note(&command);
                         events.extend(self.executor.carry_out(command));
@@ -138,7 +145,7 @@ impl<H: Host> Supervisor<H> {
                 }
             }
         }
-        let upgrading = self.state.upgrades().stage().map(|_| "upgrading");
+        let upgrading = self.state.upgrades().is_under_way().then_some("upgrading");
         let restarting = self.state.restarts().stage().map(|_| "restarting");
         self.service_manager
             .follow_restart(upgrading.or(restarting));
@@ -147,29 +154,17 @@ impl<H: Host> Supervisor<H> {
 
     /// Tells the service manager, the other edge, and those who wait for a worker what is about to be carried out.
     fn note(&mut self, command: &Command) {
-        let own_pid = std::process::id();
         match command {
-            Command::TurnAway => {
-                self.hand_over.say_stopping();
-                self.service_manager.draining();
-            }
+            Command::TurnAway => self.service_manager.draining(),
             Command::StopAccepting(_) => self.begin_stop(),
-            // Before the new edge says that it serves.
-            Command::LetSuccessorServe => {
-                if let Some(successor) = &self.executor.successor {
-                    self.service_manager.main_process(successor.pid());
-                }
+            Command::KeepServing { cause } => {
+                self.answer_upgrade(Err(format!("not upgraded: {cause}")));
             }
-            Command::KeepServing => self.service_manager.main_process(own_pid),
-            // The service manager and the control socket are the new edge's own.
-            Command::HandOver => {
+            Command::HandOver { pid } => {
+                // Only the main process may say that it is ready, and which one follows.
+                self.service_manager.follow_restart(None);
+                self.service_manager.main_process(*pid);
                 self.service_manager.fall_silent();
-                self.hand_over.begin(&self.server);
-            }
-            Command::TakeBack => {
-                self.hand_over.take_back();
-                self.service_manager.speak();
-                self.service_manager.main_process(own_pid);
             }
             Command::Promote { worker, .. } => {
                 self.profiles.gone(*worker, "became the mold");
@@ -182,32 +177,25 @@ impl<H: Host> Supervisor<H> {
         }
     }
 
-    /// The workers are ready, and the old edge lets this one serve.
-    fn begin_to_serve(&mut self) {
+    /// The workers are ready. The error says why this edge cannot follow the old one.
+    fn begin_to_serve(&mut self) -> Result<(), String> {
+        if let Some(predecessor) = &self.predecessor {
+            predecessor.say_ready().map_err(|error| {
+                format!("the old edge does not hear that this one is ready: {error}")
+            })?;
+            self.service_manager.speak();
+        } else {
+            self.service_manager.ready();
+        }
         self.server.opened.set();
-        self.hand_over.say_serving(&self.server);
-        self.service_manager.speak();
-        self.service_manager.ready();
         self.executor.announce();
+        Ok(())
     }
 
-    fn predecessor_says(&mut self, message: &PredecessorMessage) -> Option<Outcome> {
-        if self.hand_over.receive(message) {
-            self.begin_to_serve();
-        }
-        match message {
-            PredecessorMessage::Serve => None,
-            PredecessorMessage::Load {
-                bytes, runs_apps, ..
-            } => {
-                let uses = Event::PredecessorUses { bytes: *bytes };
-                let over = (!runs_apps).then_some(Event::PredecessorRunsNoApps);
-                self.handle([uses].into_iter().chain(over).collect::<VecDeque<_>>())
-            }
-            PredecessorMessage::Ended => {
-                let uses = Event::PredecessorUses { bytes: 0 };
-                self.handle([uses, Event::PredecessorRunsNoApps])
-            }
+    fn answer_upgrade(&mut self, reply: ControlReply) {
+        if let Some(asker) = self.upgrade_asker.take() {
+            // Whoever asked may be gone.
+            let _ = asker.send(reply);
         }
     }
 
@@ -226,11 +214,12 @@ impl<H: Host> Supervisor<H> {
                 }
                 None
             }
-            Message::SuccessorReady { upgrade, addresses } => {
-                self.executor.taken_addresses = addresses;
-                self.handle([Event::SuccessorReady { upgrade }])
+            Message::SuccessorSettled => {
+                self.server.leave();
+                let pid = self.executor.successor.as_ref().map(|it| it.pid);
+                self.answer_upgrade(Ok(json!({ "pid": pid })));
+                None
             }
-            Message::Predecessor(message) => self.predecessor_says(&message),
             Message::Control(request, asker) => self.control(request, asker),
             Message::LogReopened => {
                 self.service_manager.reload_ends();
@@ -325,12 +314,7 @@ impl<H: Host> Supervisor<H> {
             SignalRequest::AddWorker => return self.rescale(Elastic::raised),
             SignalRequest::RemoveWorker => return self.rescale(Elastic::lowered),
             SignalRequest::Restart => return self.handle([Event::RestartRequested]),
-            SignalRequest::Upgrade => {
-                if self.state.upgrade_obstacle().is_none() {
-                    self.hand_over.ask(false);
-                }
-                return self.handle([Event::UpgradeRequested]);
-            }
+            SignalRequest::Upgrade => return self.handle([Event::UpgradeRequested]),
             SignalRequest::ReopenLogs => self.reopen_logs(),
         }
         None
@@ -355,22 +339,15 @@ impl<H: Host> Supervisor<H> {
         }
         self.stacks.tick(&self.server.log);
         self.sample();
-        if self.hand_over.is_late() {
-            let cause = "the old edge does not reply, so this one does not take over";
-            return Some(Outcome::Failed(cause.to_owned()));
-        }
-        if let Some(successor) = &self.executor.successor {
-            let totals = self.state.processes().memory.totals;
-            let bytes = totals.map_or(0, |totals| totals.used.bytes);
-            let runs_apps = !self.state.apps().are_over();
-            let load = (self.server.connections(), bytes.max(1), runs_apps);
-            self.hand_over.report(successor, load);
+        if self.server.has_left() && self.state.apps().are_over() {
+            // So the new edge learns that it may start its own.
+            self.executor.successor = None;
         }
         let (queue_time, waiting) = self.server.dispatcher.take_queue_time();
         let tick = Event::Tick(Tick {
             queue_time,
             waiting,
-            has_clients: !self.server.is_idle() || self.hand_over.is_asker_waiting(&self.server),
+            has_clients: !self.server.is_idle() || self.upgrade_asker.is_some(),
             clients: self.server.connections(),
         });
         self.handle([self.traffic(), tick])
@@ -403,7 +380,6 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn begin_stop(&mut self) {
-        self.hand_over.say_stopping();
         self.service_manager.stopping();
         self.log_with_pid("stopping");
         self.ticks = ticks(TICK / 4);

@@ -131,13 +131,9 @@ impl CableSessions {
         over
     }
 
-    /// Nobody comes back, unless the server stays after all.
+    /// Nobody comes back.
     pub(super) fn end_all(&self) -> Vec<(KeptSession, PartedClient)> {
         self.ends.set(true);
         self.kept.borrow_mut().end_all()
-    }
-
-    pub(super) fn go_on(&self) {
-        self.ends.set(false);
     }
 }

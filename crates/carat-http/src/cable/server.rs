@@ -184,12 +184,6 @@ impl Cable {
         spawn_local(async move { cable.disconnect_each(closing, within).await });
     }
 
-    /// The server serves on: clients that are still connected stay.
-    pub(crate) fn keep_all(&self) {
-        self.sessions.go_on();
-        self.begin_closing();
-    }
-
     /// What is to become of the sockets has changed. Returns the number of the change.
     fn begin_closing(&self) -> u64 {
         self.closing.set(self.closing.get() + 1);

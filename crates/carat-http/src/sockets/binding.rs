@@ -6,37 +6,39 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::rc::Rc;
 
-use listenfd::ListenFd;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use carat_files::SocketFile;
 use carat_files::in_time;
 use carat_settings::Settings;
-use carat_tls::{CertificateSource, TicketKeys, TlsConfig};
+use carat_tls::{CertificateSource, TlsConfig};
 
 use crate::sockets::address::{Address, Place};
 use crate::sockets::listener::{BindValue, Listener, Preamble};
-use crate::sockets::listeners::HandedListener;
+use crate::sockets::listeners::Listeners;
 
-/// Binds every address of the `bind` option, in its order, unless another server hands over its socket. Ports are bound
+/// Binds every address of the `bind` option, in its order, unless the server inherited its socket. Ports are bound
 /// before `become_user`, and Unix sockets afterwards, so that their files belong to the user. The error names the
 /// address and says what to do.
 pub fn bind_all(
     settings: &Settings,
-    handed: Option<Vec<HandedListener>>,
+    inherited: &Listeners,
     become_user: impl FnOnce() -> Result<(), String>,
 ) -> Result<Vec<Listener>, String> {
     let backlog = settings.backlog;
-    let mut sockets = InheritedSockets::new(handed, backlog);
     let mut listeners = BTreeMap::new();
     let mut paths = Vec::new();
     for (index, text) in settings.bind.iter().enumerate() {
         let address = Address::parse(text)?;
-        let bind = bind_value(text, &address, settings, &sockets)?;
-        let taken = sockets.take(&bind, &address);
-        let taken = taken.map_err(|error| advise(text, &error))?;
-        if !taken.is_empty() {
-            listeners.insert(index, taken);
+        let bind = bind_value(text, &address, settings)?;
+        let sockets = inherited.take(|other| address.is_place_of(text, other));
+        if !sockets.is_empty() {
+            // A service manager has a backlog of its own.
+            let backlog = (address.place != Place::Inherited).then_some(backlog);
+            let sockets = sockets.into_iter();
+            let taken = sockets.map(|socket| Listener::inherited(&bind, socket, backlog));
+            let taken: io::Result<Vec<Listener>> = taken.collect();
+            listeners.insert(index, taken.map_err(|error| advise(text, &error))?);
             continue;
         }
         let bound = match address.place {
@@ -45,7 +47,10 @@ pub fn bind_all(
                 paths.push((index, bind, path, mode));
                 continue;
             }
-            Place::Inherited => sockets.inherit(&bind).map(|bound| vec![bound]),
+            Place::Inherited => {
+                let missing = "no listening socket was passed in";
+                Err(io::Error::new(io::ErrorKind::NotFound, missing))
+            }
         };
         listeners.insert(index, bound.map_err(|error| advise(text, &error))?);
     }
@@ -58,20 +63,14 @@ pub fn bind_all(
     Ok(listeners.into_values().flatten().collect())
 }
 
-fn bind_value(
-    text: &str,
-    address: &Address,
-    settings: &Settings,
-    sockets: &InheritedSockets,
-) -> Result<BindValue, String> {
+fn bind_value(text: &str, address: &Address, settings: &Settings) -> Result<BindValue, String> {
     let http2 = settings.http2;
     let tls = address.certificates.clone().map(|mut source| {
         if let CertificateSource::Acme(names) = &mut source {
             names.folder.clone_from(&settings.acme_folder);
         }
         let clients = address.clients.clone();
-        let tickets = sockets.ticket_keys(text);
-        in_time(move || TlsConfig::new(source, clients.as_ref(), http2, tickets))
+        in_time(move || TlsConfig::new(source, clients.as_ref(), http2))
     });
     let preamble = Preamble {
         is_proxied: address.is_proxied,
@@ -83,58 +82,6 @@ fn bind_value(
         text: text.to_owned(),
         preamble: Rc::new(preamble),
     })
-}
-
-/// The sockets that this process was started with.
-struct InheritedSockets {
-    /// From a service manager; `None` when another server hands over its own.
-    passed: Option<ListenFd>,
-    passed_count: usize,
-    handed: Vec<HandedListener>,
-    backlog: i32,
-}
-
-impl InheritedSockets {
-    fn new(handed: Option<Vec<HandedListener>>, backlog: i32) -> InheritedSockets {
-        InheritedSockets {
-            passed: handed.is_none().then(ListenFd::from_env),
-            passed_count: 0,
-            handed: handed.unwrap_or_default(),
-            backlog,
-        }
-    }
-
-    /// The keys of session tickets of the same value of the `bind` option: another one may ask more of clients.
-    fn ticket_keys(&self, bind: &str) -> Option<TicketKeys> {
-        let same = self.handed.iter().find(|it| it.bind == bind);
-        same?.tickets.clone()
-    }
-
-    /// Takes the handed sockets of this address.
-    fn take(&mut self, bind: &BindValue, address: &Address) -> io::Result<Vec<Listener>> {
-        let handed = std::mem::take(&mut self.handed);
-        let (same, others): (Vec<_>, Vec<_>) = handed
-            .into_iter()
-            .partition(|other| address.is_place_of(&bind.text, &other.bind));
-        self.handed = others;
-        let sockets = same.into_iter();
-        let listen = |it: HandedListener| Listener::taken_over(bind, it.socket, self.backlog);
-        sockets.map(listen).collect()
-    }
-
-    /// Takes the next socket that a service manager passed.
-    fn inherit(&mut self, bind: &BindValue) -> io::Result<Listener> {
-        let index = self.passed_count;
-        self.passed_count += 1;
-        let missing =
-            || io::Error::new(io::ErrorKind::NotFound, "no listening socket was passed in");
-        let passed = self.passed.as_mut().ok_or_else(missing)?;
-        if let Ok(Some(listener)) = passed.take_tcp_listener(index) {
-            return Listener::tcp(bind, listener);
-        }
-        let listener = passed.take_unix_listener(index)?.ok_or_else(missing)?;
-        Listener::unix(bind, listener, None)
-    }
 }
 
 fn advise(address: &str, error: &io::Error) -> String {

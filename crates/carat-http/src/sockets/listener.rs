@@ -1,4 +1,4 @@
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io;
 use std::net::TcpListener as StdTcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +13,7 @@ use socket2::{Domain, SockRef};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use carat_files::SocketFile;
-use carat_tls::{CertificateStore, TicketKeys, TlsConfig};
+use carat_tls::{CertificateStore, TlsConfig};
 
 use crate::sockets::stream::ClientStream;
 
@@ -23,13 +23,10 @@ const UNSENT_LIMIT: u32 = 64 * 1024;
 
 /// A socket that clients connect to. A Unix socket's file is removed with its listener.
 pub struct Listener {
-    /// The value of the `bind` option that it belongs to.
-    pub(crate) bind: String,
+    bind: String,
     socket: ListeningSocket,
-    /// `None` for TCP, for a socket that was passed in, and for one that another server has taken over.
+    /// `None` for TCP, for a socket of a service manager, and while another edge accepts the clients.
     file: RefCell<Option<SocketFile>>,
-    /// Whether another server listens here, too.
-    is_shared: Cell<bool>,
     pub(crate) preamble: Rc<Preamble>,
 }
 
@@ -74,15 +71,15 @@ impl Listener {
         Ok(Listener::new(bind, socket, file))
     }
 
-    /// Listens on a socket of another server.
-    pub(crate) fn taken_over(
+    /// Listens on a socket of another process, with this backlog or the one that it has.
+    pub(crate) fn inherited(
         bind: &BindValue,
         socket: OwnedFd,
-        backlog: i32,
+        backlog: Option<i32>,
     ) -> io::Result<Listener> {
         let domain = {
             let socket = SockRef::from(&socket);
-            socket.listen(backlog)?;
+            backlog.map_or(Ok(()), |backlog| socket.listen(backlog))?;
             socket.domain()?
         };
         if domain == Domain::UNIX {
@@ -97,20 +94,19 @@ impl Listener {
             bind: bind.text.clone(),
             socket,
             file: RefCell::new(file),
-            is_shared: Cell::new(false),
             preamble: Rc::clone(&bind.preamble),
         }
+    }
+
+    /// The value of the `bind` option that it belongs to.
+    pub fn bind(&self) -> &str {
+        &self.bind
     }
 
     /// The certificates of a listener that speaks TLS.
     pub fn certificates(&self) -> Option<Arc<CertificateStore>> {
         let tls = self.preamble.tls.as_ref()?;
         Some(Arc::clone(&tls.certificates))
-    }
-
-    /// The keys of its session tickets, for another server.
-    pub(crate) fn ticket_keys(&self) -> Option<TicketKeys> {
-        self.preamble.tls.as_ref()?.ticket_keys()
     }
 
     /// Waits for the next client.
@@ -134,12 +130,7 @@ impl Listener {
         })
     }
 
-    /// Whether another server listens here, too.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.is_shared.get()
-    }
-
-    /// The file of a Unix socket that was taken over belongs to this server from now on.
+    /// The file of a Unix socket of the old edge belongs to this one from now on.
     pub(crate) fn own_file(&self) {
         if self.file.borrow().is_some() || !self.bind.starts_with("unix://") {
             return;
@@ -147,9 +138,8 @@ impl Listener {
         *self.file.borrow_mut() = self.path().map(SocketFile::of);
     }
 
-    /// Another server listens here, too, and the file of a Unix socket belongs to that one.
+    /// The file of a Unix socket belongs to the new edge.
     pub(crate) fn disown_file(&self) {
-        self.is_shared.set(true);
         if let Some(file) = self.file.borrow_mut().take() {
             file.keep();
         }

@@ -1,65 +1,66 @@
+use std::cell::RefCell;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
 
-use crate::sockets::listener::Listener;
-use carat_tls::TicketKeys;
-
-/// A listening socket that one server hands to another.
+/// A listening socket of another process: of a service manager, or of the old edge of an upgrade.
 #[derive(Debug)]
-pub struct HandedListener {
-    /// Its value of the `bind` option.
+pub struct InheritedListener {
+    /// Where it listens, as the configuration says it.
     pub bind: String,
-    /// The socket that listens.
+    /// The socket.
     pub socket: OwnedFd,
-    /// The keys of its session tickets.
-    pub tickets: Option<TicketKeys>,
 }
 
-/// The listeners of the server, as far as they still listen: each belongs to the task that accepts its clients.
+/// The sockets on which the server listens: those that it inherited, until each is taken, and those that still listen,
+/// which belong to the tasks that accept their clients.
 #[derive(Default)]
-pub struct Listeners(Vec<Weak<Listener>>);
+pub struct Listeners {
+    inherited: RefCell<Vec<InheritedListener>>,
+    listening: RefCell<Vec<(String, Weak<dyn AsFd>)>>,
+}
 
 impl Listeners {
-    /// All of them.
-    pub fn new(listeners: &[Rc<Listener>]) -> Listeners {
-        Listeners(listeners.iter().map(Rc::downgrade).collect())
+    /// Those of a server that inherited these.
+    pub fn new(inherited: Vec<InheritedListener>) -> Listeners {
+        Listeners {
+            inherited: RefCell::new(inherited),
+            listening: RefCell::default(),
+        }
     }
 
-    /// A copy of each, for another server.
-    pub fn copies(&self) -> io::Result<Vec<HandedListener>> {
-        let listeners = self.0.iter().filter_map(Weak::upgrade);
-        let copy = |listener: Rc<Listener>| {
-            Ok(HandedListener {
-                bind: listener.bind.clone(),
+    /// Takes the inherited sockets that listen in this place.
+    pub fn take(&self, is_place: impl Fn(&str) -> bool) -> Vec<OwnedFd> {
+        let mut inherited = self.inherited.borrow_mut();
+        let (same, others) = inherited.drain(..).partition(|it| is_place(&it.bind));
+        *inherited = others;
+        let same: Vec<InheritedListener> = same;
+        same.into_iter().map(|it| it.socket).collect()
+    }
+
+    /// Closes the inherited sockets that the configuration does not name any more.
+    pub fn close_unused(&self) {
+        self.inherited.borrow_mut().clear();
+    }
+
+    /// The server listens in this place as long as the listener exists.
+    pub fn add(&self, bind: &str, listener: &Rc<impl AsFd + 'static>) {
+        let listener: Weak<dyn AsFd> = Rc::downgrade(listener) as _;
+        let listening = (bind.to_owned(), listener);
+        self.listening.borrow_mut().push(listening);
+    }
+
+    /// Copies of all that listen, for the new edge of an upgrade.
+    pub fn copies(&self) -> io::Result<Vec<InheritedListener>> {
+        let listening = self.listening.borrow();
+        let alive = listening.iter();
+        let alive = alive.filter_map(|(bind, listener)| Some((bind, listener.upgrade()?)));
+        let copy = |(bind, listener): (&String, Rc<dyn AsFd>)| {
+            Ok(InheritedListener {
+                bind: bind.clone(),
                 socket: rustix::io::fcntl_dupfd_cloexec(&*listener, 0)?,
-                tickets: listener.ticket_keys(),
             })
         };
-        listeners.map(copy).collect()
+        alive.map(copy).collect()
     }
-
-    /// Another server listens on these, too, and owns their files from now on. The addresses are values of its `bind`
-    /// option.
-    pub fn hand_over(&self, addresses: &[String]) {
-        for listener in self.0.iter().filter_map(Weak::upgrade) {
-            let bind = &listener.bind;
-            if addresses.iter().any(|taken| is_same_place(taken, bind)) {
-                listener.disown_file();
-            }
-        }
-    }
-
-    /// The files of the Unix sockets that another server handed over, or had taken over, belong to this one from now on.
-    pub fn take_over(&self) {
-        for listener in self.0.iter().filter_map(Weak::upgrade) {
-            listener.own_file();
-        }
-    }
-}
-
-/// Whether two values of the `bind` option name one place to listen.
-fn is_same_place(one: &str, other: &str) -> bool {
-    crate::sockets::address::Address::parse(one)
-        .is_ok_and(|address| address.is_place_of(one, other))
 }

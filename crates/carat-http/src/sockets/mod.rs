@@ -12,5 +12,5 @@ pub use accept_failures::AcceptFailures;
 pub use binding::bind_all;
 pub use listener::Listener;
 pub(crate) use listener::Preamble;
-pub use listeners::{HandedListener, Listeners};
+pub use listeners::{InheritedListener, Listeners};
 pub(crate) use stream::ClientStream;

@@ -14,7 +14,6 @@ use super::reaction::Reaction;
 use super::refork::Refork;
 use super::restart::{AppsRoom, BootFailure, Restarts, retire_old_code};
 use super::scaling;
-use super::upgrade::Upgrades;
 use crate::command::Command;
 use crate::event::{MemoryReading, Tick};
 use crate::exit_status::ExitStatus;
@@ -36,7 +35,7 @@ pub(super) struct Lifecycle {
 
 impl Lifecycle {
     /// Starts what is missing and ends what is overdue.
-    pub(super) fn keep_up(&mut self, upgrades: &mut Upgrades, reaction: &mut Reaction) {
+    pub(super) fn keep_up(&mut self, reaction: &mut Reaction) {
         self.processes.unclaimed_exits.forget_old(reaction.now);
         self.processes.keep_mold(reaction);
         if reaction.is_over() {
@@ -52,12 +51,11 @@ impl Lifecycle {
         };
         self.restarts
             .advance(may_begin, apps, &mut self.processes, reaction);
-        upgrades.advance(&mut self.processes, reaction);
         if let Some(worker) = next_to_replace::succeed(&mut self.processes, reaction) {
             let cause = "no memory for its successor (memory)";
             self.refork.give_up(worker, cause, reaction);
         }
-        let most = self.restarts.most_workers().min(upgrades.most_workers());
+        let most = self.restarts.most_workers();
         self.processes.fork_missing(most, reaction);
         self.announcement.advance(&self.processes, reaction);
     }

@@ -29,9 +29,10 @@ module Carat
       def more_flags(_parser)
       end
 
-      # Returns the server's JSON object about `path` (GET), or about what it did (POST).
-      def ask(verb, path)
-        reply = JSON.parse(verb == :get ? @server.get(path) : @server.post(path))
+      # Returns the server's JSON object about `path` (GET), or about what it did (POST). `options` are those of
+      # ControlClient.
+      def ask(verb, path, **options)
+        reply = JSON.parse(verb == :get ? @server.get(path, **options) : @server.post(path, **options))
         return reply if reply.is_a?(Hash)
 
         raise ControlError, "carat: #{@server.path}: it does not send an object"

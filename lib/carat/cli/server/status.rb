@@ -83,9 +83,6 @@ module Carat
       end
 
       def upgrade(status)
-        old = status["predecessor"]
-        return "upgrade: process #{old["pid"]} finishes #{old["connections"]} connections" if old
-
         "upgrade: #{status["upgrade"]}" if status["upgrade"]
       end
 

@@ -19,7 +19,7 @@ module Carat
       private_constant :PORT, :SINGLE_MODE
 
       # Variables of Carat that set no option.
-      OTHERS = /\ACARAT_(?:TEST_\w+|CONSOLE_LOG|UPGRADE_FD|UPGRADE_SOCKETS|TRIXIE_ROOT|SID_ROOT)\z/
+      OTHERS = /\ACARAT_(?:TEST_\w+|CONSOLE_LOG|UPGRADE|TRIXIE_ROOT|SID_ROOT)\z/
       PREFIX = /\ACARAT_/
       private_constant :OTHERS, :PREFIX
 

@@ -1,4 +1,6 @@
 use std::io;
+use std::net::TcpListener as StdTcpListener;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -18,9 +20,9 @@ use super::health::{readiness, startup};
 use crate::admin::clients::{Client, Clients, Responder};
 use crate::admin::reply::{refusal, response};
 use crate::supervise::{ControlRequest, Mailbox, Message};
-use carat_http::Server;
+use carat_http::{Listeners, Server};
 
-/// Until the next attempt to listen. The old edge of an upgrade still has the port.
+/// Until the next attempt to listen.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// Serves the metrics on one address until the server ends or another edge serves them. The server also runs without.
@@ -28,6 +30,7 @@ pub(crate) async fn serve_metrics(
     address: String,
     server: Rc<Server>,
     mailbox: Mailbox,
+    listeners: Rc<Listeners>,
 ) -> io::Result<()> {
     let Some(place) = address.strip_prefix("tcp://") else {
         let reason = format!("metrics {address}: only tcp://HOST:PORT serves metrics");
@@ -37,15 +40,21 @@ pub(crate) async fn serve_metrics(
         server: Rc::clone(&server),
         mailbox,
     });
+    // Not an address of `bind`, though both may be port 0.
+    let name = format!("metrics {address}");
+    let mut inherited = listeners.take(|other| other == name);
     loop {
-        let listener = tokio::select! {
-            listener = listen(place, &server) => listener,
-            () = server.left.wait() => {
-                // The new edge may die, and leave the server to this one.
-                sleep(RETRY_PAUSE).await;
-                continue;
-            }
+        let listener = match inherited.pop() {
+            Some(socket) => inherit(socket)?,
+            None => listen(place, &server).await,
         };
+        let local = listener.local_addr().map(|it| format!("tcp://{it}"));
+        let local = local.unwrap_or_else(|_| address.clone());
+        server.log.info("metrics", &[("address", &local)]);
+        let listener = Rc::new(listener);
+        listeners.add(&name, &listener);
+        // Until then, the old edge of an upgrade answers.
+        server.opened.wait().await;
         let clients = Rc::new(Clients::default());
         let accept = async || Ok(listener.accept().await?.0);
         let pages = Rc::clone(&pages);
@@ -54,21 +63,22 @@ pub(crate) async fn serve_metrics(
                 server.log.warn("the metrics port is broken", &[("cause", &failure)]);
                 sleep(RETRY_PAUSE).await;
             }
-            () = server.left.wait() => {}
+            () = server.left.wait() => return Ok(()),
         }
     }
+}
+
+fn inherit(socket: OwnedFd) -> io::Result<TcpListener> {
+    let socket = StdTcpListener::from(socket);
+    socket.set_nonblocking(true)?;
+    TcpListener::from_std(socket)
 }
 
 async fn listen(address: &str, server: &Server) -> TcpListener {
     let mut has_warned = false;
     loop {
         match TcpListener::bind(address).await {
-            Ok(listener) => {
-                let local = listener.local_addr().map(|it| format!("tcp://{it}"));
-                let local = local.unwrap_or_else(|_| address.to_owned());
-                server.log.info("metrics", &[("address", &local)]);
-                return listener;
-            }
+            Ok(listener) => return listener,
             Err(error) if !has_warned => {
                 has_warned = true;
                 let fields: [(&str, &dyn carat_log::FieldValue); 2] =

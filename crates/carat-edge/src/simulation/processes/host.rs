@@ -61,11 +61,9 @@ impl Host for SimulatedHost {
         self.0.after(took, Moment::SettingsRead(read));
     }
 
-    fn start_successor(&self, _: &Settings, _: u32, _: Mailbox) -> io::Result<Successor> {
+    fn start_successor(&self, _: &Settings, _: Mailbox) -> io::Result<Successor> {
         Err(io::Error::other("no edge is simulated beside this one"))
     }
-
-    fn hand_over(&self, _: &[String]) {}
 
     fn signal(&self, pid: u32, signal: Signal) {
         self.0

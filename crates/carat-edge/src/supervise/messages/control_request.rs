@@ -36,8 +36,6 @@ pub(crate) enum ControlRequest {
     Restart,
     /// Hand over to a new edge.
     Upgrade,
-    /// Report how far the upgrade with this number is.
-    UpgradeReport(u32),
     /// Go back to the code before the last restart.
     Rollback,
     /// Report how far the restart with this number is.

@@ -4,7 +4,6 @@ use tokio::sync::oneshot;
 
 use crate::supervise::messages::console_message::ConsoleMessage;
 use crate::supervise::messages::control_request::{ControlReply, ControlRequest};
-use crate::supervise::messages::predecessor_message::PredecessorMessage;
 use crate::supervise::messages::profile_order::{ProfileOrder, ProfileReply};
 use crate::supervise::messages::settings_reader::FreshSettings;
 use crate::supervise::messages::stats_report::StatsReport;
@@ -18,13 +17,8 @@ pub(crate) enum Message {
     Settings(Result<FreshSettings, String>),
     /// A mold says which files the code is in, as JSON.
     Sources(String),
-    /// The new edge is ready, and listens on these addresses.
-    SuccessorReady {
-        upgrade: u32,
-        addresses: Vec<String>,
-    },
-    /// What the old edge says.
-    Predecessor(PredecessorMessage),
+    /// The files of the server are those of the new edge, or that one has ended.
+    SuccessorSettled,
     /// Somebody asks something of the server.
     Control(ControlRequest, oneshot::Sender<ControlReply>),
     Profile(ProfileMessage),

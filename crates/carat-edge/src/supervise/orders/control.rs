@@ -13,7 +13,7 @@ use crate::supervise::supervisor::Supervisor;
 use crate::supervise::upgrade::container_obstacle;
 use carat_exchange::clock;
 use carat_machine::Machine;
-use carat_supervisor::{Event, Outcome, RestartReport, UpgradeReport, WantedProcesses};
+use carat_supervisor::{Event, Outcome, RestartReport, WantedProcesses};
 
 /// The reply to a request, and the outcome of the server if it ends.
 type Ordered = Result<(Value, Option<Outcome>), String>;
@@ -25,6 +25,10 @@ impl<H: Host> Supervisor<H> {
         request: ControlRequest,
         asker: oneshot::Sender<ControlReply>,
     ) -> Option<Outcome> {
+        if let (ControlRequest::Upgrade, None) = (&request, self.upgrade_obstacle()) {
+            self.upgrade_asker = Some(asker);
+            return self.handle([Event::UpgradeRequested]);
+        }
         let (reply, outcome) = match self.order(request) {
             Ok((reply, outcome)) => (Ok(reply), outcome),
             Err(cause) => (Err(cause), None),
@@ -41,8 +45,8 @@ impl<H: Host> Supervisor<H> {
             ControlRequest::Status => Ok((self.status(), None)),
             ControlRequest::Overview { has_plots } => Ok((self.overview(has_plots), None)),
             ControlRequest::RestartReport(number) => Ok((self.restart_report(number)?, None)),
-            ControlRequest::UpgradeReport(number) => Ok((self.upgrade_report(number)?, None)),
-            ControlRequest::Upgrade => self.upgrade(),
+            // Without an obstacle, it has begun.
+            ControlRequest::Upgrade => Err(self.upgrade_obstacle().unwrap_or_default().to_owned()),
             // A second one cuts the delay short.
             ControlRequest::Stop if is_draining => Ok(self.stop_server()),
             _ if is_stopping => Err("the server is stopping".to_owned()),
@@ -63,11 +67,6 @@ impl<H: Host> Supervisor<H> {
 
     fn status(&self) -> Value {
         let mut status = server_status(&self.server, &self.state, &self.executor);
-        let old_edge = self.hand_over.remainder();
-        // Until it has ended.
-        status["predecessor"] = old_edge
-            .map(|(pid, connections)| json!({ "pid": pid, "connections": connections }))
-            .into();
         // That of each process when it was last read.
         status["memory"] = json!(self.memory);
         // What garbage collection and machine code take; nothing without the option `metrics`.
@@ -95,7 +94,7 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn restart(&mut self) -> Ordered {
-        if self.state.upgrades().stage().is_some() {
+        if self.state.upgrades().is_under_way() {
             return Err("an upgrade is under way".to_owned());
         }
         Ok(self.replace_code(Event::RestartRequested))
@@ -136,29 +135,8 @@ impl<H: Host> Supervisor<H> {
         }))
     }
 
-    fn upgrade(&mut self) -> Ordered {
-        if let Some(obstacle) = self.state.upgrade_obstacle().or_else(container_obstacle) {
-            return Err(obstacle.to_owned());
-        }
-        self.hand_over.ask(true);
-        let outcome = self.handle([Event::UpgradeRequested]);
-        let number = self.state.upgrades().latest();
-        Ok((json!({ "number": number }), outcome))
-    }
-
-    fn upgrade_report(&mut self, number: u32) -> ControlReply {
-        let report = self.state.upgrades().report(number);
-        let report = report.ok_or_else(|| format!("upgrade {number} is not known"))?;
-        let (state, cause, pid) = match report {
-            UpgradeReport::UnderWay(stage) => (stage, None, None),
-            UpgradeReport::Done(pid) => ("done", None, Some(pid)),
-            UpgradeReport::Failed(cause) => ("failed", Some(cause), None),
-        };
-        if self.state.is_finishing() {
-            // Whoever asked knows now, and looks for the new edge next.
-            self.server.leave();
-        }
-        Ok(json!({ "state": state, "cause": cause, "pid": pid }))
+    fn upgrade_obstacle(&self) -> Option<&'static str> {
+        self.state.upgrade_obstacle().or_else(container_obstacle)
     }
 
     fn scale(&mut self, count: WorkerCount) -> (Value, Option<Outcome>) {

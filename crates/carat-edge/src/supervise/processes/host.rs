@@ -33,16 +33,8 @@ pub(crate) trait Host {
     /// Reads the configuration as it is now. What comes of it goes to the mailbox.
     fn read_settings(&self, current: Rc<Settings>, mailbox: Mailbox);
 
-    /// Starts the new edge of the upgrade with this number. What it says goes to the mailbox.
-    fn start_successor(
-        &self,
-        settings: &Settings,
-        number: u32,
-        mailbox: Mailbox,
-    ) -> io::Result<Successor>;
-
-    /// The new edge listens on these addresses, values of the `bind` option, too.
-    fn hand_over(&self, addresses: &[String]);
+    /// Starts the new edge of an upgrade. What it says goes to the mailbox.
+    fn start_successor(&self, settings: &Settings, mailbox: Mailbox) -> io::Result<Successor>;
 
     /// Sends a signal to a child that has not been reaped, so that its process id is still its own.
     fn signal(&self, pid: u32, signal: Signal);

@@ -31,12 +31,12 @@ const MEMORY_VARIABLE: &str = "CARAT_MEMORY_LIMIT";
 /// The machine that the edge runs on.
 pub(crate) struct LocalHost {
     container: Container,
-    listeners: Listeners,
+    listeners: Rc<Listeners>,
 }
 
 impl LocalHost {
     /// Finds the control group that the server runs in. These are its listeners.
-    pub(crate) fn find(listeners: Listeners) -> LocalHost {
+    pub(crate) fn find(listeners: Rc<Listeners>) -> LocalHost {
         LocalHost {
             container: Container::find(Path::new("/")),
             listeners,
@@ -88,20 +88,11 @@ impl Host for LocalHost {
         });
     }
 
-    fn start_successor(
-        &self,
-        settings: &Settings,
-        number: u32,
-        mailbox: Mailbox,
-    ) -> io::Result<Successor> {
+    fn start_successor(&self, settings: &Settings, mailbox: Mailbox) -> io::Result<Successor> {
         if let Some(obstacle) = container_obstacle() {
             return Err(io::Error::other(obstacle));
         }
-        Successor::start(settings, number, self.listeners.copies()?, mailbox)
-    }
-
-    fn hand_over(&self, addresses: &[String]) {
-        self.listeners.hand_over(addresses);
+        Successor::start(settings, &self.listeners.copies()?, mailbox)
     }
 
     fn signal(&self, pid: u32, signal: Signal) {

@@ -41,7 +41,7 @@ pub(crate) fn server_status(
         "draining_for": state.draining_for(now).map(|left| left.as_secs_f64()),
         // What the restart or upgrade under way does.
         "restart": state.restarts().stage(),
-        "upgrade": state.upgrades().stage(),
+        "upgrade": state.upgrades().is_under_way().then_some("starting"),
         "cache": server.cache().map(|cache| cache.report()),
         "cable": server.cable().map(|cable| cable.stats()),
         "workers": { "min": bounds.min, "max": bounds.max, "wanted": processes.workers.wanted },

@@ -101,9 +101,10 @@ impl ServiceManager {
         self.is_silent = true;
     }
 
-    /// This edge talks to the service manager from now on.
+    /// This edge talks to the service manager from now on. The old one has said that the server is ready.
     pub(crate) fn speak(&mut self) {
         self.is_silent = false;
+        self.is_ready = true;
     }
 
     /// The server is about to stop.

@@ -1,20 +1,31 @@
-//! Two edges, one after the other: the old one starts the new one, hands its listeners over, and finishes what its
-//! clients began.
+//! Two edges, one after the other, as with nginx: the old one starts the new one with its listeners, and stops accepting
+//! clients when that one is ready.
 //!
-//! They talk over a socket pair, in lines of JSON: [`OldEdgeMessage`](message::OldEdgeMessage) and
-//! [`NewEdgeMessage`](message::NewEdgeMessage). Its end tells each that the other one is gone.
+//! Between them is a socket pair. The new edge writes a line: that it is ready, or why it cannot be. It closes its
+//! direction when its files are in place. The old edge writes nothing, and closes the socket when its further processes of
+//! the application have ended. Its end before tells each that the other one is gone.
 
-mod container;
-mod hand_over_state;
-mod message;
 mod predecessor;
-mod socket;
 mod successor;
 
-/// Tells the launcher of the new edge how many sockets a service manager passed to the old one.
-pub(super) const SOCKETS_VARIABLE: &str = "CARAT_UPGRADE_SOCKETS";
+use std::path::PathBuf;
 
-pub(super) use container::container_obstacle;
-pub(crate) use hand_over_state::HandOverState;
-pub(crate) use predecessor::Predecessor;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use predecessor::{Predecessor, inherit_listeners};
 pub(crate) use successor::Successor;
+pub(super) use successor::container_obstacle;
+
+/// What the new edge writes when it accepts clients.
+const READY: &str = "ready";
+
+/// What the old edge leaves to the new one, in an environment variable. The launcher reads the descriptors.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Inheritance {
+    /// The socket between the two.
+    socket: i32,
+    /// The places and the descriptors of the listeners.
+    listeners: Vec<(String, i32)>,
+    pub(crate) pid_file: Option<PathBuf>,
+    pub(crate) control_socket: Option<PathBuf>,
+}

@@ -1,19 +1,18 @@
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::process::Command;
 
-use rustix::io::FdFlags;
-use serde::Serialize;
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::{Pid, getppid};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::UnixStream;
-use tokio::task::spawn_local;
+use tokio::task::JoinSet;
 
-use super::SOCKETS_VARIABLE;
-use super::message::{HandOver, NewEdgeMessage, OldEdgeMessage, line};
-use super::socket::send;
+use super::{Inheritance, READY};
 use crate::supervise::messages::{Mailbox, Message};
-use carat_http::HandedListener;
+use carat_http::InheritedListener;
 use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
 use carat_supervisor::Event;
 
@@ -21,72 +20,52 @@ use carat_supervisor::Event;
 const IGNORE_HANGUP: [&str; 4] = ["/bin/sh", "-c", r#"trap "" HUP; exec "$@""#, "carat"];
 
 /// More than a new edge says.
-const MESSAGES_LIMIT: u64 = 1024 * 1024;
+const MESSAGES_LIMIT: u64 = 64 * 1024;
 
-/// The new edge, as the old one sees it. What it says goes to the mailbox.
+/// Programs that run as process 1 of a container only to start another one, and end with it.
+const INITS: [&str; 5] = [
+    "tini",
+    "docker-init",
+    "dumb-init",
+    "catatonit",
+    "podman-init",
+];
+
+/// The new edge of an upgrade, as the old one sees it. Dropping it closes the socket between the two.
 #[derive(Debug)]
 pub(crate) struct Successor {
-    pid: u32,
-    socket: StdUnixStream,
+    pub(crate) pid: u32,
+    _socket: StdUnixStream,
+    _listening: JoinSet<()>,
 }
 
 impl Successor {
-    /// Starts the new edge with copies of the listeners.
+    /// Runs the command with which this edge was started, with these copies of its listeners. What the new edge says goes
+    /// to the mailbox.
     pub(crate) fn start(
         settings: &Settings,
-        number: u32,
-        listeners: Vec<HandedListener>,
+        listeners: &[InheritedListener],
         mailbox: Mailbox,
     ) -> io::Result<Successor> {
         let (near, far) = StdUnixStream::pair()?;
-        let (mut addresses, mut tickets, mut sockets) = (Vec::new(), Vec::new(), Vec::new());
-        for listener in listeners {
-            addresses.push(listener.bind);
-            tickets.push(listener.tickets);
-            sockets.push(listener.socket);
-        }
-        let first = OldEdgeMessage::Listeners(HandOver {
-            number,
-            pid: std::process::id(),
-            pid_file: settings.pid_file.clone(),
-            control_socket: settings.control_socket.clone(),
-            addresses,
-            tickets,
-        });
         near.set_nonblocking(true)?;
-        send(&near, &line(&first), &sockets)?;
-        let pid = start(settings, far)?;
         let reader = UnixStream::from_std(near.try_clone()?)?;
-        spawn_local(listen(reader, number, mailbox));
-        Ok(Successor { pid, socket: near })
-    }
-
-    pub(crate) fn pid(&self) -> u32 {
-        self.pid
-    }
-
-    /// Tells it to accept clients.
-    pub(crate) fn let_serve(&self) {
-        self.send(&OldEdgeMessage::Serve);
-    }
-
-    /// Tells it what this edge still does.
-    pub(crate) fn report(&self, (connections, bytes, runs_apps): (usize, u64, bool)) {
-        self.send(&OldEdgeMessage::Load {
-            connections,
-            bytes,
-            runs_apps,
-        });
-    }
-
-    fn send(&self, message: &impl Serialize) {
-        // One that does not read, or is gone, is noticed otherwise.
-        let _ = (&self.socket).write(&line(message));
+        let pid = spawn(settings, &far, listeners)?;
+        let mut listening = JoinSet::new();
+        listening.spawn_local(listen(reader, pid, mailbox));
+        Ok(Successor {
+            pid,
+            _socket: near,
+            _listening: listening,
+        })
     }
 }
 
-/// Runs the command with which this edge was started.
-fn start(settings: &Settings, socket: StdUnixStream) -> io::Result<u32> {
+fn spawn(
+    settings: &Settings,
+    socket: &StdUnixStream,
+    listeners: &[InheritedListener],
+) -> io::Result<u32> {
     let wrapper = settings.ignores_hangup.then_some(IGNORE_HANGUP);
     let own = settings.upgrade_command.iter().map(String::as_str);
     let words: Vec<&str> = wrapper.into_iter().flatten().chain(own).collect();
@@ -94,15 +73,26 @@ fn start(settings: &Settings, socket: StdUnixStream) -> io::Result<u32> {
         .split_first()
         .filter(|_| !settings.upgrade_command.is_empty())
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "upgrade_command is empty"))?;
-    // The only descriptor that it inherits; this edge's copy is closed when `socket` is dropped.
-    rustix::io::fcntl_setfd(&socket, FdFlags::empty())?;
+    // The only descriptors that it inherits; this edge's copies are closed when it runs.
+    fcntl_setfd(socket, FdFlags::empty())?;
+    for listener in listeners {
+        fcntl_setfd(&listener.socket, FdFlags::empty())?;
+    }
+    let listeners = listeners.iter();
+    let inheritance = Inheritance {
+        socket: socket.as_raw_fd(),
+        listeners: listeners
+            .map(|it| (it.bind.clone(), it.socket.as_raw_fd()))
+            .collect(),
+        pid_file: settings.pid_file.clone(),
+        control_socket: settings.control_socket.clone(),
+    };
     let mut command = Command::new(program);
     command
         .args(arguments)
         .current_dir(&settings.directory)
         .env("PWD", &settings.directory)
-        .env(SOCKETS_VARIABLE, passed_sockets(settings).to_string())
-        .env(UPGRADE_VARIABLE, socket.as_raw_fd().to_string())
+        .env(UPGRADE_VARIABLE, serde_json::to_string(&inheritance)?)
         .env_remove(SETTINGS_VARIABLE)
         // The watchdog is its own when it serves.
         .env_remove("WATCHDOG_PID");
@@ -111,38 +101,51 @@ fn start(settings: &Settings, socket: StdUnixStream) -> io::Result<u32> {
         let variables = settings.mold_environment.iter();
         command.envs(variables.filter(|(name, _)| is_of_user(name)));
     }
-    let child = command.spawn()?;
-    drop(socket);
-    Ok(child.id())
-}
-
-fn passed_sockets(settings: &Settings) -> usize {
-    let addresses = settings.bind.iter();
-    addresses.filter(|it| it.starts_with("fd://")).count()
+    Ok(command.spawn()?.id())
 }
 
 fn is_of_user(variable: &str) -> bool {
     ["HOME", "USER", "LOGNAME"].contains(&variable)
 }
 
-/// Reads until the socket ends.
-async fn listen(socket: UnixStream, upgrade: u32, mailbox: Mailbox) {
+/// Reads until the new edge closes its direction, or ends.
+async fn listen(socket: UnixStream, pid: u32, mailbox: Mailbox) {
     let mut lines = BufReader::new(socket.take(MESSAGES_LIMIT)).lines();
     // An error is the end as well.
-    while let Ok(Some(line)) = lines.next_line().await {
-        match serde_json::from_str(&line) {
-            Ok(NewEdgeMessage::Ready { addresses }) => {
-                mailbox.send(Message::SuccessorReady { upgrade, addresses });
-            }
-            Ok(NewEdgeMessage::Serving) => mailbox.event(Event::SuccessorServes { upgrade }),
-            Ok(NewEdgeMessage::Stopping) => mailbox.event(Event::SuccessorStops { upgrade }),
-            Ok(NewEdgeMessage::Failed(cause)) => {
-                mailbox.event(Event::SuccessorFailed { upgrade, cause });
-            }
-            // A later version may say more.
-            Err(_) => {}
-        }
+    let first = lines.next_line().await.unwrap_or_default();
+    if first.as_deref() == Some(READY) {
+        mailbox.event(Event::SuccessorReady { pid });
+        while let Ok(Some(_)) = lines.next_line().await {}
+        return mailbox.send(Message::SuccessorSettled);
     }
-    let cause = "the new edge ended before it was ready: the log says why".to_owned();
-    mailbox.event(Event::SuccessorFailed { upgrade, cause });
+    let ended = || "the new edge ended before it was ready: the log says why".to_owned();
+    let (pid, cause) = (Some(pid), first.unwrap_or_else(ended));
+    mailbox.event(Event::SuccessorFailed { pid, cause });
+}
+
+/// Why the process with which the server started cannot end before it; `None` if it can.
+pub(in crate::supervise) fn container_obstacle() -> Option<&'static str> {
+    let parent = getppid().map_or(0, Pid::as_raw_pid);
+    let init = fs::read_to_string("/proc/1/comm").unwrap_or_default();
+    obstacle(std::process::id(), parent, init.trim())
+}
+
+fn obstacle(pid: u32, parent: i32, init: &str) -> Option<&'static str> {
+    let ends = pid == 1 || (parent == 1 && INITS.contains(&init));
+    ends.then_some(
+        "the container ends with this process: start a new container, or use `carat restart` for new application code",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_container_ends_with_its_first_process() {
+        assert!(obstacle(1, 0, "carat-edge").is_some());
+        assert!(obstacle(7, 1, "tini").is_some());
+        assert_eq!(obstacle(7, 1, "systemd"), None);
+        assert_eq!(obstacle(7, 3, "tini"), None);
+    }
 }

@@ -57,8 +57,6 @@ pub struct MemoryMonitor {
     pub totals: Option<MemoryTotals>,
     ceiling: WorkerCeiling,
     has_warned_of_shortage: bool,
-    /// What the server before this one uses within the same budget, until it has ended.
-    pub predecessor_bytes: u64,
     /// What further processes of the application will take.
     pub app_growth: AppGrowth,
 }
@@ -97,7 +95,6 @@ impl MemoryMonitor {
             totals: None,
             ceiling: WorkerCeiling::default(),
             has_warned_of_shortage: false,
-            predecessor_bytes: 0,
             app_growth: AppGrowth::default(),
         }
     }
@@ -122,14 +119,6 @@ impl MemoryMonitor {
         // A reading that is under way may have begun before.
         self.hurried_readings = 1 + u8::from(self.is_reading);
         self.due = now;
-    }
-
-    /// The server before this one uses so much until it has ended.
-    pub fn predecessor_uses(&mut self, bytes: u64, now: Instant) {
-        if (self.predecessor_bytes > 0) != (bytes > 0) {
-            self.hurry(now);
-        }
-        self.predecessor_bytes = bytes;
     }
 
     /// Has the memory of all processes read when it is due.
@@ -195,8 +184,7 @@ impl MemoryMonitor {
         let budget = MemoryBudget::new(limits.memory, &reading.container, limits.machine_memory);
         self.edge.note(&reading.edge);
         let edge = self.edge.bytes(limits.client_memory);
-        let used = reading.ruby.saturating_add(self.predecessor_bytes);
-        let used = budget.used(used, &reading.edge, edge, &reading.container);
+        let used = budget.used(reading.ruby, &reading.edge, edge, &reading.container);
         let before = self.totals.map(|totals| totals.used);
         let used = MemoryTrend::after(before, used, budget.limit, reading.at);
         let before = self.totals.replace(MemoryTotals { budget, used });

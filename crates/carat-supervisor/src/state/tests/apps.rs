@@ -360,31 +360,26 @@ fn a_measurement_that_hangs_is_killed_in_time_or_by_a_stop() {
 #[test]
 fn a_new_edge_starts_its_own_when_those_before_have_ended() {
     let mut world = World::with_apps(fixed(1), ReforkRule::Off, vec![jobs(1)]);
-    world.state.succeed_server(1);
+    world.state.succeed_server();
     world.settle_for(50);
     assert!(world.app_pids().is_empty());
-    world.send(Event::PredecessorRunsNoApps);
+    world.send(Event::PredecessorLeft);
     world.settle_for(5);
     only(&world);
 }
 
 #[test]
-fn an_edge_that_hands_over_ends_its_own_and_takes_them_back() {
+fn an_edge_that_hands_over_ends_its_own() {
     let (mut world, app) = one();
     world.send(Event::UpgradeRequested);
     world.tick();
     let pid = 42;
     world.send(Event::SuccessorStarted { pid });
-    world.send(Event::SuccessorReady { upgrade: 1 });
     assert!(!is_ending(&world, app));
-    world.send(Event::SuccessorServes { upgrade: 1 });
+    world.send(Event::SuccessorReady { pid });
     assert!(is_ending(&world, app) && !world.state.apps().are_over());
     world.end(app);
     assert!(world.state.apps().are_over());
-    let status = ExitStatus::Exited(1);
-    world.send(Event::Exited { pid, status });
-    world.settle_for(10);
-    only(&world);
 }
 
 #[test]

@@ -200,9 +200,8 @@ impl World {
 
     /// The new edge cannot take over.
     fn fail_upgrade(&mut self) {
-        let upgrade = self.state.upgrades().latest();
-        let cause = "no database".to_owned();
-        self.send(Event::SuccessorFailed { upgrade, cause });
+        let (pid, cause) = (None, "no database".to_owned());
+        self.send(Event::SuccessorFailed { pid, cause });
     }
 
     fn happen_to(&mut self, pid: u32, what: Happens) {

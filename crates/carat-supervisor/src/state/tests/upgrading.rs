@@ -4,21 +4,18 @@ use std::time::Duration;
 
 use carat_policy::MemoryLimit;
 
+use super::fixed;
 use super::world::{EDGE_BYTES, MIB, MOLD_BYTES, WORKER_BYTES, World};
-use super::{fixed, limited};
 use crate::command::{Command, Outcome};
 use crate::event::Event;
 use crate::exit_status::ExitStatus;
 use crate::limits::Limits;
 use crate::ruby_process::RubyProcess;
-use crate::state::UpgradeReport;
 
 /// The process id of the new edge.
 const NEW: u32 = 7;
 
-const FIRST: u32 = 1;
-
-const START: Command = Command::StartSuccessor { number: FIRST };
+const HAND_OVER: Command = Command::HandOver { pid: NEW };
 const TERMINATE: Command = Command::Terminate { pid: NEW };
 const KILL: Command = Command::Kill { pid: NEW };
 
@@ -26,8 +23,7 @@ const KILL: Command = Command::Kill { pid: NEW };
 fn starting(workers: u32) -> World {
     let mut world = World::of(fixed(workers));
     world.send(Event::UpgradeRequested);
-    world.settle_for(10);
-    assert!(world.has(&START));
+    assert!(world.has(&Command::StartSuccessor));
     world.send(Event::SuccessorStarted { pid: NEW });
     world
 }
@@ -35,25 +31,25 @@ fn starting(workers: u32) -> World {
 /// A world whose new edge accepts the clients, of which there are so many.
 fn handed_over(workers: u32, clients: usize) -> World {
     let mut world = starting(workers);
-    world.send(Event::SuccessorReady { upgrade: FIRST });
-    assert!(world.has(&Command::LetSuccessorServe) && !world.has(&Command::HandOver));
-    world.send(Event::SuccessorServes { upgrade: FIRST });
-    assert!(world.has(&Command::HandOver));
+    assert!(!world.has(&HAND_OVER));
+    world.send(Event::SuccessorReady { pid: NEW });
+    assert!(world.has(&HAND_OVER));
     world.demand.clients = clients;
     world
 }
 
-fn fail(world: &mut World, upgrade: u32) {
+fn fail(world: &mut World, pid: Option<u32>) {
     let cause = "no database".to_owned();
-    world.send(Event::SuccessorFailed { upgrade, cause });
+    world.send(Event::SuccessorFailed { pid, cause });
+}
+
+fn serves_on(world: &World, cause: &str) -> bool {
+    let cause = cause.to_owned();
+    world.has(&Command::KeepServing { cause })
 }
 
 fn exit(world: &mut World, status: ExitStatus) {
     world.send(Event::Exited { pid: NEW, status });
-}
-
-fn report(world: &World) -> Option<UpgradeReport> {
-    world.state.upgrades().report(FIRST)
 }
 
 #[test]
@@ -61,7 +57,6 @@ fn the_old_edge_ends_with_its_last_client() {
     let mut world = handed_over(2, 3);
     world.wait(Duration::from_secs(200));
     assert_eq!(world.state.phase_name(), "finishing");
-    assert_eq!(report(&world), Some(UpgradeReport::Done(NEW)));
     assert_eq!(world.workers(), 2);
     world.demand.clients = 0;
     world.assert_finishes();
@@ -101,28 +96,38 @@ fn an_edge_that_has_handed_over_can_be_stopped() {
 
 #[test]
 fn a_new_edge_that_fails_leaves_the_old_one_and_another_may_follow() {
+    let mut world = starting(1);
+    fail(&mut world, Some(NEW));
+    assert!(serves_on(&world, "no database") && world.has(&TERMINATE));
+    assert!(world.state.upgrade_obstacle().is_some(), "it has not ended");
+    // It comes too late.
+    world.send(Event::SuccessorReady { pid: NEW });
+    assert!(!world.has(&HAND_OVER));
+    exit(&mut world, ExitStatus::Unknown);
+    assert_eq!(world.state.upgrade_obstacle(), None);
+    world.send(Event::UpgradeRequested);
+    world.send(Event::SuccessorStarted { pid: 8 });
+    fail(&mut world, Some(NEW));
+    assert!(world.state.upgrades().is_under_way());
+    assert_eq!(world.state.phase_name(), "serving");
+}
+
+#[test]
+fn a_new_edge_that_cannot_be_started_or_dies_at_once_changes_nothing() {
+    let mut world = World::of(fixed(1));
+    world.send(Event::UpgradeRequested);
+    fail(&mut world, None);
+    assert_eq!(world.state.upgrade_obstacle(), None);
     for is_ready in [false, true] {
         let mut world = starting(1);
-        if is_ready {
-            world.send(Event::SuccessorReady { upgrade: FIRST });
-        }
-        fail(&mut world, FIRST);
-        assert!(world.has(&Command::KeepServing) && world.has(&TERMINATE));
-        assert!(world.state.upgrade_obstacle().is_some(), "it has not ended");
-        let failed = UpgradeReport::Failed("no database".to_owned());
-        assert_eq!(report(&world), Some(failed));
-        // Whatever it says now comes too late.
-        world.send(Event::SuccessorReady { upgrade: FIRST });
-        world.send(Event::SuccessorServes { upgrade: FIRST });
-        assert!(!world.has(&Command::HandOver));
         exit(&mut world, ExitStatus::Unknown);
+        if is_ready {
+            world.send(Event::SuccessorReady { pid: NEW });
+        } else {
+            fail(&mut world, Some(NEW));
+        }
+        assert!(!world.has(&HAND_OVER));
         assert_eq!(world.state.upgrade_obstacle(), None);
-        world.send(Event::UpgradeRequested);
-        fail(&mut world, FIRST);
-        world.settle();
-        assert!(world.has(&Command::StartSuccessor { number: 2 }));
-        assert_eq!(world.state.upgrades().stage(), Some("starting"));
-        assert_eq!(report(&world), None);
     }
 }
 
@@ -135,15 +140,6 @@ fn a_new_edge_that_hangs_is_ended_and_then_killed() {
         let found = (world.has(&TERMINATE), world.has(&KILL));
         assert_eq!(found, (is_ended, is_killed));
     }
-}
-
-#[test]
-fn a_new_edge_that_does_not_accept_clients_is_killed_at_once() {
-    let mut world = starting(1);
-    world.send(Event::SuccessorReady { upgrade: FIRST });
-    world.wait(Duration::from_secs(11));
-    assert!(world.has(&KILL) && world.has(&Command::KeepServing));
-    assert_eq!(world.state.phase_name(), "serving");
 }
 
 #[test]
@@ -163,36 +159,27 @@ fn restarts_and_upgrades_wait_for_each_other() {
     let mut world = World::of(fixed(1));
     world.send(Event::RestartRequested);
     world.send(Event::UpgradeRequested);
-    assert_eq!(world.state.upgrades().stage(), None);
+    assert!(!world.state.upgrades().is_under_way());
     let obstacle = world.state.upgrade_obstacle();
     assert_eq!(obstacle, Some("a restart is under way"));
 }
 
 #[test]
-fn workers_make_room_for_the_mold_of_the_new_edge() {
-    let upgraded = |workers, fitting| {
+fn a_new_edge_needs_memory_for_a_mold() {
+    let upgraded = |fitting| {
         let bytes = EDGE_BYTES + 2 * MOLD_BYTES + fitting * WORKER_BYTES + MIB;
         let memory = MemoryLimit::Bytes(bytes);
-        let mut world = World::of(Limits {
-            memory,
-            ..fixed(workers)
-        });
+        let mut world = World::of(Limits { memory, ..fixed(1) });
         world.send(Event::UpgradeRequested);
-        world.settle();
-        world
+        world.has(&Command::StartSuccessor)
     };
-    let world = upgraded(3, 1);
-    assert!(world.has(&START) && world.workers() < 3);
-    let world = upgraded(1, 0);
-    assert!(!world.has(&START));
-    let failed = |cause: &String| cause.contains("(memory)");
-    assert!(matches!(report(&world), Some(UpgradeReport::Failed(it)) if failed(&it)));
+    assert!(upgraded(1) && !upgraded(0));
 }
 
 #[test]
 fn a_successor_is_announced_when_all_of_its_workers_are_ready() {
     let mut world = World::new(fixed(3));
-    world.state.succeed_server(4);
+    world.state.succeed_server();
     world.settle_while(|world| !world.has(&Command::Announce));
     let announced = world
         .commands
@@ -200,52 +187,39 @@ fn a_successor_is_announced_when_all_of_its_workers_are_ready() {
         .position(|it| *it == Command::Announce);
     world.commands.truncate(announced.expect("announced"));
     assert_eq!(world.count("worker ready"), 3);
-    assert_eq!(world.state.upgrades().latest(), 4);
 }
 
 #[test]
-fn the_memory_of_the_old_server_counts_until_it_has_ended() {
-    let mut world = World::new(limited(3, 3));
-    world.state.succeed_server(1);
-    for (used, workers) in [(2, 1), (0, 3)] {
-        let bytes = used * WORKER_BYTES;
-        world.send(Event::PredecessorUses { bytes });
-        world.settle();
-        assert!(world.has(&Command::Announce));
-        assert_eq!(world.workers(), workers);
-        assert_eq!(world.state.upgrade_obstacle().is_some(), used > 0);
-    }
-}
-
-#[test]
-fn the_old_edge_serves_again_when_the_new_one_dies() {
-    let mut world = handed_over(3, 1);
-    world.tick();
-    world.settle();
-    assert_eq!(world.workers(), 1);
-    let killed = world.killed();
-    exit(&mut world, killed);
-    assert!(world.has(&Command::TakeBack));
-    world.settle();
-    assert_eq!((world.state.phase_name(), world.workers()), ("serving", 3));
-    assert!(matches!(report(&world), Some(UpgradeReport::Failed(_))));
-    assert_eq!(world.state.upgrade_obstacle(), None);
-}
-
-#[test]
-fn the_old_edge_ends_although_a_new_one_that_was_told_to_stop_is_gone() {
+fn the_old_edge_stops_when_the_new_one_has_died() {
     let mut world = handed_over(1, 1);
-    world.send(Event::SuccessorStops { upgrade: FIRST });
+    exit(&mut world, ExitStatus::Exited(0));
+    assert_eq!(world.state.phase_name(), "finishing", "it was stopped");
+    let mut world = handed_over(1, 1);
     let killed = world.killed();
     exit(&mut world, killed);
-    assert!(!world.has(&Command::TakeBack));
-    assert_eq!(world.state.phase_name(), "finishing");
+    assert!(world.is_accepting_over());
+    assert_eq!(world.state.phase_name(), "stopping");
+    world.demand.clients = 0;
+    world.assert_finishes();
+}
+
+#[test]
+fn a_new_edge_does_not_outlive_the_old_one_before_it_is_ready() {
+    let mut world = World::new(fixed(1));
+    world.state.succeed_server();
+    world.send(Event::PredecessorLeft);
+    assert!(matches!(world.outcome, Some(Outcome::Failed(_))));
+    let mut world = World::new(fixed(1));
+    world.state.succeed_server();
+    world.settle();
+    world.send(Event::PredecessorLeft);
+    assert_eq!((world.outcome.as_ref(), world.workers()), (None, 1));
 }
 
 #[test]
 fn a_new_edge_whose_first_worker_cannot_boot_ends_at_once() {
     let mut world = World::new(fixed(2));
-    world.state.succeed_server(FIRST);
+    world.state.succeed_server();
     world.tick();
     world.get_ready(world.mold_pids()[0]);
     let worker = world.worker(world.newest());

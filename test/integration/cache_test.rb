@@ -109,6 +109,18 @@ class CacheTest < Support::IntegrationTest
     assert_equal [19, 19], cache(server).values_at("hits", "collapsed")
   end
 
+  # The disk has to say that there is no such file.
+  def test_a_page_beside_static_files_is_kept_and_awaited_from_its_first_request_on
+    server = start(args: %w[--cache 16MB --static public], files: { "public/shop/logo.txt" => "logo" })
+    clients = Array.new(5) { ask(server, "GET", "/shop/page?gate") }
+    await_arrivals(server, 1)
+    eventually(message: "the wait of the others") { cache(server)["misses"] == 1 && connections(server) >= 5 }
+    server.gate.open
+
+    assert_equal ["1"], clients.map { |client| client.read_response.body }.uniq
+    assert_equal ["carat; hit", 1], [server.get("/shop/page?gate")["cache-status"], arrivals(server)]
+  end
+
   def test_those_that_waited_for_what_cannot_be_stored_go_on_at_once_and_all
     server = start(threads: 8)
     leader = ask(server, "GET", "/mine?cc=private&gate")

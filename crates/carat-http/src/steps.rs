@@ -9,14 +9,17 @@ use http::{Request, Response, StatusCode, Version};
 use crate::cable::Cable;
 use crate::cache::{ChangedUrl, ResponseCache};
 use crate::request::{
-    AccessLog, ArrivedRequest, ConnectionEnd, RequestAnswer, RequestContext, RequestDispatch,
-    Takeovers, TrackedBody, asks_to_close, check_prefix, cut, delimit, encode, take_body,
+    AccessLog, ArrivedRequest, ConnectionEnd, Later, RequestAnswer, RequestContext,
+    RequestDispatch, Takeovers, TrackedBody, asks_to_close, check_prefix, cut, delimit, encode,
+    take_body,
 };
-use crate::site::{ForceTls, ReadinessChecks, SiteFiles};
+use crate::site::{DiskSearch, ForceTls, ReadinessChecks, SiteFiles};
 use carat_body::request::{ReceivedBody, RequestBodies};
 use carat_body::response::{Encoders, RangeRequest, ResponseEncoding};
 use carat_dispatch::Dispatcher;
-use carat_exchange::{Call, ConnectionState, Peer, ProxyFields, ProxyPolicy, Refusal, clock};
+use carat_exchange::{
+    Call, ConnectionState, Peer, ProxyFields, ProxyPolicy, Refusal, Reply, clock,
+};
 use carat_files::are_too_many_waiting;
 use carat_log::Log;
 use carat_settings::{Settings, UrlPrefix};
@@ -154,7 +157,10 @@ impl Steps {
     }
 
     /// The steps of a request. The first one that answers it is the last.
-    fn request(&self, request: &mut ArrivedRequest) -> ControlFlow<RequestAnswer, Infallible> {
+    fn request(
+        self: &Rc<Self>,
+        request: &mut ArrivedRequest,
+    ) -> ControlFlow<RequestAnswer, Infallible> {
         self.files.validations.check(request)?;
         self.force_tls.check(request)?;
         self.files.pages.maintenance.check(request)?;
@@ -165,12 +171,39 @@ impl Steps {
         if let Some(cable) = &self.cable {
             cable.look(request)?;
         }
-        self.files.requested.look(request)?;
-        if let Some(cache) = &self.cache {
-            cache.look(request)?;
-        }
-        let pending = self.dispatch.dispatch(request.take_call());
-        ControlFlow::Break(RequestAnswer::Now(pending))
+        let search = self.files.requested.look(request)?;
+        let call = request.take_call();
+        ControlFlow::Break(match search {
+            None => self.forward(call),
+            Some(search) => {
+                RequestAnswer::Later(Rc::clone(self).forward_unless_found(search, call))
+            }
+        })
+    }
+
+    /// The steps behind those that may wait.
+    fn forward(&self, call: Call) -> RequestAnswer {
+        let call = match &self.cache {
+            Some(cache) => match cache.look(call) {
+                ControlFlow::Break(answer) => return answer,
+                ControlFlow::Continue(call) => call,
+            },
+            None => call,
+        };
+        RequestAnswer::Now(self.dispatch.dispatch(call))
+    }
+
+    fn forward_unless_found(
+        self: Rc<Self>,
+        search: DiskSearch,
+        call: Call,
+    ) -> Later<Result<Reply, Refusal>> {
+        Box::pin(async move {
+            match search.await? {
+                Some(found) => Ok(found),
+                None => self.forward(call).reply().await,
+            }
+        })
     }
 
     /// The steps of a response.

@@ -9,7 +9,7 @@ use tokio::time::timeout_at;
 use super::cached_reply::{self, COLLAPSED, HIT, NOT_CACHED, STALE};
 use super::flights::{Flight, Joined};
 use super::response_cache::{ResponseCache, key_of};
-use crate::request::{ArrivedRequest, Later, RequestAnswer, RequestStep};
+use crate::request::{Later, RequestAnswer};
 use carat_exchange::{Call, Refusal, Reply, ReplyBody, clock};
 
 /// How long a request waits for the response to another one. Then it goes to the application itself.
@@ -29,13 +29,13 @@ type Found = Option<(Rc<StoredResponse>, CacheVerdict)>;
 impl ResponseCache {
     /// Answers a request with a stored response. Without one it goes to the application, or waits for the response to
     /// another one like it.
-    pub(crate) fn look(self: &Rc<Self>, request: &mut ArrivedRequest) -> RequestStep {
-        let parts = &request.call().parts;
+    pub(crate) fn look(self: &Rc<Self>, call: Call) -> ControlFlow<RequestAnswer, Call> {
+        let parts = &call.parts;
         let Some(policy) = RequestPolicy::of(&parts.method, &parts.headers) else {
-            return ControlFlow::Continue(());
+            return ControlFlow::Continue(call);
         };
-        let (key, arrived) = (key_of(request.call()), clock::now());
-        let headers = &request.call().parts.headers;
+        let (key, arrived) = (key_of(&call), clock::now());
+        let headers = &call.parts.headers;
         let stale = match self.find(&key, headers, &policy, arrived) {
             Some((entry, CacheVerdict::Fresh)) => {
                 self.counts.hits.add();
@@ -46,7 +46,6 @@ impl ResponseCache {
                 self.counts.hits.add();
                 self.counts.stale.add();
                 let reply = self.reply(&entry, headers, policy, STALE);
-                let call = request.take_call();
                 self.refresh(call, key, policy, &entry);
                 return ControlFlow::Break(RequestAnswer::Found(Box::new(reply)));
             }
@@ -61,7 +60,7 @@ impl ResponseCache {
             return ControlFlow::Break(RequestAnswer::Found(Box::new(reply)));
         }
         let asked = Asked {
-            call: request.take_call(),
+            call,
             key,
             policy,
             arrived,

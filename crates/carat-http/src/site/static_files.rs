@@ -7,12 +7,15 @@ use carat_static::{Access, FileContent, LookupError, Mounts, UrlMount};
 use http::HeaderValue;
 use tokio::task::{JoinHandle, spawn, spawn_local};
 
-use crate::request::{ArrivedRequest, RequestAnswer, RequestStep};
+use crate::request::{ArrivedRequest, Later, RequestAnswer};
 use crate::site::disk_lookups::DiskLookups;
-use carat_exchange::{FileRange, Refusal, ReplyBody, ReplyContent, clock};
+use carat_exchange::{FileRange, Refusal, Reply, ReplyBody, ReplyContent, clock};
 use carat_files::{LOOKUP_THREADS, in_time};
 use carat_log::Log;
 use carat_settings::{Settings, StaticDirectory, UrlPrefix};
+
+/// A file, if the disk has it.
+pub(crate) type DiskSearch = Later<Result<Option<Reply>, Refusal>>;
 
 /// The directories of the `static` option.
 pub(crate) struct StaticFiles {
@@ -42,24 +45,25 @@ impl StaticFiles {
         }))
     }
 
-    /// Looks for the file that a request asks for: first where nothing waits for a disk.
-    pub(crate) fn look(&self, request: &mut ArrivedRequest) -> RequestStep {
+    /// Looks for the file that a request asks for: first where nothing waits for a disk, and then, with what it returns,
+    /// on the disk.
+    pub(crate) fn look(
+        &self,
+        request: &mut ArrivedRequest,
+    ) -> ControlFlow<RequestAnswer, Option<DiskSearch>> {
         let Some(query) = self.mounts.borrow().query(&request.call().parts) else {
-            return ControlFlow::Continue(());
+            return ControlFlow::Continue(None);
         };
         let dispatch = &request.context.dispatch;
         ControlFlow::Break(match query.run(Access::Cached) {
             Ok(Some(found)) => RequestAnswer::Found(Box::new(dispatch.own_reply(found.map(body)))),
-            Ok(None) => return ControlFlow::Continue(()),
+            Ok(None) => return ControlFlow::Continue(None),
             Err(LookupError::WouldBlock) => {
                 let (disk, dispatch) = (Rc::clone(&self.disk), Rc::clone(dispatch));
-                let call = request.take_call();
-                RequestAnswer::Later(Box::pin(async move {
-                    match disk.ask(move || query.run(Access::Any)).await? {
-                        Some(found) => Ok(dispatch.own_reply(found.map(body))),
-                        None => dispatch.dispatch(call)?.await,
-                    }
-                }))
+                return ControlFlow::Continue(Some(Box::pin(async move {
+                    let found = disk.ask(move || query.run(Access::Any)).await?;
+                    Ok(found.map(|found| dispatch.own_reply(found.map(body))))
+                })));
             }
             Err(LookupError::Io(_)) => RequestAnswer::Now(Err(Refusal::FileNotOpened)),
         })

@@ -29,6 +29,8 @@ pub struct Call {
     pub is_cable: bool,
     /// When it began to wait for a worker, as time since 1970; set if the application is told (`X-Request-Start`).
     pub waits_since: Option<Duration>,
+    /// How many milliseconds the body took to arrive before the request began to wait; 0 without a body.
+    pub body_wait_ms: u32,
     /// Where early hints go; `None` for a client that understands none.
     pub hints: Option<Rc<dyn HintSink>>,
 }
@@ -58,6 +60,7 @@ impl Call {
             files: Vec::new(),
             is_cable: false,
             waits_since: None,
+            body_wait_ms: 0,
             hints: None,
         }
     }

@@ -8,6 +8,8 @@ use http::{HeaderName, Version};
 use carat_exchange::{Call, CallBody, ProxyFields, RequestTarget, Spool};
 
 static X_REQUEST_START: HeaderName = HeaderName::from_static("x-request-start");
+/// The variable in which Puma says how many milliseconds a body took to arrive.
+const BODY_WAIT: &str = "puma.request_body_wait";
 
 /// Appends a request to a lane's outbox.
 pub(crate) fn encode(outbox: &mut Outbox, id: u32, call: &Call, has_short_window: bool) {
@@ -62,10 +64,12 @@ fn spools(call: &Call) -> impl Iterator<Item = &Spool> {
 /// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which
 /// a proxy may have set. The authority of an absolute target replaces Host (RFC 9112 3.2.2). Content-Length is the number
 /// of bytes received and decoded. A body of unknown length is declared as chunked. X-Request-Start is that of a proxy, if it
-/// sent one; a peer whose fields are not believed cannot make up a time.
+/// sent one; a peer whose fields are not believed cannot make up a time. Beside a proxy's time stands how long the body took
+/// since, by Puma's name: agents subtract it, so that an upload does not count as time in the queue.
 fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
     let mut count = 0;
     let mut has_body = false;
+    let mut has_proxy_time = false;
     let mut waits_since = call.waits_since;
     let mut joined = JoinedHeaders::default();
     // HeaderMap yields the values of a repeated name one after the other.
@@ -83,6 +87,7 @@ fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
             }
             waits_since = None;
         }
+        has_proxy_time |= *name == X_REQUEST_START;
         let value = match call.parts.uri.authority() {
             Some(authority) if *name == HOST => authority.as_str().as_bytes(),
             _ => value.as_bytes(),
@@ -92,6 +97,10 @@ fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
     for (name, value) in &call.peer.variables {
         count += 1;
         carat_wire::push_variable(out, name, value);
+    }
+    if has_proxy_time && call.body_wait_ms > 0 {
+        count += 1;
+        carat_wire::push_variable(out, BODY_WAIT, call.body_wait_ms.to_string().as_bytes());
     }
     if let Some(since) = waits_since {
         count += joined.push(out, &X_REQUEST_START, &request_start(since));
@@ -234,6 +243,21 @@ mod tests {
     fn nobody_else_can_make_up_a_time() {
         let seen = request_start_seen(ProxyFields::Removed, Some("t=1.5"));
         assert_eq!(seen, "t=1700000000.001");
+    }
+
+    #[test]
+    fn an_upload_is_told_beside_the_time_of_a_proxy_which_came_before_it() {
+        for (given, expected) in [(Some("t=1.5"), true), (None, false)] {
+            let mut call = Call::plain("POST", "/");
+            call.body_wait_ms = 1500;
+            call.waits_since = Some(Duration::from_secs(1));
+            if let Some(given) = given {
+                let headers = &mut call.parts.headers;
+                headers.insert(&X_REQUEST_START, HeaderValue::from_static(given));
+            }
+            let told = (":puma.request_body_wait".to_owned(), "1500".to_owned());
+            assert_eq!(seen(&call).contains(&told), expected);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@ use std::mem::replace;
 use std::ops::ControlFlow;
 use std::pin::pin;
 use std::rc::Rc;
+use std::time::Instant;
 
 use crate::request::request_dispatch::RequestDispatch;
 use crate::request::request_step::{ArrivedRequest, RequestAnswer, RequestStep, refuse};
@@ -31,7 +32,9 @@ fn receive_and_dispatch(
     bodies: Rc<RequestBodies>,
 ) -> impl Future<Output = Result<Reply, Refusal>> {
     async move {
+        let begun = Instant::now();
         let received = receive(&mut call, body, &state, &bodies).await;
+        call.body_wait_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
         let progress = received.map_err(|refusal| refuse(refusal, &state))?;
         match (dispatch.dispatch(call), progress) {
             (Ok(pending), None) => pending.await,

@@ -434,6 +434,11 @@ impl State {
         &self.lifecycle.restarts
     }
 
+    /// Why the last worker that was to become the mold did not; `None` once one has.
+    pub fn refork_refusal(&self) -> Option<&str> {
+        self.lifecycle.refork.refusal()
+    }
+
     /// The upgrade that is under way, and the new edge of the last one.
     pub fn upgrades(&self) -> &Upgrades {
         &self.upgrades

@@ -24,6 +24,8 @@ pub(super) struct Refork {
     reforks: Reforks,
     /// The worker that is to say whether it could be the mold, and until when it may reply.
     asked: Option<(WorkerId, Instant)>,
+    /// Why the last worker that was to become the mold did not.
+    refusal: Option<String>,
     /// Private memory of the worker that is to be the mold, when it was chosen.
     promoted_private: Option<u64>,
 }
@@ -34,8 +36,14 @@ impl Refork {
             reforks: Reforks::new(rule.clone(), now),
             rule,
             asked: None,
+            refusal: None,
             promoted_private: None,
         }
+    }
+
+    /// Why the last worker that was to become the mold did not; `None` once one has.
+    pub(super) fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
     }
 
     /// Continues a refork, or decides whether to begin one. Called once a tick while no worker is promoted.
@@ -131,6 +139,7 @@ impl Refork {
     /// The worker cannot be the mold, or did not get as far as being told to be it.
     pub(super) fn give_up(&mut self, worker: &mut Worker, cause: &str, reaction: &mut Reaction) {
         worker.forgo_promotion();
+        self.refusal = Some(cause.to_owned());
         let line = worker.identify(LogLine::warn("worker did not become the mold"));
         reaction.log(line.text("cause", cause));
         self.promoted_private = None;
@@ -155,6 +164,7 @@ impl Refork {
             reaction.push(Command::CloseLanes(worker.id));
         }
         let private = self.promoted_private.take().unwrap_or_default();
+        self.refusal = None;
         self.reforks.succeeded(reaction.now, private);
         processes.take_over(mold, reaction);
     }
@@ -173,6 +183,7 @@ impl Refork {
             return;
         };
         reaction.push(Command::CloseLanes(worker.id));
+        self.refusal = Some(cause.to_owned());
         let line = LogLine::warn("worker did not become the mold");
         let line = line.number("worker", worker.id.number);
         let line = line.number("gen", worker.generation);

@@ -60,7 +60,7 @@ module Carat
          "listening on #{status.fetch("listeners").join(", ")}",
          "workers: #{workers.fetch("wanted")} wanted of #{workers.fetch("min")} to #{workers.fetch("max")}; " \
          "generation #{status.fetch("generation") || "none"}",
-         *restart(status), *upgrade(status),
+         *restart(status), *upgrade(status), *("refork: not possible: #{status["refork"]}" if status["refork"]),
          "requests: #{status.fetch("running")} running, #{status.fetch("waiting")} waiting of at most " \
          "#{status.fetch("queue_limit")}; #{Log::Counted.of(status.fetch("connections"), "connection")}",
          *cache(status), *cable(status), *status.fetch("certificates").map { |certificate| certificate(certificate) }]

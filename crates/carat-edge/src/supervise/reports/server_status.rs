@@ -42,6 +42,8 @@ pub(crate) fn server_status(
         // What the restart or upgrade under way does.
         "restart": state.restarts().stage(),
         "upgrade": state.upgrades().is_under_way().then_some("starting"),
+        // Why the last worker that was to become the mold did not.
+        "refork": state.refork_refusal(),
         "cache": server.cache().map(|cache| cache.report()),
         "cable": server.cable().map(|cable| cable.stats()),
         "workers": { "min": bounds.min, "max": bounds.max, "wanted": processes.workers.wanted },

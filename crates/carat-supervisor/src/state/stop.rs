@@ -124,6 +124,7 @@ impl Stop {
             StopStep::EndMold { until } => {
                 let leaving = &processes.molds.leaving;
                 if reaction.now < until && !leaving.is_empty() {
+                    leaving.kill_overdue(reaction);
                     return Err(StopWait::Rest);
                 }
                 leaving.warn_unfinished(reaction);
@@ -165,6 +166,7 @@ impl Stop {
         };
         let molds = &mut processes.molds;
         molds.end_previous(reaction);
+        molds.end_former_worker(reaction.now + KILL_AFTER, reaction);
         if let Some(mold) = molds.current.take_if(|mold| mold.is_ready) {
             molds.end_for_good(mold, until, reaction);
         }

@@ -178,6 +178,14 @@ impl Molds {
         self.leaving.add(mold, LeavingKind::Failed, reaction.now);
     }
 
+    /// Ends a candidate that has served: it may hold what its `at_exit` blocks send.
+    pub fn end_former_worker(&mut self, deadline: Instant, reaction: &mut Reaction) {
+        let is_former = |it: &mut MoldCandidate| matches!(it.origin, MoldOrigin::Worker(_));
+        if let Some(candidate) = self.candidate.take_if(is_former) {
+            self.end_for_good(candidate.mold, deadline, reaction);
+        }
+    }
+
     /// Ends a mold whose application does not live on: it runs its `at_exit` blocks until the deadline.
     pub fn end_for_good(&mut self, mold: Mold, deadline: Instant, reaction: &mut Reaction) {
         let generation = mold.generation;

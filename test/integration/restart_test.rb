@@ -13,6 +13,9 @@ class RestartTest < Support::IntegrationTest
     raise "version #{VERSION} is broken" if VERSION.start_with?("broken")
     run(lambda do |env|
       sleep 0.2 if env["PATH_INFO"] == "/slow"
+      host = VERSION.end_with?("elsewhere") ? "www.example.com" : env["HTTP_HOST"]
+      demands_tls = VERSION.include?("tls") && (env["HTTPS"] != "on" || host != env["HTTP_HOST"])
+      return [301, { "location" => "https://#{host}#{env["PATH_INFO"]}" }, []] if demands_tls
       return [503, {}, ["down"]] if env["PATH_INFO"] == "/up" && VERSION.start_with?("down")
       [200, {}, [VERSION]]
     end)
@@ -54,6 +57,20 @@ class RestartTest < Support::IntegrationTest
     assert_equal ["", "carat: not restarted: restart_check /up: responded with 503\n", 1], carat(server, "restart")
     assert_equal "1", server.get.body
     eventually(message: "the old generation alone") { server.workers.size == 2 && server.children.size == 3 }
+  end
+
+  def test_a_check_speaks_https_where_the_application_demands_it
+    server = start(workers: 1, config: %(restart_check "/up"\n))
+    { "down-tls" => /: responded with 503$/, "tls-elsewhere" => %r{: responded with 301 to https://www.example.com/up, so} }
+      .each do |version, reason|
+        server.directory.write("version", version)
+        assert_match(reason, carat(server, "restart")[1])
+        assert_equal "1", server.get.body
+      end
+    server.directory.write("version", "good-tls")
+
+    assert_equal 0, carat(server, "restart").last
+    assert_equal 301, server.get.status
   end
 
   def test_worker_that_cannot_boot_leaves_the_old_code

@@ -16,14 +16,14 @@ module Carat
 
       module_function
 
-      # Repeats the WarmupRequests `requests` while the process runs a JIT. One that fails is not repeated again: the
-      # application may limit its rate.
+      # Repeats the WarmupRequests `requests` while the process runs a JIT, and returns how many it has made. One that
+      # fails is not repeated again: the application may limit its rate.
       def run(requests, deadline:, jit: Processes::JIT.name)
-        return unless jit && requests.any?
+        return 0 unless jit && requests.any?
 
         finish = [deadline, now + SECONDS].min
-        good = requests.dup
-        ROUNDS.times { good.select! { |request| now < finish && request.run(deadline:) } }
+        good = requests
+        (1..ROUNDS).sum { (good = good.select { |it| now < finish && it.run(deadline:) }).size }
       end
 
       def now

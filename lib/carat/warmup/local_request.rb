@@ -6,17 +6,22 @@ module Carat
   module Warmup
     # GET requests to the application from within its process, with the environments of a worker.
     class LocalRequest
-      # `app` is a Rack application, `template` an EnvTemplate, and `target` a path with an optional query.
-      def initialize(app, template, target)
+      # What the application responds, without its body.
+      Response = Struct.new(:status, :location)
+
+      # `app` is a Rack application, `template` an EnvTemplate, and `target` a path with an optional query. Clients
+      # speak HTTPS if `https`.
+      def initialize(app, template, target, https: false)
         @app = app
         @template = template.to_h
         @target = target
+        @https = https
       end
 
-      # Makes the request, reads the body to its end, and runs what follows the response. Returns the status. Raises
+      # Makes the request, reads the body to its end, and runs what follows the response. Returns the Response. Raises
       # what the application raises.
       def call
-        respond(Native.environment(@template, @target))
+        respond(Native.environment(@template, @target, @https))
       end
 
       private
@@ -25,7 +30,7 @@ module Carat
         status, headers, body = @app.call(env)
         consume(body)
         finish(env, status, headers, nil)
-        status.to_i
+        Response.new(status.to_i, headers.to_h.find { |name, _| name.casecmp?("location") }&.last)
       rescue StandardError, ScriptError => e
         finish(env, status, headers, e)
         raise

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "uri"
 require_relative "../log/process_log"
 require_relative "local_request"
 
@@ -10,14 +11,17 @@ module Carat
     class WarmupRequest
       # Statuses that need no warning.
       GOOD = (200..399)
+      REDIRECTS = (300..399)
       # How long the `ensure` blocks of an interrupted request may take.
       GRACE_SECONDS = 1
-      private_constant :GOOD, :GRACE_SECONDS
+      private_constant :GOOD, :REDIRECTS, :GRACE_SECONDS
 
-      # `template` is an EnvTemplate, `target` a path with an optional query. Warnings go to
-      # the ProcessLog `log`.
-      def initialize(app, template, target, log:)
-        @request = LocalRequest.new(app, template, target)
+      # `template` is an EnvTemplate, `target` a path with an optional query; clients speak HTTPS if `https`. Warnings
+      # go to the ProcessLog `log`.
+      def initialize(app, template, target, log:, https: false)
+        @make = ->(scheme) { LocalRequest.new(app, template, target, https: scheme) }
+        @https = https
+        @request = @make.call(https)
         @target = target
         @log = log
       end
@@ -38,11 +42,44 @@ module Carat
 
       # Returns whether the status is good; nil if the application ends the thread.
       def attempt
-        status = @request.call
-        GOOD.cover?(status) || warn("responded with #{status}")
+        response = @request.call
+        response = insist if !@https && detour(response) == :https
+        return warn(not_reached(response)) if detour(response)
+
+        GOOD.cover?(response.status) || warn("responded with #{response.status}#{remedy(response.status)}")
       rescue Exception => e # rubocop:disable Lint/RescueException -- not even `exit` keeps the server from serving
         @log.failure("warm_up #{@target}", e)
         false
+      end
+
+      # The application demands HTTPS, as it trusts a proxy's word: this request, and all further ones, speak it.
+      def insist
+        @https = true
+        @request = @make.call(true)
+        @request.call
+      end
+
+      # Returns where the response leads the client that asked for the same path: :https, :elsewhere, or nil.
+      def detour(response)
+        return unless REDIRECTS.cover?(response.status) && response.location
+
+        uri = URI.parse(response.location)
+        return if uri.host.nil? || uri.path != @target[/\A[^?]*/]
+
+        uri.scheme == "https" && uri.host == "localhost" ? :https : :elsewhere
+      rescue URI::InvalidURIError
+        nil
+      end
+
+      def not_reached(response)
+        "responded with #{response.status} to #{response.location}, so it did not reach the application: exempt the " \
+          "path from that redirect (in Rails, by config.ssl_options)"
+      end
+
+      def remedy(status)
+        return unless status == 403
+
+        ": the application may refuse the host localhost (in Rails, exempt the path by config.host_authorization)"
       end
 
       def stop(thread)

@@ -36,6 +36,21 @@ module Carat
       assert_equal "carat: mold: warm_up /: responded with 503\n", warm(->(_env) { [503, {}, []] })
     end
 
+    def test_a_redirect_of_the_same_path_is_followed_over_https_and_else_reported
+      seen = []
+      ssl = lambda do |env|
+        seen << env.values_at("HTTPS", "rack.url_scheme", "SERVER_PORT")
+        env["HTTPS"] ? answer(env) : [301, { "Location" => "https://localhost/up?full=1" }, []]
+      end
+
+      assert_empty warm(ssl, "/up?full=1")
+      assert_equal [[nil, "http", "80"], %w[on https 443]], seen
+      assert_empty warm(ssl, "/up", https: true)
+      log = warm(->(_env) { [308, { "location" => "https://www.example.com/up" }, []] }, "/up")
+      assert_match(%r{: responded with 308 to https://www\.example\.com/up, so it did not reach the application}, log)
+      assert_match(/responded with 403: the application may refuse the host/, warm(->(_env) { [403, {}, []] }))
+    end
+
     def test_callables_receive_the_response_or_the_error
       seen = []
       warm(->(env) { env["rack.response_finished"] << ->(*all) { seen << all.drop(1) } and answer(env) })
@@ -75,10 +90,10 @@ module Carat
     end
 
     # Returns the log.
-    def warm(app, target = "/", deadline: now + 60)
+    def warm(app, target = "/", deadline: now + 60, https: false)
       log = Log::ProcessLog.new(stream = StringIO.new, mold: true)
       template = Request::EnvTemplate.new(release: Rack.release, capacity: 1, several: true, spool_dir: "/var/tmp")
-      Warmup::WarmupRequest.new(app, template, target, log: log).run(deadline: deadline)
+      Warmup::WarmupRequest.new(app, template, target, log: log, https: https).run(deadline: deadline)
       stream.string
     end
   end

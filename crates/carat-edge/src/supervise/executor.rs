@@ -259,12 +259,11 @@ impl<H: Host> Executor<H> {
         let settings = self.generations.of(generation);
         let lanes = self.lanes.get(&worker);
         let lane = lanes.and_then(|lanes| lanes.first()).map(Rc::clone);
-        let (targets, limit) = (settings.restart_check.clone(), settings.boot_timeout);
         let dispatcher = Rc::clone(&self.server.dispatcher);
         let mailbox = self.mailbox.clone();
         spawn_local(async move {
             let result = match lane {
-                Some(lane) => check_worker(dispatcher, lane, targets, limit).await,
+                Some(lane) => check_worker(dispatcher, lane, settings).await,
                 None => Err("the worker is gone".to_owned()),
             };
             mailbox.event(Event::Checked { worker, result });

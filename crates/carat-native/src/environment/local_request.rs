@@ -13,32 +13,42 @@ const HOST: &str = "localhost";
 
 /// Defines the function on `Carat::Native`.
 pub(crate) fn define(native: RModule) -> Result<(), Error> {
-    native.define_singleton_method("environment", function!(environment, 2))
+    native.define_singleton_method("environment", function!(environment, 3))
 }
 
 /// The environment of a GET from this machine. `options` are those of `Lane.new`, `target` is a path with an optional
 /// query.
-fn environment(ruby: &Ruby, options: RHash, target: RString) -> Result<RHash, Error> {
+fn environment(
+    ruby: &Ruby,
+    options: RHash,
+    target: RString,
+    is_https: bool,
+) -> Result<RHash, Error> {
     let template = EnvTemplate::from_options(ruby, options)?;
+    let scheme = if is_https {
+        Scheme::Https
+    } else {
+        Scheme::Http
+    };
     // SAFETY: no Ruby code runs while the slice is used.
-    let frame = encode(unsafe { target.as_slice() });
+    let frame = encode(unsafe { target.as_slice() }, scheme);
     let request = decode(&frame).map_err(|malformed| error::link(ruby, malformed))?;
     request_environment(ruby, &template, &request, (None, None))
 }
 
 /// The frame that the edge would send: lanes and this function build environments from the same bytes.
-fn encode(target: &[u8]) -> Vec<u8> {
+fn encode(target: &[u8], scheme: Scheme) -> Vec<u8> {
     let mut parts = target.splitn(2, |byte| *byte == b'?');
     let head = RequestHead {
         id: 0,
         method: b"GET",
         path: parts.next().unwrap_or_default(),
         query: parts.next().unwrap_or_default(),
-        scheme: Scheme::Http,
+        scheme,
         has_short_window: false,
         is_cable: false,
         server_name: HOST.as_bytes(),
-        server_port: 80,
+        server_port: scheme.default_port(),
         remote_addr: b"127.0.0.1",
         version: 11,
     };

@@ -1,41 +1,180 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use http::header::{HOST, USER_AGENT};
+use http::header::{HOST, LOCATION, USER_AGENT};
+use http::{HeaderMap, StatusCode, Uri};
 use tokio::time::timeout;
 
 use carat_dispatch::{Dispatcher, Lane};
 use carat_exchange::{Call, MemoryAccount, Peer};
+use carat_settings::Settings;
+use carat_wire::Scheme;
+
+/// The host that a check asks for.
+const SELF: &str = "localhost";
 
 /// Sends each request of `restart_check` to a worker on trial. An error says which one failed, and how.
 pub(crate) async fn check_worker(
     dispatcher: Rc<Dispatcher>,
     lane: Rc<Lane>,
-    targets: Vec<String>,
-    limit: Duration,
+    settings: Rc<Settings>,
 ) -> Result<(), String> {
-    for target in &targets {
-        let failed = |how: String| format!("restart_check {target}: {how}");
-        let memory = dispatcher.client_memory.account();
-        let call = call(target, memory).map_err(|error| failed(error.to_string()))?;
-        let reply = timeout(limit, dispatcher.try_on(&lane, call)).await;
-        let reply = reply.map_err(|_| failed(format!("no response within {limit:?}")))?;
-        let status = match reply {
-            Ok(reply) => reply.response.status(),
-            Err(refusal) => refusal.into_response().status(),
-        };
-        if !status.is_success() && !status.is_redirection() {
-            return Err(failed(format!("responded with {}", status.as_u16())));
-        }
+    let trial = Trial {
+        dispatcher,
+        lane,
+        limit: settings.boot_timeout,
+    };
+    for target in &settings.restart_check {
+        let result = trial.check(target, client_scheme(&settings)).await;
+        result.map_err(|how| format!("restart_check {target}: {how}"))?;
     }
     Ok(())
 }
 
-fn call(target: &str, memory: Rc<MemoryAccount>) -> http::Result<Call> {
+/// What clients speak: HTTPS where they cannot come in clear.
+fn client_scheme(settings: &Settings) -> Scheme {
+    let is_tls = |address: &String| address.starts_with("tls://");
+    if settings.force_tls || settings.bind.iter().any(is_tls) {
+        Scheme::Https
+    } else {
+        Scheme::Http
+    }
+}
+
+/// A worker that is to prove itself.
+struct Trial {
+    dispatcher: Rc<Dispatcher>,
+    lane: Rc<Lane>,
+    limit: Duration,
+}
+
+impl Trial {
+    /// Asks once more over HTTPS where the application demands it: it trusts a proxy's word.
+    async fn check(&self, target: &str, scheme: Scheme) -> Result<(), String> {
+        let (status, headers) = self.ask(target, scheme).await?;
+        match detour(target, status, &headers) {
+            Detour::None => judge(status),
+            Detour::Https if scheme == Scheme::Http => {
+                let (status, headers) = self.ask(target, Scheme::Https).await?;
+                match detour(target, status, &headers) {
+                    Detour::None => judge(status),
+                    Detour::Https | Detour::Elsewhere => Err(not_reached(status, &headers)),
+                }
+            }
+            Detour::Https | Detour::Elsewhere => Err(not_reached(status, &headers)),
+        }
+    }
+
+    async fn ask(&self, target: &str, scheme: Scheme) -> Result<(StatusCode, HeaderMap), String> {
+        let memory = self.dispatcher.client_memory.account();
+        let call = call(target, scheme, memory).map_err(|error| error.to_string())?;
+        let reply = timeout(self.limit, self.dispatcher.try_on(&self.lane, call)).await;
+        let reply = reply.map_err(|_| format!("no response within {:?}", self.limit))?;
+        Ok(match reply {
+            Ok(reply) => {
+                let (parts, _) = reply.response.into_parts();
+                (parts.status, parts.headers)
+            }
+            Err(refusal) => (refusal.into_response().status(), HeaderMap::new()),
+        })
+    }
+}
+
+fn judge(status: StatusCode) -> Result<(), String> {
+    match status.as_u16() {
+        200..=399 => Ok(()),
+        403 => Err(format!(
+            "responded with 403: the application may refuse the host {SELF} \
+             (in Rails, exempt the path by config.host_authorization)"
+        )),
+        code => Err(format!("responded with {code}")),
+    }
+}
+
+fn not_reached(status: StatusCode, headers: &HeaderMap) -> String {
+    let location = headers.get(LOCATION).map_or(&b""[..], |it| it.as_bytes());
+    format!(
+        "responded with {} to {}, so it did not reach the application: exempt the path from that redirect \
+         (in Rails, by config.ssl_options)",
+        status.as_u16(),
+        String::from_utf8_lossy(location)
+    )
+}
+
+/// Where a response leads the client that asked for the same path.
+#[derive(Debug, PartialEq, Eq)]
+enum Detour {
+    /// Nowhere, or to another path, which is the application's to decide.
+    None,
+    /// To this host, over HTTPS.
+    Https,
+    /// To another host, or from HTTPS.
+    Elsewhere,
+}
+
+fn detour(target: &str, status: StatusCode, headers: &HeaderMap) -> Detour {
+    let location = headers.get(LOCATION).filter(|_| status.is_redirection());
+    let Some(uri) = location.and_then(|it| Uri::try_from(it.as_bytes()).ok()) else {
+        return Detour::None;
+    };
+    let path = target.split('?').next().unwrap_or_default();
+    match (uri.scheme_str(), uri.host()) {
+        (Some(_), Some(_)) if uri.path() != path => Detour::None,
+        (Some("https"), Some(SELF)) => Detour::Https,
+        (Some(_), Some(_)) => Detour::Elsewhere,
+        (_, _) => Detour::None,
+    }
+}
+
+fn call(target: &str, scheme: Scheme, memory: Rc<MemoryAccount>) -> http::Result<Call> {
     let request = http::Request::builder().uri(target);
-    let request = request.header(HOST, "localhost");
+    let request = request.header(HOST, SELF);
     let request = request.header(USER_AGENT, "carat restart_check").body(())?;
     let (parts, ()) = request.into_parts();
-    let peer = Peer::new("127.0.0.1".to_owned(), false, 80, None);
+    let mut peer = Peer::new("127.0.0.1".to_owned(), false, scheme.default_port(), None);
+    peer.scheme = scheme;
     Ok(Call::new(parts, Rc::new(peer), memory))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    #[test]
+    fn a_check_speaks_https_where_clients_cannot_come_in_clear() {
+        let mut settings = Settings::plain();
+        settings.bind = vec!["tcp://0.0.0.0:80".to_owned()];
+        assert_eq!(client_scheme(&settings), Scheme::Http);
+        settings
+            .bind
+            .push("tls://0.0.0.0:443?acme=a.example".to_owned());
+        assert_eq!(client_scheme(&settings), Scheme::Https);
+        settings.bind.clear();
+        settings.force_tls = true;
+        assert_eq!(client_scheme(&settings), Scheme::Https);
+    }
+
+    #[test]
+    fn only_a_redirect_of_the_same_path_to_another_scheme_or_host_is_a_detour() {
+        for (status, location, expected) in [
+            (301, "https://localhost/up", Detour::Https),
+            (308, "https://localhost:443/up?full=1", Detour::Https),
+            (301, "https://www.example.com/up", Detour::Elsewhere),
+            (302, "http://localhost:3000/up", Detour::Elsewhere),
+            (302, "https://login.example.com/", Detour::None),
+            (302, "/login", Detour::None),
+            (302, "/up", Detour::None),
+            (201, "https://localhost/up", Detour::None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(LOCATION, HeaderValue::from_static(location));
+            let status = StatusCode::from_u16(status).expect("a status");
+            assert_eq!(
+                detour("/up?full=1", status, &headers),
+                expected,
+                "{location}"
+            );
+        }
+    }
 }

@@ -14,19 +14,23 @@ module Carat
     module_function
 
     # Runs once, after the application has been loaded: requests `targets` from it, with environments of `template`,
-    # until `deadline` of the monotonic clock. Warnings go to the ProcessLog `log`.
-    def first(app, template, targets, deadline:, log:)
+    # until `deadline` of the monotonic clock. Clients speak HTTPS if `https`; `frugal` is HeapWarmup's. Warnings
+    # go to the ProcessLog `log`.
+    # Returns how many requests have reached the application.
+    def first(app, template, targets, deadline:, log:, https: false, frugal: true)
       Warmup::EagerLoading.run(log:)
-      requests = targets.map { |target| Warmup::WarmupRequest.new(app, template, target, log:) }
-      Warmup::Compilation.run(requests.select { |request| request.run(deadline:) }, deadline:)
-      run(log:)
+      requests = targets.map { |target| Warmup::WarmupRequest.new(app, template, target, log:, https:) }
+      good = requests.select { |request| request.run(deadline:) }
+      count = good.size + Warmup::Compilation.run(good, deadline:)
+      run(log:, frugal:)
+      count
     end
 
     # Runs before each generation of workers, in the first mold and in a worker that becomes one.
-    def run(log:)
+    def run(log:, frugal: true)
       Warmup::Connections.close(log:)
       Processes::Output.flush
-      Warmup::HeapWarmup.run
+      Warmup::HeapWarmup.run(frugal:)
     end
   end
 end

@@ -2,11 +2,13 @@
 
 require "test_helper"
 
-# What the end of a worker runs: what the worker itself has registered, and nothing of the mold's.
+# What the end of a process runs: all at_exit blocks of the application, as in Puma, and its own Tempfiles' finalizers.
 class AtExitTest < Support::IntegrationTest
   APP = <<~'RUBY'
     require "tempfile"
     at_exit { File.write("told", "mold's in #{Process.pid}\n", mode: "a") }
+    owner = Process.pid
+    at_exit { File.write("told", "guarded in #{Process.pid}\n", mode: "a") if Process.pid == owner }
     OF_THE_MOLD = Tempfile.new("mold", Dir.pwd)
     run lambda { |_env|
       $mine ||= Tempfile.new("worker", Dir.pwd)
@@ -15,12 +17,41 @@ class AtExitTest < Support::IntegrationTest
     }
   RUBY
 
-  def test_blocks_run_in_the_process_that_registered_them
+  HANGING = <<~'RUBY'
+    at_exit { File.write("told", "inherited\n", mode: "a") }
+    at_exit do
+      File.write("hung", Process.pid)
+      sleep
+    end
+    run ->(_env) { [200, {}, [Process.pid.to_s]] }
+  RUBY
+
+  def test_blocks_run_in_the_mold_and_in_every_process_that_inherits_them
     server = serve(APP, workers: 1, threads: 1)
     worker = server.get.body
     mold = server.mold
     assert_predicate server.stop, :success?
-    assert_equal ["mold's in #{mold}", "worker's in #{worker}"], server.directory.read("told").lines(chomp: true).sort
+    expected = ["guarded in #{mold}", "mold's in #{mold}", "mold's in #{worker}", "worker's in #{worker}"]
+    assert_equal expected, server.directory.read("told").lines(chomp: true).sort
+  end
+
+  def test_a_block_that_hangs_costs_its_limit_and_a_line_that_names_it
+    server = serve(HANGING, workers: 1, threads: 1)
+    worker = server.get.body.to_i
+    Process.kill(:TERM, worker)
+    eventually { server.directory.read("hung") == worker.to_s }
+    Process.kill(:TERM, worker) # there is less time
+    await_log(server, /worker=1: an at_exit block did not finish in time: config\.ru:4:in [^,]*, at config\.ru:4:in/)
+    await_log(server, /worker ended worker=1 .*pid=#{worker} .*cause="exit status 0"/)
+
+    refute_path_exists File.join(server.directory.path, "told")
+    server.destroy
+  end
+
+  def test_a_program_name_that_agents_can_use_is_in_the_mold_and_in_workers
+    server = serve('NAME = File.basename($0); run ->(_env) { [200, {}, ["#{NAME} #{File.basename($0)}"]] }')
+
+    assert_equal "carat carat", server.get.body
   end
 
   def test_temporary_files_of_a_worker_end_with_it_and_those_of_the_mold_do_not

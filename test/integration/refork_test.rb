@@ -16,13 +16,6 @@ class ReforkTest < Support::IntegrationTest
   RUBY
   STATS = 'require "json"; run ->(_env) { [200, {}, [JSON.generate(Carat.stats)]] }'
   RANDOM = 'run ->(_env) { [200, {}, ["#{Process.pid} #{rand(1 << 64)}"]] }'
-  AT_EXIT = <<~'RUBY'
-    run(lambda do |_env|
-      here = Process.pid
-      ($registered ||= {})[here] ||= at_exit { File.write("told", "#{here} #{Process.pid}\n", mode: "a") }
-      [200, {}, []]
-    end)
-  RUBY
   NEVER = 1_000_000
 
   def test_no_request_fails_and_all_workers_are_of_the_new_generation
@@ -86,18 +79,6 @@ class ReforkTest < Support::IntegrationTest
     assert_operator firsts.size, :>=, 4
     assert_equal firsts.uniq, firsts
     assert_equal answers.uniq, answers
-  end
-
-  def test_at_exit_blocks_of_a_worker_that_is_the_mold_run_in_no_other
-    server = serve(AT_EXIT, workers: 1, threads: 1, args: %w[--refork 5])
-    while_renewed(server, 3) { server.get }
-    server.get
-    server.stop
-    mold = server.log.scan(/mold ready gen=\d+ pid=(\d+)/).flatten.last
-    told = server.directory.read("told").lines.map(&:split).reject { |_registered, ran| ran == mold }
-
-    refute_empty told
-    told.each { |registered, ran| assert_equal registered, ran }
   end
 
   def test_it_can_be_off

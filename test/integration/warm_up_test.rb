@@ -33,6 +33,7 @@ class WarmUpTest < Support::IntegrationTest
     seen = serve(APP, workers: 1, config: 'warm_up "/", "/login?next=%2Fhome"').get("/seen").body.lines(chomp: true)
     rest = ["closed", "rack.after_reply", "rack.response_finished"]
     assert_equal ["GET /  true", *rest, "GET /login next=%2Fhome true", *rest], seen.first(8)
+    await_log(@servers.last, / info application warmed up requests=2 pid=\d+$/) unless RubyVM.const_defined?(:YJIT)
   end
 
   def test_with_a_jit_the_targets_are_repeated_until_they_are_compiled

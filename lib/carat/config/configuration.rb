@@ -74,6 +74,16 @@ module Carat
         resolve(Options.fetch(:environment)) == DEVELOPMENT
       end
 
+      # Whether clients cannot come in clear.
+      def https?
+        self[:force_tls] || self[:bind].any? { |address| address.start_with?("tls://") }
+      end
+
+      # Whether the heap grows by Carat's figures, and by none of the user.
+      def frugal?
+        self[:gc] == "frugal" && @env.keys.none?(/\ARUBY_GC_HEAP_/)
+      end
+
       # The further processes of the application that are declared for its environment, as Processes.
       def processes
         @processes.in(resolve(Options.fetch(:environment)))

@@ -56,7 +56,7 @@ module Carat
 
       # Whether repeated values add up.
       def list?
-        %i[addresses endpoints networks pools static targets].include?(type)
+        %i[addresses endpoints networks path_ends pools static targets].include?(type)
       end
 
       # Returns the values of a list that came before and these together. Raises InvalidValue.

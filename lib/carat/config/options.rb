@@ -138,6 +138,9 @@ module Carat
                    doc: "Private memory above which a worker is replaced; at least 1 MiB."),
         Option.new(name: :refork, group: "Memory", type: :refork, default: "auto", edge: true, restart: true,
                    doc: "When a warm worker becomes the mold of the others."),
+        Option.new(name: :fork_safe_threads, group: "Memory", type: :path_ends, default: [],
+                   doc: "The end of the path of a file whose threads do not keep a worker from becoming the mold; " \
+                        "repeatable."),
         Option.new(name: :gc, group: "Memory", type: :gc, default: "frugal",
                    doc: "How fast the heap of Ruby's garbage collector grows."),
         Option.new(name: :jit, group: "Memory", type: :choice, within: %w[auto yjit zjit off], default: "auto",

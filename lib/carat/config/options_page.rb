@@ -57,6 +57,7 @@ module Carat
           `gc heap_growth_factor: 1.1, heap_free_slots_goal_ratio: 0.2`. `RUBY_GC_` variables in the environment win.
         - **targets**: the path and query of a request, such as `/login`: `warm_up "/", "/login"` in the config file, commas in
           `CARAT_WARM_UP`, one flag for each.
+        - **path_ends**: such as `lib/prices.rb`, as often as you like.
         - **user**, **group**: a name or a number.
         - **networks**: addresses and networks in CIDR notation, such as `10.0.0.0/8` or `fd00::/8`; `none` for no network:
           `trusted_proxies "10.0.0.0/8", "192.0.2.7"` in the config file, commas in the variable, one flag for each.

@@ -27,8 +27,8 @@ module Carat
         collector: Networks::COLLECTOR, count: CountRange, directory: Paths::DIRECTORY, endpoints: Networks::ENDPOINTS,
         file: Paths::FILE, gc: Words::GC, group: Words::GROUP, https_url: Networks::HTTPS, integer: WholeNumber,
         log: Paths::LOG, memory: MemoryBudget, networks: Networks::NETWORKS, new_directory: Paths::NEW_DIRECTORY,
-        optional_path: Paths::OPTIONAL, pages: Paths::PAGES, pidfile: Paths::PIDFILE, pools: PoolList,
-        prefix: Networks::PREFIX, refork: ReforkRule, seconds: Seconds, socket: Paths::SOCKET,
+        optional_path: Paths::OPTIONAL, pages: Paths::PAGES, path_ends: Words::PATH_ENDS, pidfile: Paths::PIDFILE,
+        pools: PoolList, prefix: Networks::PREFIX, refork: ReforkRule, seconds: Seconds, socket: Paths::SOCKET,
         static: StaticDirectories, string: Words::TEXT, targets: Networks::TARGETS, timeout: Seconds::TIMEOUT,
         umask: Words::UMASK, user: Words::USER, workers: WorkerCount
       }.freeze

@@ -2,6 +2,7 @@
 
 require_relative "../cable"
 require_relative "../native"
+require_relative "../warmup/agents"
 require_relative "boot_failure"
 require_relative "signals"
 require_relative "worker_exit"
@@ -30,13 +31,14 @@ module Carat
       def initialize(order, context)
         @order = order
         @context = context
+        @declaration = context.configuration.processes[order.name]
         @control = Native::Control.new(order.control)
         Cable.join(@control, context.configuration)
       end
 
       # Runs until the block returns, and exits with status 1 when it, or a hook, raises.
       def run
-        WorkerExit.arrange(log: @context.log.with(process: @order.name))
+        WorkerExit.arrange(log: @context.log.with(process: @order.name), seconds: exit_seconds)
         Process.setpgid(0, 0) # Whatever it forks ends with it.
         Process.setproctitle("carat: #{@order.name} #{measures? ? "load" : "number=#{@order.number}"} " \
                              "gen=#{@order.generation}")
@@ -54,11 +56,19 @@ module Carat
 
       private
 
+      # How long the at_exit blocks may take: a little less than the edge gives the process to stop.
+      def exit_seconds
+        (@declaration&.stop_timeout || @context.configuration[:shutdown_timeout]) * 0.9
+      end
+
       def boot
-        @declaration = @context.configuration.processes[@order.name] or
-          raise ArgumentError, "the config file declares no process #{@order.name.inspect} any more"
+        raise ArgumentError, "the config file declares no process #{@order.name.inspect} any more" unless @declaration
+
         ENV.update(@declaration.environment)
-        hooks.run(:on_process_boot, @order.name) unless measures?
+        return if measures?
+
+        hooks.run(:on_process_boot, @order.name)
+        Warmup::Agents.start(log: @context.log) unless @declaration.command
       end
 
       def measures?
@@ -67,9 +77,12 @@ module Carat
 
       def measure
         load = @declaration.load.call
-        return @control.load(load.to_f) if load.is_a?(Numeric) && load.real? && load >= 0 && load.to_f.finite?
+        unless load.is_a?(Numeric) && load.real? && load >= 0 && load.to_f.finite?
+          raise TypeError, "load: #{load.is_a?(Numeric) ? load : "a #{load.class}"} is not a number of 0 or more"
+        end
 
-        raise TypeError, "load: #{load.is_a?(Numeric) ? load : "a #{load.class}"} is not a number of 0 or more"
+        @control.load(load.to_f)
+        WorkerExit.finish # It has done nothing that a block could send.
       end
 
       def work

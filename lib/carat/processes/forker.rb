@@ -93,8 +93,11 @@ module Carat
         control&.close
       end
 
-      # The at_exit blocks do not run: the application lives on in the next mold.
+      # The at_exit blocks do not run, as the application lives on in the next mold, unless this process has served: it
+      # may hold what an agent has not sent yet.
       def finish
+        return if WorkerExit.here?
+
         Output.flush
         exit!(0)
       end

@@ -12,9 +12,11 @@ require_relative "../log/process_log"
 require_relative "../native"
 require_relative "../request/env_template"
 require_relative "../warmup"
+require_relative "../warmup/agents"
 require_relative "../warmup/application"
 require_relative "../warmup/console_log"
 require_relative "../warmup/fiber_isolation"
+require_relative "../warmup/fork_safety"
 require_relative "../warmup/pools/pool_size"
 require_relative "../warmup/source_files"
 require_relative "app_context"
@@ -26,6 +28,7 @@ require_relative "measures/jit"
 require_relative "measures/oom_score"
 require_relative "signals"
 require_relative "worker"
+require_relative "worker_exit"
 
 module Carat
   module Processes
@@ -43,10 +46,14 @@ module Carat
         shared = Launch::SharedOptions.slice(ENV)
         Launch::MoldEnvironment.restore(ENV)
         control = IO.for_fd(Integer(ENV.delete("CARAT_CONTROL_FD"), 10), "r+b")
+        $PROGRAM_NAME = "carat" # Monitoring agents name the service after it; workers inherit it.
         Process.setproctitle("carat: mold gen=#{ENV.delete("CARAT_GENERATION")}")
+        WorkerExit.install
         memory = ENV.delete("CARAT_MEMORY_LIMIT")&.to_i
         role = new(Native::Control.new(control), words, shared, memory)
         role = role.run while role
+      ensure
+        WorkerExit.prepare
       end
 
       # `control` is a Native::Control; `words` are those of Flags#words; `shared` is what
@@ -64,8 +71,7 @@ module Carat
       def run
         settle
         load
-        targets = @configuration[:warm_up]
-        Warmup.first(@context.app, @context.template, targets, deadline: warm_up_deadline, log: @log)
+        warm_up
         @control.ready
         Forker.new(@control, @context)
       rescue Native::LinkError => e
@@ -112,7 +118,10 @@ module Carat
 
       def load_application
         JIT.remark(@configuration[:jit])&.then { |remark| @log.warn(remark) }
-        JIT.beside(@configuration, memory: @memory) { Warmup::Application.load(@configuration[:rackup]) }
+        Warmup::ForkSafety.spared = @configuration[:fork_safe_threads]
+        JIT.beside(@configuration, memory: @memory) do
+          Warmup::Agents.beside(ENV) { Warmup::Application.load(@configuration[:rackup]) }
+        end
       end
 
       # For whoever sees the server start; the edge alone writes to a log file. The application may have enabled a JIT.
@@ -134,6 +143,18 @@ module Carat
 
         @sources ||= Warmup::SourceFiles.new(@configuration[:rackup], @configuration.config_path)
         @control.sources(Log::PlainJSON.generate(yield(@sources)))
+      end
+
+      def warm_up
+        targets = @configuration[:warm_up]
+        count = Warmup.first(@context.app, @context.template, targets, deadline: warm_up_deadline, log: @log,
+                                                                       https: @configuration.https?,
+                                                                       frugal: @configuration.frugal?)
+        return if targets.empty? || @configuration[:log]
+
+        jit = JIT.to_h || {}
+        details = { requests: count, compiled: jit[:methods], machine_code: jit[:code] }.compact
+        @log.info("application warmed up", **details)
       end
 
       def template

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../warmup"
+require_relative "../warmup/agents"
 require_relative "../warmup/fork_safety"
 require_relative "../warmup/pools/idle_pools"
 require_relative "boot_failure"
@@ -26,7 +27,8 @@ module Carat
         return @control.not_fork_safe(Warmup::ForkSafety.objection) if Warmup::ForkSafety.objection
 
         @context.configuration.hooks.run(:before_refork)
-        Warmup::IdlePools.stop
+        Warmup::Agents.flush(log: @context.log)
+        Warmup::IdlePools.stop(within: Warmup::ForkSafety::GRACE_SECONDS)
         remark = Warmup::ForkSafety.remark
         # Other workers of this generation have the same threads: only a new one is worth another attempt.
         return @control.not_fork_safe(remark) if remark
@@ -43,7 +45,7 @@ module Carat
       def become_mold
         Process.setproctitle("carat: mold gen=#{@generation}")
         OomScore.server.raise_by(OomScore::MOLD)
-        Warmup.run(log: @context.log)
+        Warmup.run(log: @context.log, frugal: @context.configuration.frugal?)
         @context.configuration.hooks.run(:after_refork)
         warn_of_threads
         @control.ready

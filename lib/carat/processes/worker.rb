@@ -3,6 +3,7 @@
 require_relative "../cable"
 require_relative "../native"
 require_relative "../request/lane"
+require_relative "../warmup/agents"
 require_relative "../warmup/fork_safety"
 require_relative "boot_failure"
 require_relative "measures/collector_clock"
@@ -39,7 +40,7 @@ module Carat
       # Serves until the edge drains this worker. Returns its Promotion if it becomes the next mold, nil if it ends.
       # Exits with status 1 when a hook raises or the edge sends what cannot be understood.
       def run
-        WorkerExit.arrange(log: @log)
+        WorkerExit.arrange(log: @log, seconds: WorkerExit::SECONDS)
         @collector = CollectorClock.new
         Worker.current = self
         Process.setproctitle("carat: worker=#{@order.worker} gen=#{@order.generation}")
@@ -67,18 +68,14 @@ module Carat
 
       def boot
         %i[after_fork on_worker_boot].each { |hook| @configuration.hooks.run(hook, @order.worker) }
-        @room = heap_room
+        Warmup::Agents.start(log: @log)
+        @room = HeapRoom.new if @configuration.frugal?
         @lanes = @order.lanes.map { |ios| lane(native_lane(ios)) }
         @threads = @lanes.map.with_index { |lane, number| start(lane, number) }
         @control.ready
       rescue Exception => e # rubocop:disable Lint/RescueException -- the edge receives whatever it is
         @control.boot_failed(BootFailure.new(e).to_s)
         exit(1)
-      end
-
-      # nil where the user sizes the heap.
-      def heap_room
-        HeapRoom.new if @configuration[:gc] == "frugal" && ENV.keys.none?(/\ARUBY_GC_HEAP_/)
       end
 
       def native_lane(ios)

@@ -1,51 +1,109 @@
 # frozen_string_literal: true
 
 require_relative "../log/process_log"
+require_relative "../log/relative_path"
 require_relative "output"
 
 module Carat
   module Processes
-    # The exit of a worker: it runs the at_exit blocks that it has registered, not those inherited from the mold, which
-    # may remove what all processes share: a socket, a directory, a pid file.
+    # The exit of a process that was forked from a mold. It runs all at_exit blocks of the application, inherited ones
+    # too, as in Puma: monitoring agents send there what they still hold. See docs/decisions/0026-ends-of-workers.md.
     module WorkerExit
+      # How long all at_exit blocks of a worker may take together.
+      SECONDS = 5
+      # The same once the edge is about to kill the process, 2 s after it has sent SIGTERM.
+      LAST_SECONDS = 1.5
+
+      # What is known of the exit of this process: `seconds` is nil without a limit. With `by_signal`, the process dies
+      # by the signal that ended its main thread.
+      Arrangement = Struct.new(:log, :seconds, :by_signal, :pid, :error)
+      private_constant :Arrangement
+
       module_function
 
-      # Call it first in the new process. Blocks run in reverse order, so this one runs after the worker's own and exits
-      # before the inherited ones. With `by_signal`, the process dies by the signal that ended its main thread.
-      def arrange(log: Log::ProcessLog.new, by_signal: false)
-        at_exit do
-          error = $! # rubocop:disable Style/SpecialGlobalVars -- the alternative loads the English library
-          report(error, log)
-          end_threads
-          remove_temporary_files(log)
-          Output.flush
-          kill(error.signo) if by_signal && error.is_a?(SignalException)
-        ensure
-          exit!(status(error)) unless @inherits
-        end
+      # Call it in the mold before the application is loaded. Blocks run in reverse order, so this one runs after the
+      # application's, and forked processes run no block that was registered before, and no finalizer of the mold.
+      def install
+        at_exit { finish if here? }
       end
 
-      # Exits a mold when the server stops, with all blocks: no other process is left to run them.
+      # Ends the process without a block; its threads and its Tempfiles end with it.
+      def finish
+        error = $! # rubocop:disable Style/SpecialGlobalVars -- the blocks may have changed it
+        end_threads
+        clean_up(@arrangement)
+        kill(error.signo) if @arrangement.by_signal && error.is_a?(SignalException)
+      ensure
+        exit!(status(error))
+      end
+
+      # Call it in a forked process. It takes the place of what the process has inherited.
+      def arrange(log: Log::ProcessLog.new, seconds: nil, by_signal: false)
+        @arrangement = Arrangement.new(log, seconds, by_signal, Process.pid)
+      end
+
+      # Whether this process has been a worker, or another process forked from the mold.
+      def here?
+        @arrangement&.pid == Process.pid
+      end
+
+      # Call it when the last role of the process has ended, before the blocks run.
+      def prepare
+        return unless here?
+
+        @arrangement.error = $! # rubocop:disable Style/SpecialGlobalVars -- the alternative loads the English library
+        report(@arrangement)
+        limit(@arrangement) if @arrangement.seconds
+      end
+
+      # Exits a mold when the server stops, as Ruby does: no other process is left to run its blocks.
       def of_server
-        @inherits = true
+        @arrangement = nil
         exit
       end
 
       # Ruby itself would report it after the blocks.
-      def report(error, log)
-        case error
+      def report(arrangement)
+        case (error = arrangement.error)
         when nil, SystemExit, SignalException then nil
-        else log.application_error(error)
+        else arrangement.log.application_error(error)
         end
+      end
+
+      # A thread cuts the blocks off. SIGTERM says that there is less time.
+      def limit(arrangement)
+        deadline = now + arrangement.seconds
+        trap("TERM") { deadline = [deadline, now + LAST_SECONDS].min and @watch&.wakeup }
+        @watch = Thread.new do
+          sleep([deadline - now, 0.001].max) while now < deadline
+          cut_off(arrangement)
+        end
+      end
+
+      # The outermost frame of the main thread is the block's own.
+      def cut_off(arrangement)
+        places = (Thread.main.backtrace || []).reject { |line| line.start_with?(__FILE__) }
+        places = places.map { |line| Log::RelativePath.of(line, Dir.pwd) }
+        place = places.last || "the end of its threads"
+        inner = places.first unless places.first == place
+        arrangement.log.warn("an at_exit block did not finish in time: #{[place, *inner].join(", at ")}")
+        clean_up(arrangement)
+      ensure
+        exit!(status(arrangement.error))
       end
 
       # As Ruby does, so that `ensure` blocks run.
       def end_threads
-        Thread.list.reject { |thread| thread.equal?(Thread.current) }.each(&:kill).each do |thread|
+        Thread.list.reject { |thread| [Thread.current, @watch].include?(thread) }.each(&:kill).each do |thread|
           thread.join
         rescue StandardError, ScriptError
           # The thread has reported its error.
         end
+      end
+
+      def clean_up(arrangement)
+        remove_temporary_files(arrangement.log)
+        Output.flush
       end
 
       # exit! runs no finalizers. Those of Tempfile remove files whose names contain this process id. In a process that
@@ -84,7 +142,12 @@ module Carat
         end
       end
 
-      private_class_method :report, :end_threads, :remove, :path, :kill, :status
+      def now
+        Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      end
+
+      private_class_method :report, :limit, :cut_off, :end_threads, :clean_up, :remove,
+                           :path, :kill, :status, :now
     end
   end
 end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "agents"
 require_relative "pools/idle_pools"
 require_relative "thread_origin"
 
@@ -22,6 +23,9 @@ module Carat
       class << self
         # The reason why this process and its forks cannot be molds, from Carat.not_fork_safe!; nil if there is none.
         attr_accessor :objection
+
+        # The ends of the paths of files whose threads are started again, or need not be: option `fork_safe_threads`.
+        attr_writer :spared
 
         # Returns a message about threads that are still running after `within` seconds, or nil.
         def remark(within: GRACE_SECONDS)
@@ -63,8 +67,14 @@ module Carat
 
         def running
           Thread.list.reject do |thread|
-            thread.equal?(Thread.current) || MARKS.any? { |mark| thread.thread_variable_get(mark) }
+            thread.equal?(Thread.current) || MARKS.any? { |mark| thread.thread_variable_get(mark) } || spared?(thread)
           end
+        end
+
+        def spared?(thread)
+          path = ThreadOrigin.new(thread).path or return false
+
+          Agents.restarted?(path) || (@spared || []).any? { |name| "/#{path}".end_with?("/#{name}".b) }
         end
 
         def await(thread, seconds)

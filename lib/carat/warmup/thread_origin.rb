@@ -5,7 +5,7 @@ module Carat
     # Where a thread comes from: its place in the code, and the gem that started it.
     class ThreadOrigin
       # `#<Thread:0x000 /path/file.rb:12 sleep>`, also with a name before the path.
-      START = %r{(/\S+\.rb):\d+ }
+      START = / (\S+):\d+ \w+>\z/
       GEM = %r{/gems/([^/]+-\d[^/]*)/}
       private_constant :GEM, :START
 
@@ -21,9 +21,12 @@ module Carat
 
       # Returns the name and version of the gem whose code started the thread, or nil.
       def gem
-        file = @thread.inspect.b[START, 1] or return
+        path && (path[GEM, 1] || loaded_gem(path))
+      end
 
-        file[GEM, 1] || loaded_gem(file)
+      # Returns the path of the file whose code started the thread, or nil.
+      def path
+        @path ||= @thread.inspect.b[START, 1]
       end
 
       private

@@ -23,6 +23,7 @@ module Carat
     def test_buffered_output_is_flushed
       assert_equal ["kept", "of a thread"], lines(<<~RUBY)
         fork do
+          Carat::Processes::WorkerExit.install
           Carat::Processes::WorkerExit.arrange
           KEPT = IO.for_fd(IO.sysopen("/proc/self/fd/1", "a"), "a")
           KEPT.puts "kept"
@@ -38,6 +39,36 @@ module Carat
       RUBY
     end
 
+    def test_blocks_from_before_the_application_run_only_in_the_mold
+      assert_equal ["thread is alive", "inherited", "mold"], lines(<<~RUBY)
+        owner = Process.pid
+        at_exit { puts "mold" if Process.pid == owner || puts("never") }
+        Carat::Processes::WorkerExit.install
+        at_exit { puts "inherited" if Process.pid != owner }
+        fork do
+          Carat::Processes::WorkerExit.arrange(seconds: 60)
+          thread = Thread.new { sleep }
+          at_exit { puts "thread is alive" if thread.alive? }
+          Carat::Processes::WorkerExit.prepare
+        end
+        Process.wait
+      RUBY
+    end
+
+    def test_a_process_that_a_worker_forks_runs_them_as_in_any_ruby
+      assert_equal %w[grandchild first], lines(<<~RUBY)
+        owner = Process.pid
+        at_exit { puts "first" if Process.pid != owner }
+        Carat::Processes::WorkerExit.install
+        fork do
+          Carat::Processes::WorkerExit.arrange(seconds: 60)
+          fork { at_exit { puts "grandchild" } }
+          Process.wait
+        end
+        Process.wait
+      RUBY
+    end
+
     def test_only_temporary_files_of_the_worker_are_removed
       assert_equal ["theirs"], lines(<<~RUBY)
         require "tempfile"
@@ -45,6 +76,7 @@ module Carat
         Dir.mktmpdir do |directory|
           theirs = Tempfile.new("theirs", directory)
           fork do
+            Carat::Processes::WorkerExit.install
             Carat::Processes::WorkerExit.arrange
             MINE = [Tempfile.new("mine", directory), Tempfile.new(%w[mine .txt], directory), Tempfile.allocate]
           end
@@ -60,8 +92,11 @@ module Carat
     # The status of a child that has run the block; what Minitest registers with at_exit is the parent's.
     def child(log: File.open(File::NULL, "w"))
       pid = fork do
+        Processes::WorkerExit.install
         Processes::WorkerExit.arrange(log: Log::ProcessLog.new(log))
         yield
+      ensure
+        Processes::WorkerExit.prepare
       end
       Process.wait2(pid).last
     end

@@ -9,6 +9,7 @@ require_relative "doctor/huge_pages"
 require_relative "doctor/memory_limit"
 require_relative "doctor/open_files"
 require_relative "doctor/overcommit"
+require_relative "doctor/puma_hooks"
 require_relative "doctor/restart_room"
 require_relative "doctor/ruby_build"
 require_relative "doctor/spool/spool_file"
@@ -26,7 +27,7 @@ module Carat
       # Every check, in the order of the findings.
       CHECKS = [
         Build, RubyBuild, Allocator, MemoryLimit, Overcommit, HugePages, SpoolFile, SpoolMemory, SpoolRoom,
-        OpenFiles, Certificates, Fibers, Threads, RestartRoom
+        OpenFiles, Certificates, Fibers, Threads, PumaHooks, RestartRoom
       ].freeze
 
       # What follows `Usage: carat` in the help.

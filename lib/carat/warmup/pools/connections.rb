@@ -7,7 +7,9 @@ module Carat
     module Connections
       # Sequel's names for an SQLite database that vanishes with its connection.
       IN_MEMORY = [nil, "", ":memory:", :memory, /\Afile::memory:/].freeze
-      private_constant :IN_MEMORY
+      # How long a thread may take to finish a request of Net::HTTP before its connection is closed.
+      REQUEST_SECONDS = 1
+      private_constant :IN_MEMORY, :REQUEST_SECONDS
 
       module_function
 
@@ -16,6 +18,7 @@ module Carat
         each(log, :pools, &:disconnect!)
         each(log, :databases) { |database| database.disconnect unless in_memory?(database) }
         each(log, :clients, &:close)
+        each(log, :sessions, &:finish)
       end
 
       # If a connection cannot be closed, such as a half-open one, the others still are.
@@ -65,11 +68,26 @@ module Carat
         classes.grep(Class).flat_map { |type| ObjectSpace.each_object(type).to_a }
       end
 
+      # Connections that Net::HTTP keeps open; each request opens one that is closed. Agents have threads that may be in
+      # a request.
+      def sessions
+        return [] unless loaded?(:Net) && ::Net.const_defined?(:HTTP) && !::Net.autoload?(:HTTP)
+
+        deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + REQUEST_SECONDS
+        sleep(0.01) while requesting? && Process.clock_gettime(Process::CLOCK_MONOTONIC) < deadline
+        ObjectSpace.each_object(::Net::HTTP).select(&:started?)
+      end
+
+      def requesting?
+        (Thread.list - [Thread.current]).any? { |it| it.backtrace&.any? { |line| line.include?("/net/http.rb:") } }
+      end
+
       def loaded?(name)
         Object.const_defined?(name) && !Object.autoload?(name)
       end
 
-      private_class_method :each, :attempt, :pools, :handlers, :pools_of, :databases, :in_memory?, :clients, :loaded?
+      private_class_method :each, :attempt, :pools, :handlers, :pools_of, :databases, :in_memory?, :clients, :sessions,
+                           :requesting?, :loaded?
     end
   end
 end

@@ -3,6 +3,7 @@
 require "io/wait"
 require_relative "../../../log/process_log"
 require_relative "../../../processes/worker_exit"
+require_relative "../../../warmup/agents"
 require_relative "../../../warmup/application"
 require_relative "../../../warmup/pools/idle_pools"
 
@@ -50,7 +51,7 @@ module Carat
 
         def report(writer)
           [$stdout, $stderr].each { |stream| stream.reopen(File::NULL, "w") }
-          Warmup::Application.load(@rackup)
+          Warmup::Agents.beside(ENV) { Warmup::Application.load(@rackup) }
           Warmup::IdlePools.stop
           writer.write(Marshal.dump(yield))
         ensure

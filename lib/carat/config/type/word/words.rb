@@ -40,6 +40,11 @@ module Carat
           raise InvalidValue, value.to_s.strip.empty? ? "is empty" : "#{value.inspect} is not a name"
         end
 
+        # Ends of paths, such as `lib/prices.rb`; the list may be empty.
+        PATH_ENDS = Rule.new("PATH", text: ->(list) { list.join(",") }) do |values|
+          Array(values).map { |value| TEXT.parse(value).delete_prefix("/") }
+        end
+
         # The name of a user of this machine, or a user id.
         USER = account("user") { |name| Etc.getpwnam(name) }
 

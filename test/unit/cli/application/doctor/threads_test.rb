@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "minitest/autorun"
+require "carat/cli/application/doctor/puma_hooks"
 require "carat/cli/application/doctor/threads"
 require "support/workplace"
 
@@ -38,11 +39,24 @@ module Carat
       assert_empty Dir.glob("carat*")
     end
 
+    def test_a_thread_that_is_said_to_be_safe_is_not_named
+      assert_equal :ok, finding("Thread.new { sleep }\n#{APP}", fork_safe_threads: ["config.ru"]).first
+    end
+
+    def test_a_library_that_waits_for_a_hook_of_puma_is_named
+      write("agent.rb", "# on_worker_boot of Puma\nPuma.options[:before_worker_boot] = [] if defined?(Puma)\n")
+      level, sentence = finding("require #{path("agent.rb").inspect}\n#{APP}", check: CLI::Doctor::PumaHooks)
+
+      assert_equal :warning, level
+      assert_match(%r{`on_worker_boot \{ \.\.\. \}` .*agent\.rb:2\z}, sentence)
+      assert_equal :ok, finding(APP, check: CLI::Doctor::PumaHooks).first
+    end
+
     private
 
-    def finding(app, boot_timeout: 60)
+    def finding(app, boot_timeout: 60, fork_safe_threads: [], check: CLI::Doctor::Threads)
       write("config.ru", app)
-      CLI::Doctor::Threads.new({ rackup: path("config.ru"), boot_timeout: }).finding.to_a.values_at(0, 2)
+      check.new({ rackup: path("config.ru"), boot_timeout:, fork_safe_threads: }).finding.to_a.values_at(0, 2)
     end
   end
 end

@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+require_relative "elsewhere"
+require_relative "finding"
+
+module Carat
+  module CLI
+    class Doctor
+      # Libraries that start in workers by a hook of Puma alone: here they never would.
+      class PumaHooks
+        # A line that hooks the boot of Puma's workers.
+        HOOK = /^[^#\n]*\b(?:before|on)_worker_boot\b/
+        # Puma itself, and what Carat starts in its place.
+        KNOWN = %r{/puma-[^/]+/|/lib/puma/|scout_apm/server_integrations/}
+        OURS = File.expand_path("../../..", __dir__)
+        private_constant :HOOK, :KNOWN, :OURS
+
+        def initialize(configuration)
+          @application = Elsewhere.new(configuration)
+        end
+
+        # Returns the Finding.
+        def finding
+          hooks = @application.call { hooks_of_loaded } || []
+          return Finding.ok("puma hooks", "no library waits for a hook of Puma") if hooks.empty?
+
+          Finding.warning("puma hooks", "only Puma runs these; write what they call into carat.rb, as " \
+                                        "`on_worker_boot { ... }` (docs/monitoring.md): #{hooks.join("; ")}")
+        end
+
+        private
+
+        def hooks_of_loaded
+          files = $LOADED_FEATURES.select { |path| path.end_with?(".rb") && path.start_with?("/") }
+          files.reject { |path| path.start_with?(OURS) || KNOWN.match?(path) }.filter_map { |path| hook(path) }
+        end
+
+        def hook(path)
+          text = File.read(path, encoding: Encoding::BINARY)
+          match = text.include?("Puma") && HOOK.match(text) or return
+          "#{path}:#{match.pre_match.count("\n") + 1}"
+        rescue SystemCallError
+          nil
+        end
+      end
+    end
+  end
+end

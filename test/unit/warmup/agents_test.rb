@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+require "net/http"
+require "socket"
+require "stringio"
+require "test_helper"
+require "carat/log/process_log"
+require "carat/warmup/agents"
+require "carat/warmup/fork_safety"
+require "carat/warmup/pools/connections"
+
+module Carat
+  class AgentsTest < Minitest::Test
+    # As an agent makes its thread, in a file of its gem or of the application.
+    MAKE = "Thread.new { gate.pop }"
+
+    def test_a_variable_that_tells_an_agent_of_forks_is_there_while_the_application_loads
+      env = {}
+      assert_equal "puma", Warmup::Agents.beside(env) { env["NEW_RELIC_DISPATCHER"] }
+      assert_empty env
+      env["NEW_RELIC_DISPATCHER"] = "unicorn"
+      Warmup::Agents.beside(env) { assert_equal "unicorn", env["NEW_RELIC_DISPATCHER"] }
+      assert_equal "unicorn", env["NEW_RELIC_DISPATCHER"]
+    end
+
+    def test_threads_that_a_library_starts_again_and_those_the_user_names_survive_a_fork
+      gate = Queue.new
+      Warmup::ForkSafety.spared = ["lib/prices.rb"]
+      paths = %w[/gems/sentry-ruby-6.6.2/lib/sentry/threaded_periodic_worker.rb lib/prices.rb /app/lib/prices.rb
+                 /app/lib/other_prices.rb /app/sentry/threaded_periodic_worker.rb.rb]
+      threads = paths.map { |path| eval(MAKE, binding, path) } # rubocop:disable Security/Eval -- it names the file
+      left = paths.select { |path| Warmup::ForkSafety.survivors(within: 0).any? { |text| text.include?(" #{path}:") } }
+
+      assert_equal paths.last(2), left
+    ensure
+      Warmup::ForkSafety.spared = nil
+      gate.close
+      threads.each(&:join)
+    end
+
+    def test_an_agent_that_only_puma_would_start_is_started_and_its_failure_logged
+      agent = Class.new { def start = raise("no key") }.new
+      scout = Module.new { const_set(:Agent, Struct.new(:instance).new(agent)) }
+      Object.const_set(:ScoutApm, scout)
+      Warmup::Agents.start(log: Log::ProcessLog.new(log = StringIO.new))
+
+      assert_match(/cannot start ScoutApm: .*no key/, log.string)
+    ensure
+      Object.send(:remove_const, :ScoutApm)
+    end
+
+    def test_connections_that_are_kept_for_the_next_request_end_before_a_fork
+      server = TCPServer.new("127.0.0.1", 0)
+      http = Net::HTTP.start("127.0.0.1", server.addr[1])
+      Warmup::Connections.close(log: Log::ProcessLog.new(log = StringIO.new))
+
+      refute_predicate http, :started?
+      assert_empty log.string
+    ensure
+      server.close
+    end
+  end
+end

@@ -7,7 +7,7 @@ require_relative "output"
 module Carat
   module Processes
     # The exit of a process that was forked from a mold. It runs all at_exit blocks of the application, inherited ones
-    # too, as in Puma: monitoring agents send there what they still hold. See docs/decisions/0026-ends-of-workers.md.
+    # too, as in Puma: monitoring agents send there what they still hold. See docs/decisions/0019-upgrades-and-stops.md.
     module WorkerExit
       # How long all at_exit blocks of a worker may take together.
       SECONDS = 5

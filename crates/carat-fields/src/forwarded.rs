@@ -37,9 +37,8 @@ impl<'a> ForwardedRequest<'a> {
         for element in elements.into_iter().rev() {
             request.proto = element.proto.or(request.proto);
             request.host = element.host.or(request.host);
-            let address = element.client.and_then(node_address);
-            request.address = address.or(request.address);
-            if !address.is_some_and(|address| proxies.contains(address)) {
+            let node = element.client.map_or(Node::Unknown, Node::of);
+            if !node.is_passed(&mut request.address, proxies) {
                 break;
             }
         }
@@ -69,19 +68,47 @@ fn client_address<'a>(
     proxies: &TrustedProxies,
 ) -> Option<IpAddr> {
     let mut client = None;
-    for node in lines.flat_map(|line| line.rsplit(|byte| *byte == b',')) {
-        let address = node_address(node.trim_ascii());
-        client = address.or(client);
-        if !address.is_some_and(|address| proxies.contains(address)) {
-            break;
-        }
-    }
+    let nodes = lines.flat_map(|line| line.rsplit(|byte| *byte == b','));
+    // A list may have empty members (RFC 9110, section 5.6.1.2).
+    let mut nodes = nodes.map(<[u8]>::trim_ascii).filter(|it| !it.is_empty());
+    // The search goes on behind each trusted proxy.
+    let _ = nodes.all(|node| Node::of(node).is_passed(&mut client, proxies));
     client
 }
 
 fn last_value(line: &[u8]) -> Option<&[u8]> {
-    let last = line.rsplit(|byte| *byte == b',').next()?;
-    Some(last.trim_ascii()).filter(|value| !value.is_empty())
+    let mut values = line.rsplit(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    values.find(|value| !value.is_empty())
+}
+
+/// Who a proxy says has sent the request.
+enum Node {
+    Address(IpAddr),
+    /// A proxy on a Unix socket of the one that says so, which is `unix:` in nginx.
+    Socket,
+    Unknown,
+}
+
+impl Node {
+    fn of(text: &[u8]) -> Node {
+        match node_address(text) {
+            Some(address) => Node::Address(address),
+            None if matches!(text, b"unix:" | b"unix") => Node::Socket,
+            None => Node::Unknown,
+        }
+    }
+
+    /// Notes the address of the node. Returns whether what stands before it was written by a trusted proxy.
+    fn is_passed(&self, client: &mut Option<IpAddr>, proxies: &TrustedProxies) -> bool {
+        match self {
+            Node::Address(address) => {
+                *client = Some(*address);
+                proxies.contains(*address)
+            }
+            Node::Socket => true,
+            Node::Unknown => false,
+        }
+    }
 }
 
 /// The address of a node, which may have a port: `192.0.2.1:80`, `[2001:db8::1]:80`. There is none in `unknown` and

@@ -12,23 +12,26 @@ pub(crate) struct ForwardedElement<'a> {
 /// Elements that are kept, those of the nearest proxies.
 pub(crate) const ELEMENTS_LIMIT: usize = 32;
 
-/// Appends the elements of a line of `Forwarded` (RFC 7239, section 4) and keeps the last ones. `None` for a line that is
-/// not well formed.
+/// Appends the elements of a line of `Forwarded` (RFC 7239, section 4) that are not empty, and keeps the last ones. `None`
+/// for a line that is not well formed.
 pub(crate) fn push_elements<'a>(
     elements: &mut VecDeque<ForwardedElement<'a>>,
     line: &'a [u8],
 ) -> Option<()> {
     let mut rest = line.trim_ascii();
-    push(elements);
-    while !rest.is_empty() {
-        let (first, after) = rest.split_first()?;
+    let mut is_new = true;
+    while let Some((first, after)) = rest.split_first() {
         match first {
-            b',' => {
-                push(elements);
-                rest = after.trim_ascii_start();
+            b',' | b';' | b' ' | b'\t' => {
+                is_new |= *first == b',';
+                rest = after;
             }
-            b';' | b' ' | b'\t' => rest = after,
-            _ => rest = pair(rest, elements.back_mut()?)?,
+            _ => {
+                if std::mem::take(&mut is_new) {
+                    push(elements);
+                }
+                rest = pair(rest, elements.back_mut()?)?;
+            }
         }
     }
     Some(())

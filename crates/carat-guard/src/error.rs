@@ -39,7 +39,6 @@ guard_errors! {
     MissingHost = 400 "missing Host",
     RepeatedHost = 400 "more than one Host",
     InvalidHost = 400 "malformed Host",
-    InvalidConnection = 400 "malformed Connection",
     RepeatedLength = 400 "more than one Content-Length",
     InvalidLength = 400 "malformed Content-Length",
     LengthBesideCoding = 400 "Content-Length beside Transfer-Encoding",

@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use carat_fields::{ForwardedRequest, TrustedProxies};
+use carat_fields::{ForwardedRequest, TrustedProxies, members};
 use http::header::FORWARDED;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -94,9 +94,11 @@ impl ProxyPolicy {
         let trusted = self.trusted.as_ref().unwrap_or(&self.nobody);
         let request = match self.family {
             ProxyHeaders::XForwarded => {
-                let last = |name| headers.get_all(name).iter().next_back();
-                let lines = [&X_FORWARDED[0], &X_FORWARDED[1], &X_FORWARDED[2]]
-                    .map(|name| last(name).map(HeaderValue::as_bytes));
+                let last = |name: &HeaderName| {
+                    let lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
+                    lines.rev().find(|line| members(line).next().is_some())
+                };
+                let lines = [&X_FORWARDED[0], &X_FORWARDED[1], &X_FORWARDED[2]].map(last);
                 let clients = headers.get_all(X_FORWARDED_FOR).iter().rev();
                 let clients = clients.map(HeaderValue::as_bytes);
                 ForwardedRequest::from_x_forwarded(lines, clients, trusted)
@@ -143,6 +145,7 @@ mod tests {
             ("x-forwarded-for", "6.6.6.6"),
             ("x-forwarded-for", "192.0.2.1, 10.0.0.2"),
             ("x-forwarded-proto", "https"),
+            ("x-forwarded-proto", " , "),
             ("x-forwarded-host", "example.org:8443"),
             ("x-forwarded-port", "444"),
             ("x-forwarded-ssl", "on"),
@@ -172,7 +175,7 @@ mod tests {
     #[test]
     fn nothing_is_read_or_removed_while_nobody_is_trusted() {
         let policy = policy(None, ProxyHeaders::XForwarded);
-        assert_eq!(received(&policy, Some("10.0.0.1")), (None, 7));
+        assert_eq!(received(&policy, Some("10.0.0.1")), (None, 8));
     }
 
     #[test]
@@ -180,14 +183,14 @@ mod tests {
         let policy = policy(None, ProxyHeaders::XForwarded);
         let (client, left) = received(&policy, None);
         let remote = client.expect("a client").remote;
-        assert_eq!((remote.as_deref(), left), (Some("10.0.0.2"), 7));
+        assert_eq!((remote.as_deref(), left), (Some("10.0.0.2"), 8));
     }
 
     #[test]
     fn a_trusted_proxy_is_believed_and_the_other_family_is_removed() {
         let trusted = Some(&["10.0.0.0/8"][..]);
         let lists = policy(trusted, ProxyHeaders::XForwarded);
-        assert_eq!(received(&lists, Some("10.0.0.1")), (Some(by_list()), 6));
+        assert_eq!(received(&lists, Some("10.0.0.1")), (Some(by_list()), 7));
         let field = policy(trusted, ProxyHeaders::Forwarded);
         let (client, left) = received(&field, Some("10.0.0.1"));
         let client = client.expect("a client");

@@ -51,14 +51,42 @@ fn an_address_may_have_a_port_or_brackets() {
 fn nothing_counts_before_what_is_no_address() {
     let found = by_list(&["6.6.6.6, unknown, 10.0.0.2"]);
     assert_eq!(found, address("10.0.0.2"));
-    for garbage in "unknown|6.6.6.6,|6.6.6.6, \u{e9}|1.2.3.4.5|[::1|".split('|') {
+    for garbage in "unknown|6.6.6.6, _hidden|6.6.6.6, \u{e9}|1.2.3.4.5|[::1|unix:/x|".split('|') {
         assert_eq!(by_list(&[garbage]), None, "{garbage}");
     }
 }
 
 #[test]
+fn a_proxy_on_a_socket_and_an_empty_member_do_not_end_the_search() {
+    for list in [
+        &["203.0.113.9, unix:"][..],
+        &["203.0.113.9", "unix"],
+        &["203.0.113.9, , 10.0.0.1,"],
+        &["203.0.113.9", ""],
+        &["6.6.6.6, 203.0.113.9, unix:,10.0.0.1"],
+    ] {
+        assert_eq!(by_list(list), address("203.0.113.9"), "{list:?}");
+    }
+    assert_eq!(by_list(&["unix:"]), None);
+    for field in [
+        "for=203.0.113.9, for=\"unix:\"",
+        "for=203.0.113.9;proto=https, , for=10.0.0.1,",
+        ",for=6.6.6.6 , for=203.0.113.9; ,; , for=unix:",
+    ] {
+        assert_eq!(by_field(&[field]).0, address("203.0.113.9"), "{field}");
+    }
+    // The proxy that wrote the last element knows no client: what stands before it may be the client's.
+    assert_eq!(by_field(&["for=6.6.6.6, by=10.0.0.1"]).0, None);
+}
+
+#[test]
 fn the_last_value_of_the_other_fields_counts() {
-    let lines = [&b"http, https"[..], b"evil.example,example.org", b" 8443 "].map(Some);
+    let lines = [
+        &b"http, https,"[..],
+        b"evil.example,example.org, ,",
+        b" 8443 ",
+    ]
+    .map(Some);
     let request = ForwardedRequest::from_x_forwarded(lines, std::iter::empty(), &proxies());
     let expected = [&b"https"[..], b"example.org", b"8443"].map(Some);
     assert_eq!([request.proto, request.host, request.port], expected);

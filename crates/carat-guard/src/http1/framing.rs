@@ -41,7 +41,6 @@ impl Framing {
     ) -> Result<(), GuardError> {
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => self.host(trim(value)),
-            10 if name.eq_ignore_ascii_case(b"connection") => connection(value),
             14 if name.eq_ignore_ascii_case(b"content-length") => self.length(trim(value)),
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => {
                 self.coding(trim(value), version)
@@ -93,15 +92,6 @@ impl Framing {
         self.body = Some(BodyFraming::Chunked);
         Ok(())
     }
-}
-
-/// What is not a list of tokens (RFC 9110, section 7.6.1), such as `close;`, is accepted as elsewhere: it frames nothing.
-/// But hyper ignores all options, `close` included, in a value that is not ASCII.
-fn connection(value: &[u8]) -> Result<(), GuardError> {
-    value
-        .is_ascii()
-        .then_some(())
-        .ok_or(GuardError::InvalidConnection)
 }
 
 /// Parses one or more decimal digits and nothing else.

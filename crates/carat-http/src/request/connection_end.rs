@@ -44,12 +44,47 @@ fn close<B>(response: &mut Response<B>, is_http10: bool) {
     response.headers_mut().insert(CONNECTION, close);
 }
 
-/// Whether the client names `close` in a way that hyper does not know, such as `close;`. nginx looks for the word, too.
+/// Whether the client names `close` in a way that hyper does not know, such as `close;`, or beside a byte beyond ASCII. nginx
+/// looks for the word, too.
 pub(crate) fn asks_to_close<B>(request: &Request<B>) -> bool {
     let fields = request.headers().get_all(CONNECTION).iter();
-    let mut options = fields.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
-    options.any(|option| {
-        let mut words = option.trim_ascii().windows(b"close".len());
-        words.len() > 1 && words.any(|word| word.eq_ignore_ascii_case(b"close"))
+    let mut fields = fields.map(HeaderValue::as_bytes);
+    fields.any(|field| {
+        let mut options = field.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        options.any(|option| {
+            let mut words = option.windows(b"close".len());
+            let is_unknown = words.len() > 1 || !field.is_ascii();
+            is_unknown && words.any(|word| word.eq_ignore_ascii_case(b"close"))
+        })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn close_is_found_where_hyper_does_not_look() {
+        let asks = |value: &[u8]| {
+            let request = Request::builder().header(CONNECTION, value);
+            asks_to_close(&request.body(()).expect("a request"))
+        };
+        for value in [
+            &b"close;"[..],
+            b"x, \"Close\"",
+            b"close, keep-a\xddlive",
+            b"\xff,CLOSE",
+        ] {
+            assert!(asks(value), "{value:?}");
+        }
+        for value in [
+            &b"close"[..],
+            b"keep-alive",
+            b"keep-a\xddlive",
+            b"",
+            b"clo\xe9se",
+        ] {
+            assert!(!asks(value), "{value:?}");
+        }
+    }
 }

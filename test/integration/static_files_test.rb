@@ -10,10 +10,11 @@ class StaticFilesTest < Support::IntegrationTest
 
   def test_files_are_served_and_everything_else_is_for_the_application
     server = site("public/index.html" => "home", "public/about.html" => "about", "public/a b.txt" => "blank",
-                  "public/docs/index.html" => "docs")
-    bodies = ["/", "/about", "/about.html?x", "/a%20b.txt", "/docs", "/docs/"].map { |path| server.get(path).body }
+                  "public/docs/index.html" => "docs", "public/caf\u00e9.txt" => "raw")
+    paths = ["/", "/about", "/about.html?x", "/a%20b.txt", "/docs", "/docs/", "/caf%C3%A9.txt", "/caf\u00e9.txt"]
+    bodies = paths.map { |path| server.get(path).body }
 
-    assert_equal %w[home about about blank docs docs], bodies
+    assert_equal %w[home about about blank docs docs raw raw], bodies
     assert_equal ["application"] * 3, ["/none", "/docs/none", "/about/"].map { |path| server.get(path).body }
     assert_equal "application", ask(server, "POST", "/about", body: "x").read_response.body
   end

@@ -10,7 +10,8 @@ impl ByteClass {
     /// `tchar` of RFC 9110, section 5.6.2: methods and field names.
     pub(crate) const TOKEN: Self = Self(1);
     /// The path of a request target, up to its `?`: visible ASCII without `#`, since a target has no
-    /// fragment and hyper silently drops one, and without what the `http` crate refuses.
+    /// fragment and hyper silently drops one, and without what the `http` crate refuses; and bytes
+    /// beyond ASCII, as in nginx and Puma.
     pub(crate) const PATH: Self = Self(2);
     /// The query of a request target with its `?`; as `PATH`, but the `http` crate refuses other bytes.
     pub(crate) const QUERY: Self = Self(16);
@@ -82,8 +83,9 @@ const fn class(byte: u8) -> u8 {
         || matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.')
         || matches!(byte, b'^'..=b'`' | b'|' | b'~');
     let visible = byte.is_ascii_graphic();
-    let path = visible && !matches!(byte, b'#' | b'<' | b'>' | b'?' | b'`');
-    let query = visible && !matches!(byte, b'"' | b'#' | b'<' | b'>');
+    let target = visible || byte >= 0x80;
+    let path = target && !matches!(byte, b'#' | b'<' | b'>' | b'?' | b'`');
+    let query = target && !matches!(byte, b'"' | b'#' | b'<' | b'>');
     let text = visible || matches!(byte, b' ' | b'\t' | 0x80..);
     let host_name = alphanumeric
         || matches!(

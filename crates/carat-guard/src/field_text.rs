@@ -24,6 +24,7 @@ pub(crate) struct FieldText {
 pub(crate) enum TextKind {
     Name,
     Value,
+    Method,
     PseudoValue,
 }
 
@@ -32,8 +33,8 @@ enum TextState {
     Huffman,
     Begun,
     WellFormed,
-    /// A name with a colon that h2 knows, or of which only a part has come.
-    PseudoName,
+    /// A name with a colon that h2 knows, or of which only a part has come, and what follows it.
+    PseudoName(TextKind),
     Malformed,
 }
 
@@ -51,15 +52,29 @@ impl TextKind {
         match self {
             TextKind::Name => ByteClass::TOKEN.has(byte) && !byte.is_ascii_uppercase(),
             TextKind::Value => ByteClass::TEXT.has(byte),
+            TextKind::Method => ByteClass::TOKEN.has(byte),
             // The decoder wants UTF-8; what else is wrong ends the stream.
             TextKind::PseudoValue => byte.is_ascii(),
         }
     }
 
-    /// What a malformed byte becomes. A name with a quotation mark, and a value that ends with a tab, are refused by
-    /// [`DecodedHead`](crate::DecodedHead). h2 resets the stream of a pseudo-field with a tab.
+    /// What a malformed byte becomes. A name with a quotation mark, a method that ends with a backtick, and a value that ends
+    /// with a tab are refused by [`DecodedHead`](crate::DecodedHead). h2 resets the stream of a pseudo-field with a tab.
     pub(crate) fn substitute(self) -> u8 {
-        if self == TextKind::Name { b'"' } else { b'\t' }
+        match self {
+            TextKind::Name => b'"',
+            TextKind::Method => b'`',
+            TextKind::Value | TextKind::PseudoValue => b'\t',
+        }
+    }
+
+    /// What follows the name of a pseudo-field.
+    pub(crate) fn after_pseudo(name: &[u8]) -> TextKind {
+        if name == b":method" {
+            TextKind::Method
+        } else {
+            TextKind::PseudoValue
+        }
     }
 }
 
@@ -80,25 +95,22 @@ impl FieldText {
     /// Looks at a text in Huffman code that has come as a whole. Returns how many substitutes replace it, if it is malformed.
     pub(crate) fn replaced(&mut self, own: &[u8], is_indexed: bool) -> Option<usize> {
         let is_name = self.kind == TextKind::Name;
-        if self.state != TextState::Huffman || !(is_name || may_be_special(own)) {
+        let is_token = is_name || self.kind == TextKind::Method;
+        if self.state != TextState::Huffman || !(is_token || may_be_special(own)) {
             return None;
         }
         let text = huffman::decode(own);
-        let is = |name: &&[u8]| text.clone().eq(name.iter().copied().map(u16::from));
-        if is_name && PSEUDO_NAMES.iter().any(is) {
-            self.state = TextState::PseudoName;
+        let is = |name: &&&[u8]| text.clone().eq(name.iter().copied().map(u16::from));
+        if let (true, Some(name)) = (is_name, PSEUDO_NAMES.iter().find(is)) {
+            self.state = TextState::PseudoName(TextKind::after_pseudo(name));
             return None;
         }
-        let (mut is_well_formed, mut length) = (true, 0);
-        for symbol in text {
-            // The end of a text within it is an error of the connection.
-            let byte = u8::try_from(symbol).ok()?;
-            is_well_formed &= self.kind.may_have(byte);
-            length += 1;
-        }
-        if is_well_formed {
+        // The end of a text within it is an error of the connection.
+        let text: Vec<u8> = text.map(u8::try_from).collect::<Result<_, _>>().ok()?;
+        if self.is_well_formed(&text) {
             return None;
         }
+        let length = text.len();
         (self.state, self.left) = (TextState::Malformed, 0);
         Some(if is_indexed {
             own.len().min(length)
@@ -118,10 +130,12 @@ impl FieldText {
         let own = &mut bytes[..count];
         self.left -= own.len();
         if self.state == TextState::Begun && self.is_pseudo_name(own) {
-            self.state = TextState::PseudoName;
+            self.state = TextState::PseudoName(TextKind::after_pseudo(own));
         }
-        if !matches!(self.state, TextState::Huffman | TextState::PseudoName) {
-            self.mend(own);
+        match self.state {
+            TextState::Huffman | TextState::PseudoName(_) => {}
+            TextState::Begun if self.left == 0 && self.is_well_formed(own) => {}
+            TextState::Begun | TextState::WellFormed | TextState::Malformed => self.mend(own),
         }
         count
     }
@@ -139,9 +153,17 @@ impl FieldText {
     /// The text that follows this one, unless the field is complete.
     pub(crate) fn next(self) -> Option<TextKind> {
         match (self.kind, self.state) {
-            (TextKind::Name, TextState::PseudoName) => Some(TextKind::PseudoValue),
+            (TextKind::Name, TextState::PseudoName(kind)) => Some(kind),
             (TextKind::Name, _) => Some(TextKind::Value),
             _ => None,
+        }
+    }
+
+    /// Whether a text that has come as a whole is one that the decoder and the guard take.
+    fn is_well_formed(self, text: &[u8]) -> bool {
+        match self.kind {
+            TextKind::PseudoValue => std::str::from_utf8(text).is_ok(),
+            kind => text.iter().all(|byte| kind.may_have(*byte)),
         }
     }
 

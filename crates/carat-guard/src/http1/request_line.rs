@@ -181,10 +181,12 @@ impl RequestLine {
     }
 
     /// Whether the target is in origin-form, in absolute-form with a scheme of this server, or `*`
-    /// for OPTIONS (RFC 9112, section 3.2). hyper takes a bare word for an authority.
+    /// for OPTIONS (RFC 9112, section 3.2). hyper takes a bare word for an authority, and bytes beyond
+    /// ASCII only as UTF-8.
     fn has_target_form(&self, bytes: &[u8]) -> bool {
         let target = &bytes[self.target..self.version - 1];
         match target {
+            _ if std::str::from_utf8(target).is_err() => false,
             [b'/', ..] => true,
             b"*" => &bytes[self.method..self.target - 1] == b"OPTIONS",
             // hyper takes no percent sign in an authority.

@@ -201,11 +201,10 @@ impl HpackBlocks {
                 Ok(())
             }
             IntegerOf::Name => {
-                let is_pseudo = value <= STATIC_PSEUDO_FIELDS;
-                self.complete(Some(if is_pseudo {
-                    TextKind::PseudoValue
-                } else {
-                    TextKind::Value
+                self.complete(Some(match value {
+                    2 | 3 => TextKind::Method,
+                    1..=STATIC_PSEUDO_FIELDS => TextKind::PseudoValue,
+                    _ => TextKind::Value,
                 }));
                 Ok(())
             }
@@ -233,7 +232,7 @@ impl HpackBlocks {
             return;
         };
         self.stage = Stage::Length(next);
-        self.has_pseudo_field |= next == TextKind::PseudoValue;
+        self.has_pseudo_field |= matches!(next, TextKind::Method | TextKind::PseudoValue);
     }
 }
 
@@ -309,6 +308,8 @@ mod tests {
             (b"\x00\x04:foo\x01a", b"\x00\x04\"fo\"\x01a"),
             (b"\x44\x02/\xff", b"\x44\x02/\t"),
             (b"\x00\x05:path\x02\xff/", b"\x00\x05:path\x02\t\t"),
+            (b"\x42\x03G T", b"\x42\x03G``"),
+            (b"\x00\x07:method\x02\x01a", b"\x00\x07:method\x02``"),
         ] {
             assert_eq!(mended(block), expected, "{block:x?}");
         }
@@ -330,10 +331,6 @@ mod tests {
             (
                 b"\x0f\x2b\x8e\x18\xc6\x31\x8c\x63\x18\xc6\x31\x8c\x63\xff\xff\xff\xf3\x90",
                 b"\x0f\x2b\x0e\t\t\t\t\t\t\t\t\t\t\t\t\t\t\x90",
-            ),
-            (
-                b"\x44\x93\x63\xff\xf8\xff\xff\xb8\x31\x8c\x63\x18\xc6\x31\x8c\x63\x18\xc6\x31\x8c\x7f",
-                b"\x44\x13\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t\t",
             ),
         ] {
             assert_eq!(mended(block), expected, "{block:x?}");
@@ -392,10 +389,13 @@ mod tests {
     fn what_is_well_formed_stays_as_it_is() {
         for block in [
             &b"\x82\x86\x44\x04/a#b\x41\x09localhost"[..],
+            b"\x44\x04/\xc3\xa9a",
             b"\x00\x05:path\x02/a\x40\x0a:authority\x01a",
             b"\x20\x3f\xe1\x1f\x40\x01x\x03a\tb\xbe\x7e\x01\xe9",
             b"\x41\x8c\xf1\xe3\xc2\xe5\xf2\x3a\x6b\xa0\xab\x90\xf4\xff",
             b"\x00\x84\xb9\x58\xd3\x3f\x01/\x00\x81\xf3\x81\x1f",
+            // UTF-8 in a path.
+            b"\x44\x93\x63\xff\xf8\xff\xff\xb8\x31\x8c\x63\x18\xc6\x31\x8c\x63\x18\xc6\x31\x8c\x7f",
             // Characters beyond ASCII in a value.
             b"\x0f\x2b\x8a\x1f\xff\xf1\xff\xff\x73\xf8\xff\x3f\xe7",
             b"\x00\x7f\x01"

@@ -57,11 +57,23 @@ fn a_request_line_has_exactly_three_parts() {
 }
 
 #[test]
-fn a_target_is_visible_ascii() {
+fn a_target_is_visible_ascii_or_other_utf8() {
     assert_accepted(with_target(
         "/!\"$%&'()*+,-./:;=@[\\]^_{|}~?!$%&'()*+,-./:;=?@[\\]^_`{|}~",
     ));
-    for byte in (0..b' ').chain(0x7f..=0xff) {
+    assert_accepted(with_target("/caf\u{e9}?q=\u{1f355}"));
+    assert_accepted(with_target("http://a/caf\u{e9}"));
+    for target in [
+        &b"/\xe9"[..],
+        b"/?\xe9",
+        b"/\xc0\xaf",
+        b"/\xed\xa0\x80",
+        b"http://a\xc3\xa9/",
+    ] {
+        let line = [b"GET ", target, b" HTTP/1.1\r\n"].concat();
+        assert_refused(line, GuardError::Target);
+    }
+    for byte in (0..b' ').chain([0x7f]) {
         let is_line_end = byte == b'\n';
         let refusal = [GuardError::RequestLine, GuardError::BareLineEnd][usize::from(is_line_end)];
         assert_refused([b"GET /", &[byte][..]].concat(), refusal);

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Error, Reason, SendStream};
-use http::header::{CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING, UPGRADE};
+use http::header::{CONNECTION, CONTENT_LENGTH, DATE, TE, TRANSFER_ENCODING, UPGRADE};
 use http::response::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use hyper::body::Body;
@@ -15,10 +15,12 @@ use super::end::Http2StreamEnd;
 use super::unsent_bytes::SentPiece;
 use crate::request::TrackedBody;
 use carat_exchange::{ConnectionState, MemoryReservation};
+use carat_fields::members;
 
 /// Header fields that belong to a connection of HTTP/1.1 (RFC 9113, section 8.2.2).
-const CONNECTION_FIELDS: [HeaderName; 5] = [
+const CONNECTION_FIELDS: [HeaderName; 6] = [
     CONNECTION,
+    TE,
     TRANSFER_ENCODING,
     UPGRADE,
     HeaderName::from_static("keep-alive"),
@@ -112,8 +114,17 @@ fn prepare(parts: &mut Parts, body: &TrackedBody, is_head: bool, client: &Http2C
     has_none || is_head || body.is_end_stream()
 }
 
-/// Removes the fields that belong to a connection of HTTP/1.1.
+/// Removes the fields that belong to a connection of HTTP/1.1, those that `Connection` names among them.
 pub(super) fn without_connection_fields(headers: &mut HeaderMap) {
+    let lines = headers
+        .get_all(CONNECTION)
+        .iter()
+        .map(HeaderValue::as_bytes);
+    let named = lines.flat_map(members).map(HeaderName::from_bytes);
+    let named: Vec<HeaderName> = named.filter_map(Result::ok).collect();
+    for name in &named {
+        headers.remove(name);
+    }
     for name in &CONNECTION_FIELDS {
         headers.remove(name);
     }
@@ -205,5 +216,29 @@ impl Http2Sender<'_> {
             Some(room) => Poll::Ready(room),
             None => Poll::Ready(Err(Error::from(Reason::CANCEL))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_a_connection_are_not_sent() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "close, X-Hop"),
+            ("x-hop", "1"),
+            ("te", "trailers"),
+            ("keep-alive", "timeout=5"),
+            ("proxy-connection", "close"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "h2c"),
+            ("x-own", "1"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        without_connection_fields(&mut headers);
+        assert!(headers.keys().eq(["x-own"]), "{headers:?}");
     }
 }

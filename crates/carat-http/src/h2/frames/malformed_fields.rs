@@ -19,6 +19,7 @@ const TABLE_LIMIT: usize = 4096;
 /// GET, http, `localhost`, and the path `/`.
 const HEAD: &[u8] = b"\x82\x86\x01\x09localhost\x84";
 const HEAD_WITHOUT_PATH: &[u8] = b"\x82\x86\x01\x09localhost";
+const HEAD_WITHOUT_METHOD: &[u8] = b"\x86\x01\x09localhost\x84";
 
 /// A client that knows its own table.
 #[derive(Default)]
@@ -33,6 +34,7 @@ enum Where {
     Name,
     Value,
     Path,
+    Method,
 }
 
 impl Sender {
@@ -73,7 +75,25 @@ impl Sender {
         }
         match name {
             b":path" => [&[kind | 4][..], &text(value)].concat(),
+            b":method" => [&[kind | 2][..], &text(value)].concat(),
             name => [&[kind][..], &text(name), &text(value)].concat(),
+        }
+    }
+
+    /// A field with this byte, and what comes before it.
+    fn case(
+        &mut self,
+        kind: u8,
+        is_huffman: bool,
+        at: Where,
+        byte: u8,
+    ) -> (&'static [u8], Vec<u8>) {
+        let mut field = |name: &[u8], value: &[u8]| self.field(kind, is_huffman, name, value);
+        match at {
+            Where::Name => (HEAD, field(&[b'x', byte], b"a")),
+            Where::Value => (HEAD, field(b"x", &[b'a', byte, b'b'])),
+            Where::Path => (HEAD_WITHOUT_PATH, field(b":path", &[b'/', byte])),
+            Where::Method => (HEAD_WITHOUT_METHOD, field(b":method", &[b'A', byte])),
         }
     }
 
@@ -113,7 +133,7 @@ async fn passed(mut bytes: Vec<u8>, last: u32) -> HashMap<u32, Parts> {
 fn is_served(heads: &HashMap<u32, Parts>, stream: u32) -> bool {
     heads.get(&stream).is_some_and(|parts| {
         let head = DecodedHead {
-            method: b"GET",
+            method: parts.method.as_str().as_bytes(),
             authority: Some(b"localhost"),
             target: parts.uri.path_and_query().map(|it| it.as_str().as_bytes()),
         };
@@ -125,11 +145,13 @@ fn is_served(heads: &HashMap<u32, Parts>, stream: u32) -> bool {
 
 /// `None` where the rules of a target decide.
 fn is_well_formed(byte: u8, at: Where) -> Option<bool> {
+    // A backtick says that a method is malformed.
     let is_token = byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     match at {
         Where::Name => Some(is_token && !byte.is_ascii_uppercase()),
         Where::Value => Some(byte == b'\t' || (byte >= 0x20 && byte != 0x7f)),
         Where::Path => None,
+        Where::Method => Some(is_token && byte != b'`'),
     }
 }
 
@@ -153,17 +175,7 @@ async fn check(kind: u8, is_huffman: bool, at: Where) {
         };
         let kept = sender.field(INDEXED, is_huffman, b"kept", b"yes");
         expect(sender.request(&[HEAD, &kept]), Some(true));
-        let (head, field) = match at {
-            Where::Name => (HEAD, sender.field(kind, is_huffman, &[b'x', byte], b"a")),
-            Where::Value => (
-                HEAD,
-                sender.field(kind, is_huffman, b"x", &[b'a', byte, b'b']),
-            ),
-            Where::Path => {
-                let path = sender.field(kind, is_huffman, b":path", &[b'/', byte]);
-                (HEAD_WITHOUT_PATH, path)
-            }
-        };
+        let (head, field) = sender.case(kind, is_huffman, at, byte);
         let well_formed = is_well_formed(byte, at);
         expect(sender.request(&[head, &field]), well_formed);
         if kind == INDEXED {
@@ -193,7 +205,7 @@ async fn check(kind: u8, is_huffman: bool, at: Where) {
 async fn whatever_byte_a_field_has_other_requests_go_on() {
     for kind in [INDEXED, PLAIN, NEVER_INDEXED] {
         for is_huffman in [false, true] {
-            for at in [Where::Name, Where::Value, Where::Path] {
+            for at in [Where::Name, Where::Value, Where::Path, Where::Method] {
                 check(kind, is_huffman, at).await;
             }
         }

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "timeout"
+
 module Bench
   # More requests than the application can serve, of clients that open a connection each and leave after 2 s.
   module Overload
@@ -34,10 +36,55 @@ module Bench
 
     def self.load(server, **options) = SteadyLoad.run(server, PATH, kept: false, patience: PATIENCE, **options)
 
+    # Clients that ask again at once, whatever the response, beside one that asks at most ten times a second and waits for 4 s.
+    module Greed
+      PATH = "/sleep?0.05"
+      CROWDS = [40, 200].freeze
+      PAUSE = 0.1
+      PATIENCE = 4
+      MIN_SECONDS = 12
+
+      def self.call(spec, options)
+        seconds = [options.duration, MIN_SECONDS].max
+        Server.run(spec, File.join(APPS, "sleep.ru")) do |server|
+          CROWDS.to_h { |count| [count, crowd(server, count, now + seconds)] }
+        end
+      end
+
+      def self.crowd(server, count, until_time)
+        honest = Thread.new { ask(server, until_time, PAUSE) }
+        greedy = Array.new(count) { Thread.new { ask(server, until_time, 0) } }
+        others = greedy.sum { |thread| thread.value.count(200) }.fdiv(count)
+        asked, served = honest.value.size, honest.value.count(200)
+        { asked: asked, served: served, share: served.fdiv(asked), others: others, beside: served / [others, 1.0].max }
+      end
+
+      # The status of each response; nil for none in time.
+      def self.ask(server, until_time, pause)
+        statuses = []
+        while (start = now) < until_time
+          statuses << status(server)
+          sleep((start + pause - now).clamp(0, pause))
+        end
+        statuses
+      end
+
+      def self.status(server)
+        Timeout.timeout(PATIENCE) { HttpClient.get(server.port, PATH).status }
+      rescue Timeout::Error, *HttpClient::GONE
+        nil
+      end
+
+      def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+      private_class_method :crowd, :ask, :status, :now
+    end
+
     private_class_method :overload, :rate, :load
 
     TARGET = ->(row) { Target.at_least(row.spec.name.end_with?("fifo") ? 0 : 0.9) }
-    private_constant :TARGET
+    FAIR = ->(least, row) { Target.at_least(row.spec.name == "carat-t5" ? least : 0) }
+    private_constant :TARGET, :FAIR
 
     CASES = [
       Case.new(
@@ -48,6 +95,16 @@ module Bench
           Column.new("capacity/s", :capacity), Column.new("offered/s", :offered), Column.new("200/s", :good),
           Column.new("of what is possible", :share, places: 2, target: TARGET),
           Column.new("503/s", :refused), Column.new("given up/s", :given_up)
+        ]
+      ),
+      Case.new(
+        name: "greedy_clients", title: "clients that ask again at once, beside one that asks ten times a second",
+        servers: %w[carat-t5 carat-t5-fifo puma-t5], variants: "greedy", measure: Greed.method(:call), busy: true,
+        columns: [
+          Column.new("asked by the one", :asked), Column.new("its 200", :served),
+          Column.new("of what it asks", :share, places: 2, target: FAIR.curry[0.5]),
+          Column.new("200 of each other one", :others, places: 1),
+          Column.new("beside these", :beside, places: 2, target: FAIR.curry[0.9])
         ]
       )
     ].freeze

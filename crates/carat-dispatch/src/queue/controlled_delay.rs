@@ -1,14 +1,19 @@
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-/// How many requests must begin before their waits say something about the load, and how many may wait in an overload
-/// however slow the application is.
+/// How many requests must begin before their waits say something about the load.
 const WINDOW_REQUESTS: u32 = 16;
+/// How many targets a request may wait before that alone is an overload: 1.5 s by default. Up to then, clients that each wait
+/// for their response before they ask again are all served in order.
+const LONG_WAIT: u32 = 3;
+/// How many targets a request waits in an overload before it is refused: 8 s by default. One that is refused at once costs its
+/// sender nothing, so whoever asks again at once would become an endless source, and the newest of all.
+const LATE: u32 = 16;
 const RETRY_AFTER_SECONDS: RangeInclusive<u64> = 1..=30;
 
 /// Tells an overload from a burst, as controlled delay (RFC 8289) does: by the least wait of all requests that begin in a
 /// window.
-/// While each of them waits for longer than the target although more arrive than begin, the queue does not drain, and
+/// While each of them waits for longer than the target although clearly more arrive than begin, the queue does not drain, and
 /// clients leave as fast as workers reach them.
 #[derive(Debug, Default)]
 pub(crate) struct ControlledDelay {
@@ -22,15 +27,18 @@ struct LoadWindow {
     since: Instant,
     arrived: u32,
     begun: u32,
+    /// Requests that were refused, whose clients may have come back.
+    refused: u32,
     least_wait: Duration,
 }
 
-/// More requests arrive than the application serves. It ends when none waits.
+/// More requests arrive than the application serves. It ends when none waits, or when those that do would soon be served in
+/// order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Overload {
     since: Instant,
-    /// How many requests may wait: those that begin within the target.
-    pub(crate) room: usize,
+    /// How long a request waits before it is refused.
+    pub(crate) patience: Duration,
 }
 
 impl Overload {
@@ -46,13 +54,18 @@ impl Overload {
 impl ControlledDelay {
     /// A request has to wait.
     pub(crate) fn arrived(&mut self, now: Instant) {
-        let window = self.window.get_or_insert_with(|| LoadWindow::new(now));
-        window.arrived += 1;
+        self.window(now).arrived += 1;
     }
 
-    /// A request began, and others still wait.
-    pub(crate) fn begun(&mut self, wait: Duration, target: Duration, now: Instant) {
-        let window = self.window.get_or_insert_with(|| LoadWindow::new(now));
+    /// A request was refused because of the overload.
+    pub(crate) fn refused(&mut self, now: Instant) {
+        self.window(now).refused += 1;
+    }
+
+    /// A request began after this wait, and so many others still wait.
+    pub(crate) fn begun(&mut self, wait: Duration, waiting: usize, target: Duration, now: Instant) {
+        let overload = self.overload;
+        let window = self.window(now);
         window.begun += 1;
         window.least_wait = window.least_wait.min(wait);
         let lasted = now.saturating_duration_since(window.since);
@@ -61,14 +74,13 @@ impl ControlledDelay {
         }
         // A slow application has long waits with few requests, which is no overload.
         let target = target.max(lasted * WINDOW_REQUESTS / window.begun);
-        let is_over = window.least_wait > target && window.arrived > window.begun;
-        if self.overload.is_some() || is_over {
-            let since = self
-                .overload
-                .map_or(window.since, |overload| overload.since);
-            let room = window.room(target, lasted);
-            self.overload = Some(Overload { since, room });
-        }
+        let is_over = match overload {
+            None => window.is_over(target),
+            Some(_) => !window.is_past(waiting, lasted, target),
+        };
+        let since = overload.map_or(window.since, |overload| overload.since);
+        let patience = target * LATE;
+        self.overload = is_over.then_some(Overload { since, patience });
         self.window = Some(LoadWindow::new(now));
     }
 
@@ -81,6 +93,10 @@ impl ControlledDelay {
     pub(crate) fn overload(&self) -> Option<Overload> {
         self.overload
     }
+
+    fn window(&mut self, now: Instant) -> &mut LoadWindow {
+        self.window.get_or_insert_with(|| LoadWindow::new(now))
+    }
 }
 
 impl LoadWindow {
@@ -89,14 +105,23 @@ impl LoadWindow {
             since,
             arrived: 0,
             begun: 0,
+            refused: 0,
             least_wait: Duration::MAX,
         }
     }
 
-    /// How many requests begin within the target, at the rate of this window.
-    fn room(&self, target: Duration, lasted: Duration) -> usize {
-        let begin = u128::from(self.begun) * target.as_nanos() / lasted.as_nanos().max(1);
-        usize::try_from(begin).unwrap_or(usize::MAX)
+    /// Whether an overload begins: an eighth more arrive than begin, or waits are long anyway.
+    fn is_over(&self, target: Duration) -> bool {
+        let grows = self.arrived * 8 > self.begun * 9;
+        self.least_wait > target && (grows || self.least_wait > target * LONG_WAIT)
+    }
+
+    /// Whether an overload is over though requests wait: those that arrive beyond what begins are of clients that were refused,
+    /// and in order, nobody would wait for long.
+    fn is_past(&self, waiting: usize, lasted: Duration, target: Duration) -> bool {
+        let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
+        let wait = lasted.saturating_mul(waiting) / self.begun.max(1);
+        self.refused > 0 && self.arrived <= self.begun + self.refused && wait <= target * LONG_WAIT
     }
 }
 
@@ -117,7 +142,8 @@ mod tests {
         start: Instant,
         waiting: VecDeque<Instant>,
         good: u32,
-        refused: u32,
+        /// Arrivals amid an overload.
+        overloads: u32,
     }
 
     impl Load {
@@ -127,7 +153,7 @@ mod tests {
                 start: Instant::now(),
                 waiting: VecDeque::new(),
                 good: 0,
-                refused: 0,
+                overloads: 0,
             }
         }
 
@@ -152,7 +178,7 @@ mod tests {
         fn arrive(&mut self, now: Instant) {
             self.waiting.push_back(now);
             self.delay.arrived(now);
-            self.trim();
+            self.overloads += u32::from(self.delay.overload().is_some());
         }
 
         fn begin(&mut self, now: Instant) {
@@ -163,19 +189,10 @@ mod tests {
             };
             if let Some(at) = next {
                 self.good += u32::from(now < at + PATIENCE * 9 / 10);
-                self.delay.begun(now - at, TARGET, now);
+                self.delay.begun(now - at, self.waiting.len(), TARGET, now);
             }
             if self.waiting.is_empty() {
                 self.delay.reset();
-            }
-            self.trim();
-        }
-
-        fn trim(&mut self) {
-            let room = self.delay.overload().map_or(usize::MAX, |it| it.room);
-            while self.waiting.len() > room {
-                self.waiting.pop_front();
-                self.refused += 1;
             }
         }
     }
@@ -193,15 +210,15 @@ mod tests {
         }
 
         #[test]
-        fn nobody_is_refused_below_the_capacity(
-            capacity in 20_u32..500, percent in 10_u32..98, burst in 0_usize..500,
+        fn no_overload_is_seen_below_the_capacity(
+            capacity in 20_u32..500, percent in 10_u32..98, burst_percent in 0_u32..130,
         ) {
             let mut load = Load::new();
-            for _ in 0..burst {
+            for _ in 0..capacity * burst_percent / 100 {
                 load.arrive(load.start);
             }
             load.run(capacity * percent / 100, capacity, 20);
-            prop_assert_eq!(load.refused, 0);
+            prop_assert_eq!(load.overloads, 0);
         }
     }
 
@@ -209,14 +226,14 @@ mod tests {
     fn a_slow_application_with_a_short_queue_is_not_overloaded() {
         let mut load = Load::new();
         load.run(3, 2, 10);
-        assert_eq!(load.refused, 0);
+        assert_eq!(load.overloads, 0);
     }
 
     #[test]
     fn an_overload_ends_when_no_request_waits() {
         let mut load = Load::new();
         load.run(400, 200, 10);
-        assert!(load.delay.overload().is_some() && load.refused > 0);
+        assert!(load.delay.overload().is_some() && load.overloads > 0);
         load.run(100, 200, 2);
         assert!(load.delay.overload().is_none());
     }
@@ -224,7 +241,10 @@ mod tests {
     #[test]
     fn clients_return_later_the_longer_the_overload_lasts() {
         let since = Instant::now();
-        let overload = Overload { since, room: 1 };
+        let overload = Overload {
+            since,
+            patience: PATIENCE,
+        };
         let seconds =
             [0, 5, 90].map(|after| overload.retry_after(since + Duration::from_secs(after)));
         assert_eq!(seconds, [1, 5, 30]);

@@ -120,30 +120,28 @@ impl WaitingQueue {
         Ok(())
     }
 
-    /// In an overload, refuses the oldest requests that are more than may wait. A request that a worker has begun, or
-    /// could not receive, keeps its turn.
+    /// In an overload, refuses the oldest requests: those that are more than may wait, and those that have waited for long. A
+    /// request that a worker has begun, or could not receive, keeps its turn.
     fn refuse_oldest(&self, limit: usize, now: Instant) {
         let Some(overload) = self.delay.borrow().overload() else {
             return;
         };
-        let room = overload.room.min(limit);
-        while let Some(exchange) = self.take_beyond(room) {
+        while let Some(exchange) = self.take_oldest(limit, overload.patience, now) {
             if !exchange.is_cancelled() {
                 self.outrun.set(self.outrun.get() + 1);
                 self.count_refused();
+                self.delay.borrow_mut().refused(now);
                 let retry_after = overload.retry_after(now);
                 exchange.settle(Err(Refusal::Overloaded { retry_after }));
             }
         }
     }
 
-    fn take_beyond(&self, room: usize) -> Option<Rc<Exchange>> {
+    fn take_oldest(&self, limit: usize, patience: Duration, now: Instant) -> Option<Rc<Exchange>> {
         let mut requests = self.requests.borrow_mut();
-        if requests.len() <= room {
-            return None;
-        }
         let index = requests.iter().position(|it| !it.has_been_sent())?;
-        requests.remove(index)
+        let is_due = requests.len() > limit || requests[index].waited(now) > patience;
+        is_due.then(|| requests.remove(index)).flatten()
     }
 
     /// Returns requests to the queue in their order, as the next ones.
@@ -188,7 +186,8 @@ impl WaitingQueue {
         if self.is_empty() {
             self.restart_delay();
         } else {
-            self.delay.borrow_mut().begun(wait, target, now);
+            let waiting = self.requests.borrow().len();
+            self.delay.borrow_mut().begun(wait, waiting, target, now);
             self.refuse_oldest(usize::MAX, now);
         }
     }
@@ -332,10 +331,151 @@ mod tests {
             assert_eq!(queue.add(exchange, 30, || 0), Ok(()));
         }
         let next = queue.take_next().expect("there");
-        let found = (path(&next), queue.waiting() < 30);
-        assert_eq!(found, ("/new/39".to_owned(), true));
+        let found = (path(&next), queue.waiting());
+        assert_eq!(found, ("/new/39".to_owned(), 29));
         assert_eq!(retry_after(newer.remove(0).1), Some(1));
         assert_eq!(retry_after(newer.pop().expect("there").1), None);
+    }
+
+    #[test]
+    fn in_an_overload_a_request_is_refused_once_it_has_waited_for_long() {
+        let queue = overloaded(&["/1", "/2"].map(request));
+        let (mut old, new) = (Exchange::new(Call::plain("GET", "/old")), request("/new"));
+        old.arrived = new
+            .0
+            .arrived
+            .checked_sub(Duration::from_secs(9))
+            .expect("a time");
+        let old = Rc::new(old);
+        let pending = PendingReply::new(Rc::clone(&old));
+        queue.put_back(vec![old]);
+        queue.requests.borrow_mut().rotate_right(1);
+        queue.add(&new.0, 999, || 0).expect("room");
+        assert!(retry_after(pending).is_some() && retry_after(new.1).is_none());
+    }
+
+    /// Clients of one address that wait for each response: greedy ones ask again at once, whatever it was. Honest ones ask at
+    /// most ten times a second, and give up after 4 s.
+    struct Crowd {
+        queue: WaitingQueue,
+        start: Instant,
+        clients: Vec<CrowdClient>,
+        /// When each thread is free again, and the request that it serves.
+        threads: [Option<(u32, Rc<Exchange>)>; 2],
+    }
+
+    struct CrowdClient {
+        is_honest: bool,
+        asks_at: u32,
+        asked: u32,
+        served: u32,
+        waits: Option<(u32, Rc<Exchange>, PendingReply)>,
+    }
+
+    impl Crowd {
+        const SERVICE: u32 = 50;
+
+        fn new(greedy: usize) -> Crowd {
+            let mut settings = Settings::plain();
+            settings.queue = QueueOrder::Adaptive;
+            settings.queue_delay = Duration::from_millis(500);
+            let client = |index| CrowdClient {
+                is_honest: index == greedy,
+                asks_at: u32::try_from(index).expect("few") % 7,
+                asked: 0,
+                served: 0,
+                waits: None,
+            };
+            Crowd {
+                queue: WaitingQueue::new(&settings),
+                start: Instant::now(),
+                clients: (0..=greedy).map(client).collect(),
+                threads: [None, None],
+            }
+        }
+
+        /// Runs for so many milliseconds.
+        fn run(mut self, milliseconds: u32) -> Vec<CrowdClient> {
+            for at in 0..milliseconds {
+                self.complete(at);
+                self.ask(at);
+                self.begin(at);
+            }
+            self.clients
+        }
+
+        fn now(&self, at: u32) -> Instant {
+            self.start + Duration::from_millis(at.into())
+        }
+
+        fn complete(&mut self, at: u32) {
+            for thread in &mut self.threads {
+                if let Some((_, served)) = thread.take_if(|(until, _)| *until <= at) {
+                    served.settle(Err(Refusal::Stopping));
+                }
+            }
+            for client in &mut self.clients {
+                let patience = if client.is_honest { 4000 } else { u32::MAX };
+                let over = client.waits.take_if(|(since, exchange, _)| {
+                    exchange.is_settled() || at - *since > patience
+                });
+                if let Some((since, _, pending)) = over {
+                    client.served += u32::from(is_served(pending));
+                    let pause = if client.is_honest { 100 } else { 0 };
+                    client.asks_at = (since + pause).max(at + 1);
+                }
+            }
+        }
+
+        fn ask(&mut self, at: u32) {
+            let now = self.now(at);
+            for client in &mut self.clients {
+                if client.waits.is_none() && client.asks_at == at {
+                    let mut exchange = Exchange::new(Call::plain("GET", "/"));
+                    exchange.arrived = now;
+                    let exchange = Rc::new(exchange);
+                    let pending = PendingReply::new(Rc::clone(&exchange));
+                    client.asked += 1;
+                    // The newest is admitted, whatever waits.
+                    let _ = self.queue.add(&exchange, 1024, || 0);
+                    client.waits = Some((at, exchange, pending));
+                }
+            }
+        }
+
+        fn begin(&mut self, at: u32) {
+            let now = self.now(at);
+            while let Some(free) = self.threads.iter().position(Option::is_none) {
+                let Some(exchange) = self.queue.take_next() else {
+                    return;
+                };
+                self.queue.note_begun(&exchange, now);
+                self.threads[free] = Some((at + Self::SERVICE, exchange));
+            }
+        }
+    }
+
+    /// A response is told by another refusal than that of the queue.
+    fn is_served(pending: PendingReply) -> bool {
+        let cx = &mut Context::from_waker(Waker::noop());
+        matches!(pin!(pending).poll(cx), Poll::Ready(Err(Refusal::Stopping)))
+    }
+
+    #[test]
+    fn who_asks_again_at_once_gets_no_more_than_an_honest_client() {
+        for greedy in [10, 40, 60, 100, 200, 400] {
+            let mut clients = Crowd::new(greedy).run(24_000);
+            let honest = clients.pop().expect("the last one");
+            let others: u32 = clients.iter().map(|client| client.served).sum();
+            let fair = f64::from(others) / f64::from(u32::try_from(greedy).expect("few"));
+            let (served, asked) = (f64::from(honest.served), f64::from(honest.asked));
+            assert!(served >= 0.9 * fair.floor(), "{greedy}: {served}, {fair}");
+            assert!(served >= 0.5 * asked, "{greedy}: {served} of {asked}");
+            assert!(
+                others + honest.served >= 24 * 40 * 9 / 10,
+                "{greedy}: {others}"
+            );
+        }
     }
 
     #[test]

@@ -77,9 +77,10 @@ struct Jemalloc(Mallctl);
 impl Jemalloc {
     fn find() -> Option<Jemalloc> {
         let function = look_up(c"mallctl");
-        // SAFETY: a function of this name is jemalloc's, and has this signature since its version 3.
-        (!function.is_null())
-            .then(|| Jemalloc(unsafe { transmute::<*mut c_void, Mallctl>(function) }))
+        (!function.is_null()).then(|| {
+            // SAFETY: a function of this name is jemalloc's, and has this signature since its version 3.
+            Jemalloc(unsafe { transmute::<*mut c_void, Mallctl>(function) })
+        })
     }
 
     /// The version without the commit.

@@ -41,9 +41,10 @@ pub(crate) async fn serve_connection(
     permit: ConnectionPermit,
     server: Rc<Server>,
 ) {
-    let _connected = permit.connection;
+    // One by one, clippy 1.85 finds that the first one has no effect.
+    let (_connected, reply) = (permit.connection, permit.reply);
     let address = stream.remote_address();
-    let mut peer = stream.peer(address, permit.reply);
+    let mut peer = stream.peer(address, reply);
     peer.proxy_fields = server.steps.proxies.fields_of(address);
     let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;

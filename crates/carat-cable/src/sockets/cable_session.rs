@@ -20,9 +20,6 @@ use channel_timer::ChannelTimer;
 pub use kept_session::KeptSession;
 use subscription::{ENTRY_COST, Subscription};
 
-/// Most bytes that the server keeps for one client between two commands: what the application needs to know of it, and
-/// the identifiers, states and streams of its subscriptions.
-pub const SESSION_LIMIT: usize = 128 * 1024;
 /// No message of the client is read while this many commands wait for the application, or as many bytes as a message may have.
 const WAITING_COMMANDS: usize = 32;
 /// One client: what it has subscribed to, and its commands, which the application gets one after the other.

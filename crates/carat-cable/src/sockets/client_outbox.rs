@@ -3,11 +3,9 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use super::OUTBOX_LIMIT;
 use crate::{CloseCode, DeflateWindow, close_frame, disconnect, text_frame};
 
-/// Most bytes that wait for one client behind the first message. One that does not read as fast as it is sent messages is
-/// disconnected.
-pub const OUTBOX_LIMIT: usize = 256 * 1024;
 /// As Action Cable's `disconnect` has it: others need the memory that is held for the client.
 const OUT_OF_MEMORY: &str = "out_of_memory";
 /// What a frame takes beside its bytes.

@@ -3,11 +3,9 @@ use std::rc::Rc;
 
 use ring::digest::{SHA256, digest};
 
-use super::{ClientOutbox, KeptSession};
+use super::{ClientOutbox, KEPT_SESSIONS_LIMIT, KeptSession};
 use crate::CommandResult;
 
-/// Most bytes that are kept of clients that are away; then those that have been away for longest are over.
-pub const KEPT_SESSIONS_LIMIT: usize = 8 * 1024 * 1024;
 /// What a client that is connected takes.
 const LIVE_COST: usize = 256;
 

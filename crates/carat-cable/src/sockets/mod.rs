@@ -10,8 +10,10 @@ mod signed_streams;
 mod socket_limits;
 
 pub use broadcast_history::{BroadcastHistory, STREAM_HISTORY_LIMIT};
-pub use cable_session::{CableSession, KeptSession, SESSION_LIMIT};
-pub use client_outbox::{ClientOutbox, OUTBOX_LIMIT, SocketEnd, SocketNumber};
+pub use cable_session::{CableSession, KeptSession};
+pub use client_outbox::{ClientOutbox, SocketEnd, SocketNumber};
 pub use hub::{Hub, Reached};
-pub use kept_sessions::{ClientIdentity, KEPT_SESSIONS_LIMIT, KeptSessions, SessionClaim};
-pub use socket_limits::{MESSAGE_LIMIT, SocketLimits};
+pub use kept_sessions::{ClientIdentity, KeptSessions, SessionClaim};
+pub use socket_limits::{
+    KEPT_SESSIONS_LIMIT, MESSAGE_LIMIT, OUTBOX_LIMIT, SESSION_LIMIT, SocketLimits,
+};

@@ -1,7 +1,13 @@
-use super::{KEPT_SESSIONS_LIMIT, OUTBOX_LIMIT, SESSION_LIMIT};
-
 /// Longest message of a client in bytes.
 pub const MESSAGE_LIMIT: u32 = 64 * 1024;
+/// Most bytes that the server keeps for one client between two commands: what the application needs to know of it, and
+/// the identifiers, states and streams of its subscriptions.
+pub const SESSION_LIMIT: usize = 128 * 1024;
+/// Most bytes that wait for one client behind the first message. One that does not read as fast as it is sent messages is
+/// disconnected.
+pub const OUTBOX_LIMIT: usize = 256 * 1024;
+/// Most bytes that are kept of clients that are away; then those that have been away for longest are over.
+pub const KEPT_SESSIONS_LIMIT: usize = 8 * 1024 * 1024;
 
 /// What the server holds for its clients at most, in bytes. With little memory for all of them, one gets less.
 ///

@@ -4,7 +4,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::cable::cable_sessions::CableSessions;
 use carat_cable::{BroadcastHistory, Hub};
 use carat_exchange::{ClientMemory, MemoryReservation};
 use carat_settings::Settings;
@@ -23,18 +22,18 @@ impl CableHistory {
     }
 
     /// Forgets what is too old, and half of it when others need the memory and no session can be given up for that. Called
-    /// once a tick.
-    pub(super) fn tick(&self, hub: &Hub, sessions: &CableSessions) {
+    /// once a tick, with the bytes of the sessions.
+    pub(super) fn tick(&self, hub: &Hub, session_bytes: usize, is_anybody_away: bool) {
         let Some(mut history) = hub.history() else {
             return;
         };
         history.expire(unix_seconds());
         let mut held = self.held.borrow_mut();
-        if held.account().memory().is_short() && !sessions.is_anybody_away() {
+        if held.account().memory().is_short() && !is_anybody_away {
             let half = history.held_bytes() / 2;
             history.shrink_to(half);
         }
-        held.set(history.held_bytes() + sessions.held_bytes());
+        held.set(history.held_bytes() + session_bytes);
     }
 }
 

@@ -163,7 +163,9 @@ impl Cable {
         let limits = SocketLimits::of(memory.own_limit());
         self.hub.set_limits(limits);
         self.end_kept(self.sessions.tick(limits.kept_sessions, memory.is_short()));
-        self.history.tick(&self.hub, &self.sessions);
+        let sessions = &self.sessions;
+        let is_anybody_away = sessions.is_anybody_away();
+        (self.history).tick(&self.hub, sessions.held_bytes(), is_anybody_away);
     }
 
     /// What waits for a client, within the limits.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::SocketLimits;
+use crate::{SESSION_LIMIT, SocketLimits};
 
 struct Client {
     hub: Rc<Hub>,

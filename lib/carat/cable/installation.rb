@@ -2,7 +2,6 @@
 
 require_relative "../cable"
 require_relative "../config/config_error"
-require_relative "mounts"
 require_relative "patches/channel"
 require_relative "patches/connection"
 require_relative "patches/legacy_connection"
@@ -17,7 +16,8 @@ module Carat
       ADAPTERS = %w[carat test].freeze
       OLDEST = "7.0"
       PROCESS = "cable"
-      private_constant :ADAPTERS, :OLDEST, :PROCESS
+      DEPTH = 8
+      private_constant :ADAPTERS, :OLDEST, :PROCESS, :DEPTH
 
       # `path` is the option, `processes` are those that the config file declares, by name.
       def initialize(path, processes)
@@ -66,15 +66,41 @@ module Carat
 
       # Another Rack application may mount it where no route leads.
       def check_routes
-        others = Mounts.paths.reject { |path| Mounts.same?(path, @path) }
+        mounts = paths
+        others = mounts.reject { |path| segments(path) == segments(@path) }
         return if others.empty?
 
         names = others.join(" and ")
-        if others.size == Mounts.paths.size
+        if others.size == mounts.size
           raise Error, "the routes lead to Action Cable at #{names}, not at #{@path}: name that path"
         end
 
         ::ActionCable.server.logger.warn("sockets at #{names} are refused: the option cable is #{@path}")
+      end
+
+      # The paths from which routes lead to Action Cable, none without Rails' routes.
+      def paths
+        application = ::Rails.application if defined?(::Rails.application)
+        return [] unless application
+
+        application.reload_routes_unless_loaded if application.respond_to?(:reload_routes_unless_loaded)
+        below("", application.routes, DEPTH)
+      end
+
+      # Engines have routes of their own, `depth` of them in each other.
+      def below(prefix, routes, depth)
+        routes.routes.flat_map do |route|
+          target = route.app.is_a?(::ActionDispatch::Routing::Endpoint) ? route.app.app : route.app
+          path = prefix + route.path.spec.to_s.delete_suffix("(.:format)")
+          next [path] if target.equal?(::ActionCable.server)
+
+          depth.positive? && target.respond_to?(:routes) ? below(path, target.routes, depth - 1) : []
+        end
+      end
+
+      # Rails takes paths with the same ones for one.
+      def segments(path)
+        path.split("/").reject(&:empty?)
       end
 
       def patch

@@ -28,6 +28,25 @@ class TlsTest < Support::IntegrationTest
     end
   end
 
+  # `hey` sends the port beside the host. A group that the server lacks makes the client send a second hello.
+  def test_who_asks_for_what_is_no_host_name_gets_the_first_certificate
+    server = serve_tls(ENV_APP)
+    kinds = [[:TLS1_2, nil], [:TLS1_3, nil], [:TLS1_3, "P-521:P-256"]]
+    kinds.product(["localhost:8443", "a..b"]) do |(version, groups), name|
+      session = nil
+      [false, true].each do |is_resumed|
+        client = connect(server, name: name, version: version, session: session) do |context, _|
+          context.verify_hostname = false
+          context.ecdh_curves = groups if groups
+          context.session_cache_mode = OpenSSL::SSL::SSLContext::SESSION_CACHE_CLIENT
+          context.session_new_cb = ->((_ssl, new)) { session = new }
+        end
+        assert_equal [200, is_resumed], [client.get.status, client.ssl.session_reused?], "#{version} #{groups} #{name}"
+        session ||= client.ssl.session
+      end
+    end
+  end
+
   def test_a_proxy_header_precedes_the_handshake
     server = serve_tls('run ->(env) { [200, {}, [env.values_at("REMOTE_ADDR", "rack.url_scheme").join(" ")]] }',
                        binds: ["#{BIND}&proxy_protocol=true"])

@@ -1,13 +1,14 @@
 use std::sync::Arc;
 
 use rustls::ServerConfig;
-use rustls::crypto::ring::{self, Ticketer};
+use rustls::crypto::ring::Ticketer;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 
 use super::acme::ACME_TLS;
 use super::certificate_source::CertificateSource;
 use super::certificate_store::CertificateStore;
 use super::client_authority::ClientAuthority;
+use super::session::invalid_names;
 
 /// The protocols that a client may choose from (RFC 7301).
 pub(super) const HTTP2: &[u8] = b"h2";
@@ -30,7 +31,7 @@ impl TlsConfig {
         clients: Option<&ClientAuthority>,
         http2: bool,
     ) -> Result<TlsConfig, String> {
-        let provider = Arc::new(ring::default_provider());
+        let provider = Arc::new(invalid_names::provider());
         let certificates = CertificateStore::read(source, Arc::clone(&provider))?;
         let verifier = clients.map(|clients| clients.verifier(&provider));
         let verifier = verifier.transpose()?;

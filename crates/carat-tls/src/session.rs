@@ -1,3 +1,5 @@
+pub(super) mod invalid_names;
+
 use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
@@ -140,6 +142,9 @@ impl TlsSession {
     }
 
     fn process(&mut self, output: &TlsOutput<'_>) -> Result<SessionStep, Error> {
+        if self.connection.is_handshaking() {
+            invalid_names::hide(&mut self.incoming);
+        }
         let UnbufferedStatus { mut discard, state } =
             self.connection.process_tls_records(&mut self.incoming);
         let step = match state {

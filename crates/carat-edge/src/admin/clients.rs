@@ -36,23 +36,23 @@ const GRACE: Duration = Duration::from_millis(10);
 
 /// The clients of one listener that are served.
 #[derive(Default)]
-pub(super) struct Clients {
-    served: RefCell<Vec<Rc<Client>>>,
+pub(super) struct AdminClients {
+    served: RefCell<Vec<Rc<AdminClient>>>,
     gone: Notify,
 }
 
 /// One client.
-pub(super) struct Client {
+pub(super) struct AdminClient {
     /// Since when the server waits for the client; `None` while the client waits for the server.
     is_awaited: Cell<Option<Instant>>,
     deadline: Cell<Instant>,
     ended: Notify,
 }
 
-impl Client {
-    fn new() -> Client {
+impl AdminClient {
+    fn new() -> AdminClient {
         let now = clock::now();
-        Client {
+        AdminClient {
             is_awaited: Cell::new(Some(now)),
             deadline: Cell::new(now + CLIENT_TIMEOUT),
             ended: Notify::new(),
@@ -78,7 +78,7 @@ impl Client {
     }
 }
 
-impl Clients {
+impl AdminClients {
     /// Accepts clients until the listener fails for good, and returns why. `name` is what the log calls the listener.
     pub(super) async fn accept_all<S, R>(
         self: &Rc<Self>,
@@ -118,7 +118,7 @@ impl Clients {
     }
 
     /// Waits for room for another client. While there is none, the one goes that the server has waited for longest.
-    async fn admit(&self) -> Rc<Client> {
+    async fn admit(&self) -> Rc<AdminClient> {
         while self.served.borrow().len() >= CLIENT_LIMIT {
             let Some((since, client)) = self.awaited_longest() else {
                 self.gone.notified().await;
@@ -134,12 +134,12 @@ impl Clients {
                 () = sleep_until((since + GRACE).into()) => {}
             }
         }
-        let client = Rc::new(Client::new());
+        let client = Rc::new(AdminClient::new());
         self.served.borrow_mut().push(Rc::clone(&client));
         client
     }
 
-    fn awaited_longest(&self) -> Option<(Instant, Rc<Client>)> {
+    fn awaited_longest(&self) -> Option<(Instant, Rc<AdminClient>)> {
         let served = self.served.borrow();
         let awaited = served.iter().filter_map(|client| {
             let since = client.is_awaited.get()?;
@@ -148,7 +148,7 @@ impl Clients {
         awaited.min_by_key(|(since, _)| *since)
     }
 
-    fn remove(&self, client: &Rc<Client>) {
+    fn remove(&self, client: &Rc<AdminClient>) {
         let mut served = self.served.borrow_mut();
         served.retain(|other| !Rc::ptr_eq(other, client));
         self.gone.notify_one();
@@ -161,12 +161,12 @@ pub(super) trait Responder {
     async fn respond(
         &self,
         request: &mut Request<Incoming>,
-        client: &Client,
+        client: &AdminClient,
     ) -> Response<Full<Bytes>>;
 }
 
 /// Serves one request.
-async fn serve<S>(stream: S, client: &Client, responder: &impl Responder)
+async fn serve<S>(stream: S, client: &AdminClient, responder: &impl Responder)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -202,7 +202,7 @@ mod tests {
         LocalSet::new().block_on(&runtime.expect("a runtime"), test);
     }
 
-    async fn is_full(clients: &Clients) -> bool {
+    async fn is_full(clients: &AdminClients) -> bool {
         tokio::select! {
             biased;
             client = clients.admit() => { clients.remove(&client); false }
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn the_client_that_was_silent_for_longest_gives_its_place_to_the_next() {
         on_a_stopped_clock(async {
-            let clients = Clients::default();
+            let clients = AdminClients::default();
             let mut silent = Vec::new();
             for _ in 0..CLIENT_LIMIT {
                 silent.push(clients.admit().await);
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn a_client_that_waits_for_its_response_keeps_its_place() {
         on_a_stopped_clock(async {
-            let clients = Clients::default();
+            let clients = AdminClients::default();
             for _ in 0..CLIENT_LIMIT {
                 clients.admit().await.is_awaited.set(None);
             }

@@ -10,7 +10,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::task::spawn_local;
 
-use super::clients::{Client, Clients, Responder};
+use super::clients::{AdminClient, AdminClients, Responder};
 use super::consoles::Consoles;
 use super::control_directory::choose;
 use super::control_listener::ControlListener;
@@ -45,7 +45,7 @@ pub(crate) async fn administer(
             let reader = MemoryReader::new(server, mailbox.clone());
             let mailbox = mailbox.clone();
             let consoles = Consoles::new(server.settings.console, mailbox.clone());
-            let clients = Rc::new(Clients::default());
+            let clients = Rc::new(AdminClients::default());
             let resources = Rc::new(Resources {
                 reader,
                 mailbox,
@@ -105,7 +105,7 @@ impl Responder for Resources {
     async fn respond(
         &self,
         request: &mut Request<Incoming>,
-        client: &Client,
+        client: &AdminClient,
     ) -> Response<Full<Bytes>> {
         let (status, json) = match Route::find(request.method(), request.uri()) {
             Ok(Route::Memory) => match self.reader.read().await {

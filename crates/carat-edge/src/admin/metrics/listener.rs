@@ -17,7 +17,7 @@ use tokio::time::sleep;
 use super::dashboard;
 use super::exposition::{OPEN_METRICS, TEXT_FORMAT, exposition, wants_open_metrics};
 use super::health::{readiness, startup};
-use crate::admin::clients::{Client, Clients, Responder};
+use crate::admin::clients::{AdminClient, AdminClients, Responder};
 use crate::admin::reply::{refusal, response};
 use crate::supervise::{ControlRequest, Mailbox, Message};
 use carat_http::{Listeners, Server};
@@ -55,7 +55,7 @@ pub(crate) async fn serve_metrics(
         listeners.add(&name, &listener);
         // Until then, the old edge of an upgrade answers.
         server.opened.wait().await;
-        let clients = Rc::new(Clients::default());
+        let clients = Rc::new(AdminClients::default());
         let accept = async || Ok(listener.accept().await?.0);
         let pages = Rc::clone(&pages);
         tokio::select! {
@@ -98,7 +98,11 @@ struct MetricsPages {
 }
 
 impl Responder for MetricsPages {
-    async fn respond(&self, request: &mut Request<Incoming>, _: &Client) -> Response<Full<Bytes>> {
+    async fn respond(
+        &self,
+        request: &mut Request<Incoming>,
+        _: &AdminClient,
+    ) -> Response<Full<Bytes>> {
         if request.uri().path() == "/broadcast" {
             return broadcast(request, &self.server).await;
         }

@@ -36,7 +36,8 @@ module Bench
 
     def self.load(server, **options) = SteadyLoad.run(server, PATH, kept: false, patience: PATIENCE, **options)
 
-    # Clients that ask again at once, whatever the response, beside one that asks at most ten times a second and waits for 4 s.
+    # Clients that ask again at once, whatever the response, beside one that asks at most ten times a second and waits
+    # for 4 s.
     module Greed
       PATH = "/sleep?0.05"
       CROWDS = [40, 200].freeze

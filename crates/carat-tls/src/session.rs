@@ -132,6 +132,9 @@ impl TlsSession {
         if self.has_failed {
             return Err(Error::General("the session has failed".to_owned()));
         }
+        if self.connection.is_handshaking() {
+            invalid_names::hide(&mut self.incoming);
+        }
         let step = self.process(output);
         if step.is_err() {
             self.has_failed = true;
@@ -142,9 +145,6 @@ impl TlsSession {
     }
 
     fn process(&mut self, output: &TlsOutput<'_>) -> Result<SessionStep, Error> {
-        if self.connection.is_handshaking() {
-            invalid_names::hide(&mut self.incoming);
-        }
         let UnbufferedStatus { mut discard, state } =
             self.connection.process_tls_records(&mut self.incoming);
         let step = match state {

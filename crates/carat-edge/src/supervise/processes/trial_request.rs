@@ -19,7 +19,7 @@ pub(crate) async fn check_worker(
     lane: Rc<Lane>,
     settings: Rc<Settings>,
 ) -> Result<(), String> {
-    let trial = Trial {
+    let trial = WorkerTrial {
         dispatcher,
         lane,
         limit: settings.boot_timeout,
@@ -42,13 +42,13 @@ fn client_scheme(settings: &Settings) -> Scheme {
 }
 
 /// A worker that is to prove itself.
-struct Trial {
+struct WorkerTrial {
     dispatcher: Rc<Dispatcher>,
     lane: Rc<Lane>,
     limit: Duration,
 }
 
-impl Trial {
+impl WorkerTrial {
     /// Asks once more over HTTPS where the application demands it: it trusts a proxy's word.
     async fn check(&self, target: &str, scheme: Scheme) -> Result<(), String> {
         let (status, headers) = self.ask(target, scheme).await?;

@@ -16,6 +16,7 @@ module Carat
         NEVER = "Carat needs no such setting; delete the line"
         # What replaces the gem puma_worker_killer.
         WORKER_KILLER = 'in place of PumaWorkerKiller: worker_memory "300MB" replaces a worker that exceeds it'
+        # What becomes of a rackup file that is named.
         RACKUP = "Carat finds config.ru by itself; for another file, carat FILE"
         ZERO = "Carat's times are above 0"
         private_constant :HANDOVER, :CONNECTIONS, :SOCKET, :THREADS, :ALWAYS, :NEVER, :ZERO

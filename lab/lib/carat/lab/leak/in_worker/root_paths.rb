@@ -31,7 +31,8 @@ module Carat
         UNREAD = /[^$\w]|\A\$FILENAME\z/
         LOCATION = Proc.instance_method(:source_location)
         AUTOLOAD = Module.instance_method(:autoload?)
-        private_constant(*(constants(false) - %i[STEPS_LIMIT OBJECTS_LIMIT]))
+        private_constant :Root, :LOCATION, :CONSTANTS, :AUTOLOAD, :CONSTANT, :STACK, :GLOBALS, :CLASS, :NAME,
+                         :VARIABLES, :VARIABLE, :CLASS_VARIABLES, :CLASS_VARIABLE, :UNREAD
 
         # Returns the name of an object's class; a BasicObject has one, too.
         def self.class_name(object)
@@ -45,8 +46,7 @@ module Carat
           @parents = {}.compare_by_identity
           @wrapped = {}
           @late = [Thread.current, Fiber.current]
-          hidden.each { |object| @parents[object] = nil }
-          [self, @wanted, @parents, @wrapped, @late].each { |object| @parents[object] = nil }
+          [*hidden, self, @wanted, @parents, @wrapped, @late].each { |object| @parents[object] = nil }
           search
         end
 
@@ -55,7 +55,7 @@ module Carat
           # Since Ruby 4.0, an object of Ruby's own is between a class and the values of its variables.
           links = chain(object)&.reject { |link| wrapper?(link) } or return
           steps = links.each_cons(2).filter_map { |parent, child| step(parent, child) }
-          steps << "a root of the interpreter (#{links.first.name})" if steps.empty?
+          steps << "a root (#{links.first.name})" if steps.empty?
           steps = [*steps.first(STEPS_LIMIT / 2), "...", *steps.last(STEPS_LIMIT / 2)] if steps.size > STEPS_LIMIT
           [*steps, label(object)]
         end

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-require_relative "../../bytes"
-require_relative "../../machine_limits"
-require_relative "finding"
+require_relative "../../../bytes"
+require_relative "../../../machine_limits"
+require_relative "../finding"
 
 module Carat
   module CLI

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "../../bytes"
-require_relative "../../machine_limits"
-require_relative "../../../log/counted"
-require_relative "elsewhere"
-require_relative "finding"
+require_relative "../../../bytes"
+require_relative "../../../machine_limits"
+require_relative "../../../../log/counted"
+require_relative "../elsewhere"
+require_relative "../finding"
 require_relative "memory_limit"
 
 module Carat

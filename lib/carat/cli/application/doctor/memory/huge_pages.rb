@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "finding"
+require_relative "../finding"
 
 module Carat
   module CLI

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+# Counts the files of the core that name a part, a capability that a user may switch off (cable, cache, and others).
+# The core is to name none but in the lists that compose the server: a change that adds a file fails, and one that
+# removes some lowers LIMIT.
+module Suite
+  # The rooms of each part, and the words by which a file names it.
+  PARTS = {
+    "cable" => ["crates/{carat-cable,carat-http/src/cable}/**", /cable/i],
+    "cache" => ["crates/{carat-cache,carat-http/src/cache}/**", /response_?cache|carat_cache|crate::cache|`cache`/i],
+    "site" => ["crates/{carat-static,carat-http/src/site}/**",
+               /carat_static|site_?files|crate::site|static_files|send_?files?\b|error_?pages|maintenance|force_?tls/i],
+    "codings" => ["crates/{carat-coding,carat-body/src/{request/decode,response/enc}*}/**",
+                  /carat_coding|\bEncoders|gzip|brotli|zstd|compress/i],
+    "multipart" => ["crates/{carat-multipart,carat-body/src/request/sinks/form*}/**", /multipart/i],
+    "tls" => ["crates/carat-tls/**", /\btls\b|_tls|tls_|Tls[A-Z]|acme|certificates?\b/i],
+    "http2" => ["crates/carat-{http/src/h2,http/src/http2,guard/src/http2}*/**", %r{http_?2|\bh2\b|HTTP/2}i],
+    "metrics" => ["crates/carat-{edge/src/admin/metrics,http/src/request_metrics}*/**",
+                  /metrics|dashboard|prometheus/i],
+    "otlp" => ["crates/carat-telemetry/**", /otlp|tracer|carat_telemetry/i],
+    "consoles" => ["crates/carat-edge/src/admin/consoles/**", /consoles?\b/i],
+    "reload" => ["crates/carat-{watch,dispatch/src/reload}*/**", /\breload/i],
+    "fibers" => ["crates/carat-fibers/**", /\bfibers?\b/i]
+  }.freeze
+
+  # The edge's side; its tests may name all.
+  CORE = "crates/carat-{body,dispatch,edge,exchange,fields,files,guard,http,link,log,machine,policy,settings," \
+         "supervisor,wire}/src/**/*.rs"
+  OUTSIDE = %r{/(?:simulation|tests?)(?:/|\.rs\z)|_tests?\.rs\z}
+  TESTS = /^#\[cfg\(test\)\]\nmod .*/m
+
+  # The files that name a part when this was last counted.
+  LIMIT = 100
+
+  # Returns the names of parts by file.
+  def self.naming_files
+    Dir[CORE].grep_v(OUTSIDE).sort.to_h { |file| [file, named_parts(file)] }.reject { |_, names| names.empty? }
+  end
+
+  def self.named_parts(file)
+    text = File.read(file).sub(TESTS, "")
+    return [] if PARTS.any? { |_, (rooms, _)| File.fnmatch?(rooms, file, File::FNM_EXTGLOB) }
+
+    PARTS.filter_map { |name, (_, words)| name if words.match?(text) }
+  end
+end
+
+if $PROGRAM_NAME == __FILE__
+  files = Suite.naming_files
+  files.each { |file, names| puts "#{file}: #{names.join(", ")}" } if ARGV == ["--list"]
+  counts = Suite::PARTS.keys.map { |name| "#{name} #{files.count { |_, names| names.include?(name) }}" }
+  all = Dir[Suite::CORE].grep_v(Suite::OUTSIDE).size
+  puts "#{files.size} of #{all} files of the core name a part: #{counts.join(", ")}"
+  abort "#{files.size} files name a part, and #{Suite::LIMIT} did: --list shows them" if files.size > Suite::LIMIT
+end

@@ -44,7 +44,7 @@ module Carat
     end
 
     def test_a_library_that_waits_for_a_hook_of_puma_is_named
-      write("agent.rb", "# on_worker_boot of Puma\nPuma.options[:before_worker_boot] = [] if defined?(Puma)\n")
+      write("agent.rb", "# on_worker_boot of Puma\nPuma.options[:before_worker_boot] = [] if $0 == \"puma\"\n")
       level, sentence = finding("require #{path("agent.rb").inspect}\n#{APP}", check: CLI::Doctor::PumaHooks)
 
       assert_equal :warning, level

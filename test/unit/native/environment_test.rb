@@ -16,18 +16,19 @@ module Carat
 
         assert_instance_of Request::Hijack, expected.delete("rack.hijack")
         assert_equal expected.merge("rack.hijack?" => false),
-                     comparable(Carat::Native.environment(template(lane), "/a?b=1&c=?"))
+                     comparable(Carat::Native.environment(template(lane), "/a?b=1&c=?", false))
       end
 
       def test_without_a_question_mark_the_query_is_empty
-        env = Carat::Native.environment(template(harness), "/login")
+        env = Carat::Native.environment(template(harness), "/login", true)
 
         assert_equal ["/login", "", "/login"], env.values_at("PATH_INFO", "QUERY_STRING", "REQUEST_URI")
+        assert_equal "https", env["rack.url_scheme"]
         assert_equal ["", nil], [env["rack.input"].read, env["CONTENT_LENGTH"]]
       end
 
       def test_each_environment_has_lists_of_its_own
-        envs = Array.new(2) { Carat::Native.environment(template(harness), "/") }
+        envs = Array.new(2) { Carat::Native.environment(template(harness), "/", false) }
 
         refute_same(*envs.map { |env| env["rack.after_reply"] })
       end

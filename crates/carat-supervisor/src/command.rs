@@ -5,7 +5,7 @@ use super::log_line::LogLine;
 use super::ruby_process::{AppProcessId, RubyProcess};
 use carat_log::{LaneTag, WorkerId};
 
-/// What the executor does next, as plain data.
+/// An order of the supervisor's state to its executor, as plain data.
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
@@ -22,7 +22,7 @@ pub enum Command {
         generation: u32,
         is_trial: bool,
     },
-    /// What a further process of the application is to do.
+    /// An order about a further process of the application.
     App(AppCommand),
     /// Send a worker on trial the requests that it has to answer.
     Check { worker: WorkerId, generation: u32 },
@@ -88,7 +88,7 @@ pub enum Command {
     Exit(Outcome),
 }
 
-/// What a further process of the application is to do, as plain data.
+/// An order about a further process of the application, as plain data.
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AppCommand {
@@ -119,9 +119,9 @@ pub enum AppCommand {
 /// The settings with which a mold boots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BootSettings {
-    /// Those that hold.
+    /// The settings of the server's current generation.
     Current,
-    /// Those that were read last.
+    /// The settings that were read last.
     New,
 }
 
@@ -154,7 +154,7 @@ pub struct MemorySubjects {
 pub struct MemorySubject {
     /// Which worker.
     pub worker: WorkerId,
-    /// Its process id.
+    /// The process id of the worker.
     pub pid: u32,
     /// Whether it takes requests.
     pub is_ready: bool,

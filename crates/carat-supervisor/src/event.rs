@@ -14,15 +14,15 @@ use serde::Serialize;
 pub struct StackReport {
     /// The lane that runs it.
     pub tag: LaneTag,
-    /// Its number on that lane.
+    /// The request's number on that lane.
     pub request: u32,
-    /// What its thread or fiber waits for.
+    /// The operation for which the request's thread or fiber waits.
     pub waits_for: String,
     /// The calls, a line for each; empty when nobody knows.
     pub stack: String,
 }
 
-/// What happened to the server or one of its processes, as plain data.
+/// A thing that happened to the server or to one of its processes, as plain data.
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 pub enum Event {
     /// The command that loads the application runs.
@@ -47,12 +47,12 @@ pub enum Event {
     },
     /// A client of the control socket wants a console, which gets this id.
     ConsoleRequested(AppProcessId),
-    /// It sends a signal.
+    /// The client of a console sends the console a signal.
     ConsoleSignaled {
         id: AppProcessId,
         signal: i32,
     },
-    /// It is gone.
+    /// The client of a console is gone.
     ConsoleLeft(AppProcessId),
     /// No process of this group is left.
     GroupEnded(AppProcessId),
@@ -93,7 +93,7 @@ pub enum Event {
         tag: LaneTag,
         request: u32,
     },
-    /// What the workers did so far; sent before each tick and each memory reading.
+    /// The requests, idle times, and tunnels of the workers; sent before each tick and each memory reading.
     Traffic(Vec<WorkerTraffic>),
     MemoryRead(MemoryReading),
     /// From now on clients may make the edge hold this many bytes.
@@ -107,12 +107,12 @@ pub enum Event {
     Tick(Tick),
     /// The number of workers follows the load between these bounds from now on.
     Scaled(Elastic),
-    /// So many processes of this name are to run from now on: a number between these two.
+    /// The number of processes of this name stays between these bounds from now on.
     AppScaled {
         name: String,
         bounds: (u32, u32),
     },
-    /// What this process has measured: the load of those of a name.
+    /// A process that was forked to measure the load of the processes of its name reports that load.
     AppLoad(AppProcessId, f64),
     /// The processes of this name, or the one with this number, are to be replaced.
     AppReplaced {
@@ -190,7 +190,7 @@ pub struct WorkerTraffic {
 pub struct AppReading {
     /// Which process.
     pub id: AppProcessId,
-    /// Its private memory, with that of its descendants.
+    /// The private memory of the process, with that of its descendants.
     pub private: u64,
     /// How much more it would take if it shared no memory, with its descendants.
     pub saved: u64,
@@ -203,7 +203,7 @@ pub struct AppReading {
 pub struct ProcessMemory {
     /// `edge`, `mold`, `worker`, or `app`: a further process of the application, with its descendants.
     pub kind: &'static str,
-    /// Its process id.
+    /// The process id.
     pub pid: u32,
     /// Resident, with each shared page divided by the number of processes that share it.
     pub pss: u64,
@@ -234,7 +234,7 @@ pub struct MemoryReading {
     pub apps: Vec<AppReading>,
     /// Each process, for reports.
     pub processes: Vec<ProcessMemory>,
-    /// Its control group.
+    /// The memory of the server's control group.
     pub container: ContainerMemory,
     /// How many processors the container has.
     pub processors: u32,

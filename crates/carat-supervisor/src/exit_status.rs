@@ -9,7 +9,7 @@ pub enum ExitStatus {
     Exited(i32),
     /// A signal ended it.
     Signaled {
-        /// Its number.
+        /// The number of the signal.
         signal: i32,
         /// How many processes the OOM killer had killed by then.
         oom_kills: u64,

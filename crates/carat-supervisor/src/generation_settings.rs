@@ -6,7 +6,7 @@ use carat_settings::{ProcessSettings, Settings};
 /// The settings of a generation, as far as the supervisor's decisions depend on them.
 #[derive(Debug, Clone)]
 pub struct GenerationSettings {
-    /// What a restart may change.
+    /// The limits of the generation, which a restart may change.
     pub limits: Limits,
     /// When a worker becomes the mold.
     pub refork: ReforkRule,

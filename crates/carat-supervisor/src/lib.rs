@@ -1,5 +1,5 @@
-//! What the supervisor of the Ruby processes decides. [`State::on`] turns an event into commands; whoever carries them
-//! out does the I/O and reads the clock.
+//! The supervisor's decisions about the Ruby processes. [`State::on`] turns an event into commands; whoever carries
+//! them out does the I/O and reads the clock.
 
 mod command;
 mod event;

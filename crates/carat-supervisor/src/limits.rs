@@ -4,7 +4,7 @@ use carat_policy::{Elastic, MemoryLimit, RecycleLimits};
 
 use carat_settings::Settings;
 
-/// What the options and the machine allow, as far as the processes are concerned.
+/// The limits of the processes, as the options and the machine set them.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// How many workers.
@@ -13,13 +13,13 @@ pub struct Limits {
     pub recycle: RecycleLimits,
     /// How many requests one worker runs at once.
     pub slots: u16,
-    /// What all processes together may use.
+    /// The memory that all processes together may use.
     pub memory: MemoryLimit,
     /// The machine's memory in bytes; `None` when the kernel does not say.
     pub machine_memory: Option<u64>,
-    /// What clients may make the edge hold in bytes.
+    /// The memory that clients may make the edge hold, in bytes.
     pub client_memory: u64,
-    /// What one worker may use, in bytes.
+    /// The memory that one worker may use, in bytes.
     pub worker_memory: Option<u64>,
     /// How long a worker that is not needed may idle.
     pub worker_idle_timeout: Duration,

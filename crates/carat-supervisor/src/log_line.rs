@@ -9,9 +9,9 @@ use carat_log::{Field, FieldValue, Level, Log};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
     level: Level,
-    /// What happened.
+    /// The event that the line reports.
     pub message: &'static str,
-    /// What counters tell it apart by, if there is anything.
+    /// The kind under which a counter counts the line; `None` when nothing counts it.
     pub kind: Option<&'static str>,
     fields: Vec<(&'static str, LogValue)>,
 }

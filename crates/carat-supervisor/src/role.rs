@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-/// What a process is for.
+/// The role of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -18,6 +18,6 @@ pub enum Role {
     Worker,
     /// A further process of the application.
     Process,
-    /// What such a process has forked.
+    /// A process that a further process of the application has forked.
     Descendant,
 }

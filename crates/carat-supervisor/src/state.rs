@@ -83,7 +83,7 @@ impl State {
         }
     }
 
-    /// This server succeeds another one: it is to be announced when all of its workers are ready.
+    /// Marks this server as the successor of another one: the server is announced when all of its workers are ready.
     pub fn succeed_server(&mut self) {
         self.lifecycle.announcement.is_of_successor = true;
         self.lifecycle.apps.await_predecessor();
@@ -161,7 +161,7 @@ impl State {
         }
     }
 
-    /// What somebody wants, and how far restarts and upgrades have come.
+    /// Applies an order from outside, or a step of a restart or an upgrade.
     fn apply_order(&mut self, event: Event, reaction: &mut Reaction) {
         let life = &mut self.lifecycle;
         let (restarts, processes) = (&mut life.restarts, &mut life.processes);
@@ -203,7 +203,7 @@ impl State {
         }
     }
 
-    /// What clients with consoles want.
+    /// Applies an order of a console's client.
     fn apply_to_consoles(&mut self, event: &Event, reaction: &mut Reaction) {
         let apps = &mut self.lifecycle.apps;
         match *event {
@@ -214,7 +214,7 @@ impl State {
         }
     }
 
-    /// What follows every event.
+    /// Takes the steps that may have become due with any event.
     fn advance(&mut self, reaction: &mut Reaction) {
         match self.phase {
             Phase::Draining(delay) if reaction.now >= delay.until => {
@@ -249,7 +249,7 @@ impl State {
         }
     }
 
-    /// What happens every 100 ms.
+    /// Does the work of each 100 ms.
     fn tick(&mut self, tick: &Tick, reaction: &mut Reaction) {
         match &mut self.phase {
             Phase::Serving | Phase::Draining(_) => {
@@ -372,7 +372,7 @@ impl State {
         reaction.push(Command::Exit(outcome));
     }
 
-    /// What `carat status` shows.
+    /// The server's phase as `carat status` shows it.
     pub fn phase_name(&self) -> &'static str {
         match self.phase {
             Phase::Serving if self.lifecycle.announcement.is_made => "serving",
@@ -414,7 +414,7 @@ impl State {
         delay + requests.max(self.apps().stop_timeout(requests))
     }
 
-    /// What holds now.
+    /// The limits that hold now.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

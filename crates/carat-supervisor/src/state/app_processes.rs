@@ -22,11 +22,11 @@ use crate::log_line::LogLine;
 use crate::role::Role;
 use crate::ruby_process::{AppProcessId, RubyProcess};
 
-/// Those that are declared, and those that run.
+/// The further processes of the application: the declared ones, and those that run.
 #[derive(Debug)]
 pub struct AppProcesses {
     declarations: Vec<Declaration>,
-    /// Those that clients of the control socket have asked for.
+    /// The consoles that clients of the control socket have asked for.
     consoles: Declaration,
     /// How many were forked.
     serial: u64,
@@ -39,7 +39,7 @@ pub struct AppProcesses {
     is_stopping: bool,
 }
 
-/// What `carat status` shows of one.
+/// A further process of the application as `carat status` shows it.
 #[derive(Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 pub struct AppProcessStatus {
@@ -104,7 +104,7 @@ impl AppProcesses {
         self.consoles.leave(id, reaction);
     }
 
-    /// What is declared.
+    /// The settings of the processes that the configuration declares.
     pub(super) fn settings(&self) -> Vec<ProcessSettings> {
         let declared = self.declarations.iter().filter(|it| it.is_declared);
         declared.map(|it| it.settings.clone()).collect()
@@ -123,7 +123,7 @@ impl AppProcesses {
         self.declarations.extend(new);
     }
 
-    /// What is declared of each name.
+    /// The number of processes that each declared name wants, with its bounds and its load.
     pub fn wanted(&self) -> Vec<WantedProcesses> {
         let declared = self.declarations.iter().filter(|it| it.is_declared);
         let wanted = declared.map(|it| WantedProcesses {
@@ -136,7 +136,7 @@ impl AppProcesses {
         wanted.collect()
     }
 
-    /// So many of this name are to run, also after a restart, until the config file has another number.
+    /// Sets how many processes of this name run. The number survives a restart, until the config file has another one.
     pub(super) fn scale(&mut self, name: &str, (min, max): (u32, u32), reaction: &mut Reaction) {
         let mut declarations = self.declarations.iter_mut();
         if let Some(declaration) = declarations.find(|it| it.settings.name == name) {
@@ -275,7 +275,7 @@ impl AppProcesses {
         found.or_else(|| meters.find_map(|(_, id, known)| (known == pid).then_some(id)))
     }
 
-    /// It said hello. False if it is not known any more.
+    /// A process sent its first message. A process that is to end by then is killed.
     pub(super) fn hello(&mut self, id: AppProcessId, pid: u32, reaction: &mut Reaction) {
         let process = self.of(id).and_then(|it| it.get_mut(id));
         if let Some(process) = process {
@@ -288,7 +288,7 @@ impl AppProcesses {
         }
     }
 
-    /// It runs the application's block.
+    /// A process is ready. It is told to run the application's block, or to measure the load.
     pub(super) fn ready(&mut self, id: AppProcessId, reaction: &mut Reaction) {
         if let Some(declaration) = self.of(id) {
             declaration.ready(id, reaction);
@@ -297,7 +297,7 @@ impl AppProcesses {
         }
     }
 
-    /// It, or the mold on its behalf, says why it ends.
+    /// A process says why it ends, or the mold says so on its behalf.
     pub(super) fn failed(&mut self, id: AppProcessId, cause: &str, reaction: &mut Reaction) {
         if let Some(Declaration {
             meter, settings, ..
@@ -315,7 +315,7 @@ impl AppProcesses {
         }
     }
 
-    /// Its control socket is closed: it runs a command, ends, or was never forked.
+    /// The control socket of a process is closed: the process runs a command, ends, or was never forked.
     pub(super) fn closed(&mut self, id: AppProcessId, reaction: &mut Reaction) {
         if let Some(it) = self.measured_by(id) {
             return it.meter.closed(&it.settings.name, reaction);
@@ -329,7 +329,7 @@ impl AppProcesses {
         }
     }
 
-    /// Its process has ended.
+    /// A process has ended. Its descendants may still run.
     pub(super) fn exited(
         &mut self,
         id: AppProcessId,
@@ -351,7 +351,7 @@ impl AppProcesses {
         }
     }
 
-    /// Those of this name, or the one with this number, are to be replaced.
+    /// Marks the processes of this name, or the one with this number, for replacement.
     pub(super) fn replace(&mut self, name: &str, number: Option<u32>) {
         let mut declarations = self.declarations.iter_mut();
         if let Some(declaration) = declarations.find(|it| it.settings.name == name) {
@@ -374,7 +374,8 @@ impl AppProcesses {
         }
     }
 
-    /// What those that run or are about to will take beyond what was read; none that waits for another server's.
+    /// The memory that processes which run or soon start will take beyond what was read. Nothing while all are to end,
+    /// or while they wait for another server's processes to end.
     pub(super) fn growth(&self, now: Instant) -> AppGrowth {
         let mut growth = AppGrowth::default();
         let is_still = self.is_ending || self.waits_for_predecessor;
@@ -388,7 +389,7 @@ impl AppProcesses {
         growth
     }
 
-    /// Those whose memory is read, with the process ids of their groups.
+    /// The processes whose memory is read, with the process ids of their groups.
     pub(super) fn groups(&self) -> Vec<(AppProcessId, u32)> {
         let members = self.members();
         members
@@ -396,7 +397,7 @@ impl AppProcesses {
             .collect()
     }
 
-    /// Those whose ids are known, with their names and numbers.
+    /// The processes whose process ids are known, with their names and numbers.
     pub fn running(&self) -> Vec<(RunningProcess, String, u32)> {
         let members = self.members();
         let running = members.filter_map(|(settings, it)| {
@@ -412,7 +413,7 @@ impl AppProcesses {
         running.collect()
     }
 
-    /// What `carat status` shows.
+    /// Every further process of the application as `carat status` shows it.
     pub fn statuses(&self, now: Instant) -> impl Iterator<Item = AppProcessStatus> {
         self.members().map(move |(settings, it)| AppProcessStatus {
             name: settings.name.clone(),

@@ -60,7 +60,7 @@ impl Lifecycle {
         self.announcement.advance(&self.processes, reaction);
     }
 
-    /// What happens every 100 ms while clients may come: the number of workers follows the load, and workers are
+    /// Does the work of each 100 ms while clients may come: the number of workers follows the load, and workers are
     /// replaced.
     pub(super) fn follow_load(&mut self, tick: &Tick, reaction: &mut Reaction) {
         scaling::grow(&mut self.processes, tick, reaction);

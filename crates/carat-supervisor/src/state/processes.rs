@@ -60,7 +60,7 @@ impl Processes {
         }
     }
 
-    /// Those whose ids are known, molds first.
+    /// The processes whose process ids are known, molds first.
     pub fn running(&self) -> Vec<RunningProcess> {
         let molds = self.molds.iter();
         let molds = molds.filter_map(|(mold, role)| RunningProcess::of_mold(mold, role));
@@ -90,7 +90,7 @@ impl Processes {
         self.workers.iter().map(move |it| WorkerStatus::of(it, now))
     }
 
-    /// Has the memory of all processes read when it is due.
+    /// Orders a reading of the memory of all processes when one is due.
     pub(super) fn read_memory(&mut self, apps: Vec<(AppProcessId, u32)>, reaction: &mut Reaction) {
         self.memory
             .read((&self.workers, &self.molds), apps, reaction);

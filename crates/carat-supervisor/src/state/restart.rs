@@ -63,7 +63,7 @@ impl Restarts {
         self.history.latest
     }
 
-    /// What is known of the restart with this number; `None` if that is long over, or never was.
+    /// The state of the restart with this number; `None` if it ended long ago, or never was.
     pub fn report(&self, number: u32) -> Option<RestartReport> {
         let current = self.current.as_ref().filter(|it| it.number == number);
         let under_way = current.map(|it| RestartReport::UnderWay(it.stage.name()));
@@ -83,7 +83,7 @@ impl Restarts {
         self.current.as_ref().is_some_and(|it| it.ends_apps)
     }
 
-    /// What the one under way does, as users read it.
+    /// The step of the restart under way, as users read it.
     pub fn stage(&self) -> Option<&'static str> {
         self.current.as_ref().map(|restart| restart.stage.name())
     }

@@ -45,12 +45,12 @@ enum StopStep {
     },
 }
 
-/// What the server does until the next step of a stop.
+/// The server's behavior until the next step of a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StopWait {
-    /// It serves. A worker that ends is replaced: a service manager may signal all processes of the server.
+    /// The server serves. A worker that ends is replaced: a service manager may signal all processes of the server.
     Serve,
-    /// It ends the workers that are overdue.
+    /// The server ends the workers that are overdue.
     EndOverdue,
     /// Nothing.
     Rest,

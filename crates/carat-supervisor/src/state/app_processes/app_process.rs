@@ -17,7 +17,7 @@ const REFORK_GAIN: u64 = 8 << 20;
 #[derive(Debug)]
 pub(super) struct AppProcess {
     pub(super) id: AppProcessId,
-    /// Its number among those of its name, from 1.
+    /// The process's number among those of its name, from 1.
     pub(super) number: u32,
     pub(super) generation: u32,
     /// Known once it said hello; also that of its process group.
@@ -28,13 +28,13 @@ pub(super) struct AppProcess {
     killed_at: Option<Instant>,
     /// Private memory, with that of its descendants, when it was last read.
     pub(super) private: Option<u64>,
-    /// What the sharing of memory saves it, when that was last read.
+    /// How much more memory the process would take if it shared none, when that was last read.
     saved: Option<u64>,
-    /// The same when a refork left it on the pages of an older mold.
+    /// The value of `saved` when a refork left the process on the pages of an older mold.
     saved_before: Option<u64>,
     /// How many processes it has forked that run, when that was last read.
     pub(super) descendants: u32,
-    /// It is to be replaced because of what it takes, whether or not others of its name run.
+    /// Whether the process is to be replaced because it takes too much, even if no other of its name runs.
     pub(super) is_heavy: bool,
     /// Somebody wants it replaced.
     pub(super) is_unwanted: bool,
@@ -53,7 +53,7 @@ pub(super) enum AppStage {
     Ending { deadline: Instant },
     /// Killed; killed again at the deadline.
     Killed { deadline: Instant },
-    /// It has ended, and its descendants were told to; killed at the deadline.
+    /// The process has ended, and its descendants were told to end; they are killed at the deadline.
     Orphaned { deadline: Instant },
 }
 
@@ -123,7 +123,7 @@ impl AppProcess {
         now.saturating_duration_since(self.running_since.unwrap_or(now))
     }
 
-    /// What users read.
+    /// The stage as users read it.
     pub(super) fn stage_name(&self) -> &'static str {
         match self.stage {
             AppStage::Booting { .. } => "booting",
@@ -139,7 +139,8 @@ impl AppProcess {
         self.saved_before = self.saved_before.or(self.saved);
     }
 
-    /// Its memory was read. Returns what it has ceased to share since a refork, once that is worth its end.
+    /// Records a memory reading. Returns how much less the process shares since a refork, once that justifies its
+    /// replacement.
     pub(super) fn weigh(&mut self, reading: &AppReading) -> Option<u64> {
         self.private = Some(reading.private);
         self.saved = Some(reading.saved);
@@ -197,7 +198,7 @@ impl AppProcess {
         };
     }
 
-    /// It has ended. Its descendants are told to end, and killed when its own time to end is over.
+    /// The process has ended. Its descendants are told to end, and killed when its own time to end is over.
     pub(super) fn orphan(&mut self, settings: &ProcessSettings, reaction: &mut Reaction) {
         let signal = match self.stage {
             AppStage::Killed { .. } => Signal::KILL.as_raw(),

@@ -18,17 +18,17 @@ use crate::state::reaction::Reaction;
 /// A process that ran this long did not fail at its start: the next one starts without a longer pause.
 const STEADY: Duration = Duration::from_secs(30);
 
-/// What the mold gets in place of the number of a process: this one measures the load.
+/// The number that the mold gets for a process that only measures the load of the others of its name.
 const LOAD_NUMBER: u32 = 0;
 /// A process with more descendants than this is replaced: they are a mistake.
 const DESCENDANTS_LIMIT: u32 = 256;
-/// What `carat status` calls a process that a client of the control socket has asked for. None is declared by this name.
+/// The name that `carat status` gives to consoles. No process can be declared by this name.
 const CONSOLE: &str = "console";
 
 /// The generation of a console that waits for a mold.
 pub(super) const NO_GENERATION: u32 = 0;
 
-/// What forks processes now.
+/// The mold that forks processes now.
 #[derive(Clone, Copy)]
 pub(super) struct ForkOrigin {
     /// The generation of the mold.
@@ -155,7 +155,7 @@ impl Declaration {
         }
     }
 
-    /// So many are to run, ended ones included.
+    /// Sets the bounds for the number of processes. Processes that had finished for good are started again.
     pub(super) fn scale(&mut self, bounds: RangeInclusive<u32>) {
         self.set_bounds(bounds);
         self.finished = 0;
@@ -181,7 +181,7 @@ impl Declaration {
         self.follows_load() && self.meter.is_due(now)
     }
 
-    /// Has the load measured.
+    /// Has the mold fork a process that measures the load.
     pub(super) fn measure(&mut self, id: AppProcessId, generation: u32, reaction: &mut Reaction) {
         self.meter.begin(id, reaction.now);
         reaction.push(Command::App(AppCommand::Fork {
@@ -349,7 +349,7 @@ impl Declaration {
         }
     }
 
-    /// It can do its work.
+    /// A process has booted. It is told to run the application's block.
     pub(super) fn ready(&mut self, id: AppProcessId, reaction: &mut Reaction) {
         let name = self.settings.name.clone();
         let process = self.members.iter_mut().find(|it| it.id == id);
@@ -361,7 +361,7 @@ impl Declaration {
         }
     }
 
-    /// It has not started, and never will.
+    /// Removes a process that has not started, and never will.
     pub(super) fn lose(&mut self, id: AppProcessId, cause: &str, reaction: &mut Reaction) {
         let Some(index) = self.members.iter().position(|it| it.id == id) else {
             return;
@@ -379,7 +379,7 @@ impl Declaration {
         }
     }
 
-    /// Its process has ended; its descendants may not have.
+    /// A process has ended. Its descendants may still run.
     pub(super) fn exited(
         &mut self,
         id: AppProcessId,
@@ -426,7 +426,7 @@ impl Declaration {
         self.members.retain(|it| it.id != id || !is_over(it));
     }
 
-    /// Its memory was read, and how many descendants it has.
+    /// Records a reading of a process's memory and the number of its descendants.
     pub(super) fn weigh(&mut self, reading: &AppReading, reaction: &mut Reaction) {
         let Some(process) = self.members.iter_mut().find(|it| it.id == reading.id) else {
             return;

@@ -32,7 +32,7 @@ struct Measurement {
     deadline: Instant,
     /// The load is known, or why it is not.
     is_done: bool,
-    /// It was killed, as nobody wants to know any more.
+    /// Whether the measuring process was killed because its result is not wanted any more.
     is_stopped: bool,
 }
 
@@ -59,14 +59,14 @@ impl LoadMeter {
         self.under_way.as_ref().map(|it| (it.id, it.pid))
     }
 
-    /// It said hello.
+    /// The measuring process sent its first message.
     pub(super) fn hello(&mut self, pid: u32) {
         if let Some(measurement) = &mut self.under_way {
             measurement.pid = Some(pid);
         }
     }
 
-    /// This is the load.
+    /// The measuring process reports the load.
     pub(super) fn measured(&mut self, load: f64) {
         if let Some(measurement) = &mut self.under_way {
             measurement.is_done = true;
@@ -88,7 +88,7 @@ impl LoadMeter {
         }
     }
 
-    /// Its control socket is closed. It ends, or was never forked.
+    /// The control socket of the measuring process is closed: the process ends, or was never forked.
     pub(super) fn closed(&mut self, name: &str, reaction: &mut Reaction) {
         if self.under_way.as_ref().is_some_and(|it| it.pid.is_none()) {
             self.failed(name, "the mold ended before it forked a process", reaction);
@@ -96,7 +96,7 @@ impl LoadMeter {
         }
     }
 
-    /// Its process has ended, and with it what it had forked.
+    /// The measuring process has ended, and with it all that it had forked.
     pub(super) fn exited(&mut self, name: &str, status: ExitStatus, reaction: &mut Reaction) {
         self.failed(name, &format!("its process ended ({status})"), reaction);
         self.kill(reaction);
@@ -118,7 +118,7 @@ impl LoadMeter {
         }
     }
 
-    /// It is not wanted any more.
+    /// Stops the measurement: its result is not wanted any more.
     pub(super) fn stop(&mut self, reaction: &mut Reaction) {
         match &mut self.under_way {
             Some(measurement) if measurement.is_stopped => {}

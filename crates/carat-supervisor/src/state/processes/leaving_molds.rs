@@ -21,11 +21,11 @@ struct LeavingMold {
 /// Why a mold ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeavingKind {
-    /// It forked workers, and is not needed any more.
+    /// The mold forked workers, and is not needed any more.
     Retired,
-    /// It could not load the application, and said so.
+    /// The mold could not load the application, and reported why.
     Failed,
-    /// It was a worker, and could not become a mold.
+    /// The process was a worker, and could not become a mold.
     Refused(FormerWorker),
 }
 

@@ -33,7 +33,7 @@ const UNREAD: WorkerLoad = WorkerLoad {
     is_grown: false,
 };
 
-/// What is known of the memory of all processes, and when to read it again.
+/// The known memory of all processes, and when to read it again.
 #[derive(Debug)]
 pub struct MemoryMonitor {
     due: Instant,
@@ -48,7 +48,7 @@ pub struct MemoryMonitor {
     read_mold: Option<u32>,
     /// Anonymous memory of the mold that forked last.
     mold_bytes: u64,
-    /// What the last mold took that loaded the application, and its peak meanwhile.
+    /// The anonymous memory of the last mold that loaded the application, and its peak meanwhile.
     booted_bytes: u64,
     booted_peak: u64,
     /// How many readings end before one shows the last process that started or ended.
@@ -57,7 +57,7 @@ pub struct MemoryMonitor {
     pub totals: Option<MemoryTotals>,
     ceiling: WorkerCeiling,
     has_warned_of_shortage: bool,
-    /// What further processes of the application will take.
+    /// The memory that further processes of the application will take.
     pub app_growth: AppGrowth,
 }
 
@@ -121,7 +121,7 @@ impl MemoryMonitor {
         self.due = now;
     }
 
-    /// Has the memory of all processes read when it is due.
+    /// Orders a reading of the memory of all processes when one is due.
     pub fn read(
         &mut self,
         (workers, molds): (&Workers, &Molds),
@@ -292,7 +292,8 @@ impl MemoryMonitor {
         })
     }
 
-    /// What the mold of a restart will take, as much as the last known one, until a reading shows its full size.
+    /// The memory reserved for the mold of a restart, as much as the last known one took, until a reading shows its
+    /// full size.
     fn reserved(&self, molds: &Molds) -> u64 {
         let is_read = molds.next().is_some_and(|it| it.is_ready) && self.is_fresh();
         if molds.is_restarting() && !is_read {

@@ -19,7 +19,7 @@ pub struct Mold {
     pub has_booted: bool,
 }
 
-/// What the log calls a process that is no longer a worker and not yet a mold.
+/// The name in the log of a process that is no longer a worker and not yet a mold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormerWorker {
     pub id: WorkerId,
@@ -56,7 +56,7 @@ impl Mold {
         now.saturating_duration_since(self.started)
     }
 
-    /// It can fork.
+    /// The mold can fork workers from now on.
     pub fn set_ready(&mut self, reaction: &mut Reaction) {
         self.is_ready = true;
         let line = self.identify(LogLine::info("mold ready"));

@@ -21,7 +21,7 @@ pub struct Molds {
     /// The one that served before the last restart.
     pub previous: Option<PreviousMold>,
     pub leaving: LeavingMolds,
-    /// That of the newest mold.
+    /// The generation of the newest mold.
     pub generation: u32,
     /// Workers of older generations are to be replaced.
     pub oldest_generation: u32,
@@ -40,7 +40,7 @@ pub struct MoldCandidate {
 pub enum MoldOrigin {
     /// A worker that was told to be the mold (a refork).
     Worker(FormerWorker),
-    /// It loads the application (a restart).
+    /// A restart: the new mold loads the application.
     Restart,
 }
 
@@ -49,7 +49,7 @@ pub enum MoldOrigin {
 pub struct PreviousMold {
     pub mold: Mold,
     pub settings: GenerationSettings,
-    /// It ends then; unknown while its workers are being replaced.
+    /// When the previous mold ends; `None` while its workers are being replaced.
     pub until: Option<Instant>,
 }
 

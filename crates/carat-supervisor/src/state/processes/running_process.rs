@@ -8,11 +8,11 @@ use crate::ruby_process::RubyProcess;
 pub struct RunningProcess {
     /// Which of the server's processes.
     pub process: RubyProcess,
-    /// What it is for.
+    /// The role of the process.
     pub role: Role,
-    /// That of its mold.
+    /// The generation of the mold that forked the process, or of the mold itself.
     pub generation: u32,
-    /// Its process id.
+    /// The process id.
     pub pid: u32,
     /// Whether it replies on its control socket.
     pub listens: bool,

@@ -39,7 +39,7 @@ pub struct Worker {
     /// How many connections its application has taken over.
     pub tunnels: usize,
     pub role: WorkerRole,
-    /// It closed a lane, perhaps before it was known to be ready.
+    /// Whether the worker closed a lane, perhaps before it was known to be ready.
     pub has_lost_lane: bool,
     /// Why it ends once its successor serves.
     pub replacement: Option<ReplacementReason>,
@@ -47,11 +47,11 @@ pub struct Worker {
     pub memory: Option<WorkerMemory>,
 }
 
-/// What a worker is for.
+/// The role of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerRole {
     Regular,
-    /// It is the first of a new mold, and gets no request before it was checked.
+    /// The first worker of a new mold. It gets no request before it has passed a check.
     Trial,
 }
 
@@ -124,7 +124,7 @@ impl Worker {
         is_draining && self.is_promoted() && self.pid.is_some()
     }
 
-    /// It does not become the mold. It still ends if it is draining already.
+    /// Cancels the worker's promotion to mold. The worker still ends if it is draining already.
     pub fn forgo_promotion(&mut self) {
         if self.is_promoted() {
             self.replacement = None;
@@ -145,7 +145,7 @@ impl Worker {
         }
     }
 
-    /// As `load`, with what it has once needed.
+    /// As `load`, but with the most private memory that the worker has ever needed as `highest`.
     pub fn highest_load(&self) -> WorkerLoad {
         WorkerLoad {
             highest: self.memory.map_or(0, |memory| memory.private.highest),
@@ -180,7 +180,7 @@ impl Worker {
             && self.role == WorkerRole::Regular
     }
 
-    /// It was just forked, and has until then to get ready.
+    /// The worker was just forked, and must be ready by the deadline.
     pub fn boot_by(&mut self, deadline: Instant) {
         self.stage = WorkerStage::Booting { deadline };
     }
@@ -194,7 +194,7 @@ impl Worker {
         self.boot == WorkerBoot::Done && !self.stage.is_last()
     }
 
-    /// It takes requests from now on.
+    /// The worker takes requests from now on.
     pub fn serve(&mut self, reaction: &mut Reaction) {
         self.stage = WorkerStage::Ready;
         self.ready_since = Some(reaction.now);
@@ -235,13 +235,13 @@ impl Worker {
         reaction.now + patience
     }
 
-    /// It got a signal to end from another process, or cannot go on.
+    /// The worker got a signal to end from another process, or cannot go on.
     pub fn leave(&mut self, reaction: &mut Reaction) {
         self.forgo_promotion();
         self.retire("worker was told to end", reaction);
     }
 
-    /// It closed a lane: it is dying, or the application ended one of its threads. Its other lanes finish their
+    /// The worker closed a lane: it is dying, or the application ended one of its threads. The other lanes finish their
     /// requests.
     pub fn lose_lane(&mut self, reaction: &mut Reaction) {
         self.forgo_promotion();
@@ -280,7 +280,7 @@ impl Worker {
         reaction.log(line.text("stack", &report.stack));
     }
 
-    /// Its lanes are empty: it is told to end, and may run its hooks until the deadline.
+    /// The worker's lanes are empty. The worker is told to end, and may run its hooks until the deadline.
     pub fn drained(&mut self, deadline: Instant, is_cut_off: bool, reaction: &mut Reaction) {
         match &mut self.stage {
             WorkerStage::Retiring { .. } => {

@@ -9,11 +9,11 @@ use carat_log::WorkerId;
 pub struct WorkerStatus {
     /// Which worker.
     pub id: WorkerId,
-    /// That of its mold.
+    /// The generation of the mold that forked the worker.
     pub generation: u32,
     /// `None` until it has been forked.
     pub pid: Option<u32>,
-    /// What it does, as `carat status` shows it.
+    /// The worker's stage as `carat status` shows it.
     pub stage: &'static str,
     /// How long it has been ready.
     pub age: Duration,

@@ -15,7 +15,7 @@ pub(super) struct Restart {
     pub begun: Instant,
     /// When its stage began.
     pub since: Instant,
-    /// What the new generation runs with; known after `Reading`.
+    /// The settings of the new generation; known after `Reading`.
     pub settings: Option<GenerationSettings>,
     /// The most workers that may run, so that the new mold has room.
     pub most_workers: u32,
@@ -40,13 +40,13 @@ pub(super) enum RestartStage {
     Loading,
     /// The new mold forks its first worker as soon as there is memory for it.
     Forking,
-    /// That worker boots, and is checked before it gets a request.
+    /// The first worker of the new mold boots, and is checked before it gets a request.
     Trial(WorkerId),
-    /// Its mold is the current one. The workers of others are being replaced.
+    /// The new mold is the current one. The workers of older molds are being replaced.
     Replacing,
 }
 
-/// What follows when a new worker did not boot.
+/// The consequence of a new worker's failure to boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BootFailure {
     /// Another one is forked.
@@ -90,7 +90,7 @@ impl Restart {
 }
 
 impl RestartStage {
-    /// What users read.
+    /// The stage as users read it.
     pub(super) fn name(self) -> &'static str {
         match self {
             RestartStage::Reading => "reading the configuration",

@@ -15,10 +15,10 @@ pub(super) struct RestartHistory {
     pub news: Option<Result<(), String>>,
 }
 
-/// What is known of a restart.
+/// The state of a restart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RestartReport {
-    /// It waits for another one.
+    /// The restart waits for another one.
     Queued,
     /// With the name of its step.
     UnderWay(&'static str),
@@ -64,7 +64,7 @@ impl RestartHistory {
         self.finished.push_back((number, result));
     }
 
-    /// What is known of one that is not under way; `None` if that is long over, or never was.
+    /// The state of a restart that is not under way; `None` if it ended long ago, or never was.
     pub(super) fn report(&self, number: u32) -> Option<RestartReport> {
         if self.queued == Some(number) {
             return Some(RestartReport::Queued);

@@ -206,7 +206,7 @@ fn the_number_can_be_changed_while_the_server_runs() {
     only(&world);
 }
 
-/// One that takes more than its memory.
+/// A world whose further process takes more than its memory limit.
 fn too_large() -> World {
     let memory = Some(100);
     let mut world = running(ProcessSettings { memory, ..jobs(1) }, 1);

@@ -45,7 +45,7 @@ enum Happening {
     ConsoleLeaves(usize),
 }
 
-/// What happens to a process.
+/// An incident of a process.
 #[derive(Debug, Clone, Copy)]
 enum Happens {
     Hello,

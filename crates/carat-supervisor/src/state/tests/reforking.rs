@@ -29,7 +29,7 @@ fn due() -> (World, u32) {
     due_with(fixed(2))
 }
 
-/// The same when the worker was just told to be the mold.
+/// Two workers, one of which was just told to become the mold.
 fn promoted() -> (World, u32) {
     let (mut world, pid) = due();
     world.settle_until(PROMOTED);

@@ -26,7 +26,7 @@ fn change(world: &mut World, workers: u32) {
     world.finish_settings(reloading(workers));
 }
 
-/// What the dispatcher learned about reloads.
+/// The results of reloads that the dispatcher was told.
 fn reports(world: &World) -> Vec<Result<(), String>> {
     let commands = world.commands.iter();
     let reports = commands.filter_map(|command| match command {

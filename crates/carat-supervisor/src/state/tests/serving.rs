@@ -131,7 +131,7 @@ fn a_stuck_worker_reports_its_stack_and_finishes_before_it_is_ended() {
     assert!(world.has(&Command::Terminate { pid }));
 }
 
-/// One or two workers, of which the second ends after ten idle seconds; the requests that wait want two.
+/// A world with one or two workers. The second ends after ten idle seconds; the queue asks for two.
 fn elastic_world() -> World {
     let mut limits = limits();
     limits.elastic.max = 2;

@@ -50,21 +50,21 @@ pub(super) struct World {
     pub(super) container_limit: Option<u64>,
     pub(super) processors: u32,
     pub(super) files_divided_among: Option<u32>,
-    /// What clients may make the edge hold, once the server has changed that.
+    /// The limit of the memory that clients may make the edge hold, once the server has changed it.
     pub(super) client_memory: Option<u64>,
     /// The newest generation when files changed, until a reload has ended since.
     changed_in: Option<u32>,
     /// The system refuses further processes.
     pub(super) no_process_starts: bool,
-    /// What clients make the edge hold.
+    /// The memory that clients make the edge hold.
     pub(super) client_bytes: u64,
     /// Private memory of each further process of the application.
     pub(super) app_bytes: u64,
-    /// What sharing saves each of them.
+    /// The memory that sharing saves each further process of the application.
     pub(super) saved: u64,
     /// How many processes each has forked.
     pub(super) descendants: u32,
-    /// What is measured of their load; `None` if that fails.
+    /// The result of measuring the load of further processes; `None` if the measurement fails.
     pub(super) load: Option<f64>,
     /// Whether what measures it hangs.
     pub(super) is_load_stuck: bool,
@@ -72,7 +72,7 @@ pub(super) struct World {
     pub(super) most_apps: u32,
     /// All consoles that were asked for.
     opened: Vec<AppProcessId>,
-    /// Those whose clients have not heard of their end.
+    /// The consoles whose clients have not heard of their end.
     pub(super) consoles: Vec<AppProcessId>,
     /// Whether what a further process has forked outlives it.
     pub(super) has_descendants: bool,
@@ -94,12 +94,12 @@ pub(super) struct FakeProcess {
     pub(super) has_threads: bool,
     /// Does not reply when it is asked something.
     pub(super) is_mute: bool,
-    /// Has requests that it does not finish.
+    /// Whether it has requests that it does not finish.
     pub(super) is_busy: bool,
     pub(super) is_draining: bool,
     pub(super) is_told_to_end: bool,
     pub(super) is_killed: bool,
-    /// Its control socket is closed by either side.
+    /// Whether either side has closed its control socket.
     pub(super) is_closed: bool,
     pub(super) requests: u64,
     pub(super) idle: Duration,
@@ -173,7 +173,7 @@ impl World {
         world
     }
 
-    /// The same without reforks.
+    /// A world in which all workers serve and no worker becomes a mold.
     pub(super) fn of(limits: Limits) -> World {
         World::serving(limits, ReforkRule::Off)
     }
@@ -411,7 +411,7 @@ impl World {
         None
     }
 
-    /// What measures the load does so, fails, or hangs.
+    /// A process that measures the load reports it, fails, or hangs.
     fn measure(&mut self, id: AppProcessId) -> Option<Event> {
         let process = RubyProcess::App(id);
         let is_meter = self.find(process).is_some_and(|(_, it)| it.is_meter);
@@ -471,7 +471,7 @@ impl World {
     }
 }
 
-/// What processes do.
+/// The actions of processes.
 impl World {
     pub(super) fn say_hello(&mut self, pid: u32) {
         let Some(found) = self.processes.get_mut(&pid).filter(|it| !it.is_closed) else {
@@ -672,7 +672,7 @@ impl World {
         }
     }
 
-    /// One tick in which all goes well, except that a worker on trial does not answer.
+    /// Runs one tick in which all goes well, except that a worker on trial does not answer.
     pub(super) fn settle_without_check(&mut self) {
         for (pid, it) in self.processes.clone() {
             let is_app = matches!(it.process, RubyProcess::App(_));
@@ -694,7 +694,7 @@ impl World {
     }
 }
 
-/// What must hold whatever happens.
+/// The invariants of the world.
 impl World {
     /// A worker is forked only if it fits the budget, or none stays.
     fn check_fork(&self, command: &Command) {
@@ -780,7 +780,7 @@ impl World {
     }
 }
 
-/// What a test asks.
+/// The questions of tests.
 impl World {
     /// Process ids of the workers that serve.
     pub(super) fn serving_pids(&self) -> Vec<u32> {
@@ -802,7 +802,7 @@ impl World {
         self.commands.contains(command)
     }
 
-    /// What is said of the restart requested last.
+    /// The state of the restart that was requested last.
     pub(super) fn report(&self) -> RestartReport {
         let restarts = self.state.restarts();
         restarts.report(restarts.latest()).expect("a restart")
@@ -829,7 +829,7 @@ impl World {
         apps.map(|(pid, _)| *pid).collect()
     }
 
-    /// Those of them that run the application's block.
+    /// The processes of `app_pids` that run the application's block.
     pub(super) fn members(&self) -> Vec<u32> {
         let pids = self.app_pids().into_iter();
         let is_console = |it: &FakeProcess| match it.process {
@@ -840,7 +840,7 @@ impl World {
         pids.filter(|pid| !others(&self.processes[pid])).collect()
     }
 
-    /// Those that measure the load of the others.
+    /// The processes that measure the load of the others.
     pub(super) fn meters(&self) -> Vec<u32> {
         let pids = self.app_pids().into_iter();
         pids.filter(|pid| self.processes[pid].is_meter).collect()

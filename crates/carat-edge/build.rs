@@ -1,5 +1,6 @@
-//! Has the linker place the functions that a start and a request need beside each other (`script/function_order`), and
-//! pack the addresses that the dynamic linker corrects (300 KB), which glibc understands from 2.36 on.
+//! The build script of the edge. It has the linker place the functions that a start and a request need beside each
+//! other (`script/function_order`), and pack the addresses that the dynamic linker corrects (300 KB), which glibc
+//! understands from 2.36 on.
 
 use std::process::Command;
 

@@ -109,7 +109,7 @@ fn boot(
     outcome
 }
 
-/// What the server has from the process that started it, and the file that names it.
+/// The listeners and the predecessor that the server has from the process that started it, and its pid file.
 #[derive(Clone)]
 struct Origin {
     listeners: Rc<Listeners>,

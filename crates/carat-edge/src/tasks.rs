@@ -36,7 +36,7 @@ impl ServerTasks {
     }
 }
 
-/// What a task said when it panicked.
+/// The message of a task's panic.
 fn panic_of(error: JoinError) -> String {
     let fallback = error.to_string();
     let Ok(panic) = error.try_into_panic() else {
@@ -53,7 +53,7 @@ mod tests {
 
     use super::*;
 
-    /// What `failure` returns, or `None` if it waits.
+    /// The failure that `failure` returns, or `None` if it waits.
     fn failure_of(tasks: impl FnOnce(&mut ServerTasks)) -> Option<String> {
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         LocalSet::new().block_on(&runtime.expect("a runtime"), async {

@@ -41,7 +41,7 @@ pub(super) struct AdminClients {
     gone: Notify,
 }
 
-/// One client.
+/// A client of the control socket or of the metrics port.
 pub(super) struct AdminClient {
     /// Since when the server waits for the client; `None` while the client waits for the server.
     is_awaited: Cell<Option<Instant>>,
@@ -155,7 +155,7 @@ impl AdminClients {
     }
 }
 
-/// What answers the requests of a listener.
+/// The part of the server that answers the requests of a listener.
 pub(super) trait Responder {
     /// Answers one request. `client` may get more time.
     async fn respond(

@@ -24,7 +24,7 @@ impl ControlListener {
         ControlListener::listen(path, SocketFile::listen)
     }
 
-    /// The same in place of the socket of another server.
+    /// Binds the socket for the user of this process alone, in place of the socket of another server.
     pub(super) fn replace(path: &Path) -> io::Result<ControlListener> {
         ControlListener::listen(path, SocketFile::replace)
     }

@@ -77,7 +77,7 @@ fn report(version: &str, stats: StatsReport, (clients, cache): (Value, Option<Va
     memory_report((version, own_pid), &measured, (budget, clients, cache)).to_string()
 }
 
-/// What the further processes of the application have forked.
+/// The processes that further processes of the application have forked.
 fn descendants(processes: &[ProcessStats]) -> Vec<ProcessStats> {
     let apps = processes.iter().filter(|it| it.role == Role::Process);
     let groups: Vec<u32> = apps.clone().map(|it| it.pid).collect();

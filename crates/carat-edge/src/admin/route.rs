@@ -33,7 +33,7 @@ pub(super) enum Route {
     Broadcast,
     /// The profile of a worker, which takes its time.
     Profile(ProfileOrder),
-    /// What the supervisor does or reports.
+    /// A request that the supervisor carries out or answers.
     Control(ControlRequest),
 }
 

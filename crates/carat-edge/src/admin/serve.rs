@@ -84,7 +84,7 @@ fn bind(settings: &Settings, old: Option<&Path>) -> io::Result<ControlListener> 
     ControlListener::bind(&path)
 }
 
-/// What requests are answered from.
+/// The sources from which requests are answered.
 struct Resources {
     reader: MemoryReader,
     mailbox: Mailbox,

@@ -1,4 +1,4 @@
-/// What stands for the process id in the pattern.
+/// The placeholder of the process id in the pattern.
 const PID: &str = "PID";
 
 /// How control sockets are named, such as `carat-PID.sock`. The launcher and `carat memory` use the same

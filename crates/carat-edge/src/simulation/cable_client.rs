@@ -14,7 +14,7 @@ use carat_http::{CableSocket, Server};
 
 /// How long a client waits for its own messages, in microseconds: each may have to wait in the queue, and in a worker.
 const PATIENCE: u64 = 60_000_000;
-/// What the application makes of a handshake.
+/// The application's response to a handshake.
 const WELCOME: &[u8] = br#"{"connection": "c", "send": ["{}"]}"#;
 
 /// A client of the cable: it subscribes to a room, talks, and listens.
@@ -83,7 +83,7 @@ impl CableClient {
         }
     }
 
-    /// What the client sends now, if anything.
+    /// The next command that the client sends, if it has one.
     fn next_command(&mut self) -> Option<String> {
         if !self.is_subscribed {
             let subscribe = json!({ "command": "subscribe", "identifier": self.identifier });

@@ -1,4 +1,4 @@
-//! What holds at each moment at which the edge waits.
+//! The invariants that hold at each moment at which the edge waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What goes wrong beside what processes and clients do wrong by themselves.
+//! The faults of a run beside those that processes and clients make by themselves.
 
 use super::server_run::ServerRun;
 use crate::simulation::plan::Moment;

@@ -32,19 +32,19 @@ const BUDGET: DescriptorBudget = DescriptorBudget {
     spools: 100,
 };
 
-/// What clients may make the edge hold.
+/// The bytes that clients may make the edge hold.
 const CLIENT_MEMORY: u64 = 8 << 20;
 
 /// How often the supervisor ticks, in microseconds; more often during a stop.
 const TICK: u64 = 100_000;
 /// A run that is not over by then has failed.
 const LONGEST: u64 = 300_000_000;
-/// As has one in which so much happens.
+/// A run with more moments than this has failed.
 const MOST_MOMENTS: u64 = 100_000;
 /// How much longer than `drain_delay` and `shutdown_timeout` a stop may take, in microseconds, as the architecture page promises, and a tick.
 const STOP_SLACK: u64 = 4_250_000 + TICK / 4;
 
-/// One run: the real dispatcher and supervisor in a simulated world.
+/// A run: the real dispatcher and supervisor in a simulated world.
 pub(super) struct ServerRun {
     pub(super) world: Rc<ProcessTable>,
     pub(super) server: Rc<Server>,

@@ -12,7 +12,7 @@ use carat_settings::Settings;
 /// How many seeds the test runs, unless `CARAT_SIM_SEEDS` says otherwise.
 const SEEDS: u64 = 10_000;
 
-/// What came of a seed.
+/// The result of a seed's run.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct SeedResult {
     hash: u64,

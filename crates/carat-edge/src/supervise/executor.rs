@@ -143,7 +143,7 @@ impl<H: Host> Executor<H> {
         Event::ClientsLimited(self.server.held_limit())
     }
 
-    /// One that leaves clients hardly any stays as it is.
+    /// Divides the limit of open files for this many workers, unless the division would leave clients hardly any.
     fn divide_files(&self, workers: u32) {
         if let Some(budget) = descriptors_for(&self.server.settings, workers) {
             self.server.divide_files(&budget);
@@ -181,7 +181,7 @@ impl<H: Host> Executor<H> {
         }
     }
 
-    /// What the workers did so far.
+    /// The requests, idle times, and tunnels of the workers so far.
     pub(super) fn traffic(&self, now: Instant) -> Vec<WorkerTraffic> {
         let of_worker = |(worker, lanes): (&WorkerId, &Vec<Rc<Lane>>)| WorkerTraffic {
             worker: *worker,

@@ -44,7 +44,7 @@ pub(crate) struct Supervisor<H> {
     pub(super) service_manager: ServiceManager,
     /// The old edge, if this one takes over from one.
     predecessor: Option<Rc<Predecessor>>,
-    /// Who waits for the end of the upgrade.
+    /// The sender of the reply to the client of the control socket that waits for the end of the upgrade.
     pub(super) upgrade_asker: Option<oneshot::Sender<ControlReply>>,
     ticks: Interval,
     /// For how long the server stood still. That time counts against no timeout.
@@ -85,7 +85,7 @@ impl<H: Host> Supervisor<H> {
         }
     }
 
-    /// This server accepts clients at once, or after another one when its workers are ready.
+    /// Accepts clients at once, or, after a predecessor, once the workers are ready.
     pub(crate) fn after(
         mut self,
         predecessor: Option<Rc<Predecessor>>,
@@ -401,7 +401,7 @@ impl<H: Host> Supervisor<H> {
     }
 }
 
-/// What a simulation does instead of `run`, in an order of its own.
+/// The steps of a simulation, which calls them in its own order in place of `run`.
 #[cfg(test)]
 impl<H: Host> Supervisor<H> {
     /// Handles the next message, or the next event of a lane. Returns whether there was one.

@@ -80,7 +80,7 @@ pub(super) fn page(path: &str) -> Option<Response<Full<Bytes>>> {
     Some(guarded(kind, Bytes::from_static(text.as_bytes())))
 }
 
-/// What the page shows.
+/// The response with the data that the dashboard shows.
 pub(super) fn data(mut overview: Value) -> Response<Full<Bytes>> {
     overview["name"] = application_name().into();
     guarded("application/json", overview.to_string().into())

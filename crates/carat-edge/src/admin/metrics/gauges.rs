@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use carat_http::{CableStats, CacheReport, Server};
 
-/// One label, whose values are known beforehand.
+/// Metrics with one label, whose values are known beforehand.
 type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;
 type KnownSeconds = Family<[(&'static str, &'static str); 1], Counter<f64, AtomicU64>>;
 /// The label `pool`, whose values the configuration names.
@@ -42,7 +42,7 @@ const NUMBERS: [(&str, &str, &str); 5] = [
     ),
 ];
 
-/// What the server is and does at this moment.
+/// The gauges and counters of the server at this moment.
 pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry {
     let mut registry = Registry::with_prefix("carat");
     for (name, help, key) in NUMBERS {
@@ -87,8 +87,8 @@ pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry 
     registry
 }
 
-/// The same by the names of `puma-metrics` and `yabeda-puma-plugin`, all workers together: boards and autoscalers that
-/// were made for Puma read them.
+/// The gauges of the server by the names of `puma-metrics` and `yabeda-puma-plugin`, all workers together: boards and
+/// autoscalers that were made for Puma read them.
 pub(super) fn as_puma(server: &Server, status: &Value) -> Registry {
     let mut registry = Registry::with_prefix("puma");
     let workers = status["processes"]
@@ -112,7 +112,7 @@ pub(super) fn as_puma(server: &Server, status: &Value) -> Registry {
     registry
 }
 
-/// What the cache holds and did.
+/// Registers the metrics of the cache.
 fn register_cache(registry: &mut Registry, cache: &CacheReport) {
     let gauges = [
         ("cache_limit", "The option cache", cache.limit),
@@ -193,7 +193,7 @@ fn register_cable(registry: &mut Registry, cable: CableStats) {
     }
 }
 
-/// What each pool does, if there are several.
+/// Registers the metrics of each pool, if there are several.
 fn register_pools(registry: &mut Registry, status: &Value) {
     let (running, waiting) = (PoolGauges::default(), PoolGauges::default());
     let refused = PoolCounters::default();
@@ -269,7 +269,7 @@ fn register_memory(registry: &mut Registry, status: &Value) {
     registry.register_with_unit("memory_private", help, Unit::Bytes, private);
 }
 
-/// What Ruby takes in its processes, as they said a few seconds ago.
+/// Registers the time and memory that Ruby takes in its processes, as they reported them a few seconds ago.
 fn register_ruby(registry: &mut Registry, status: &Value) {
     let (collected, code) = (KnownSeconds::default(), KnownGauges::default());
     for row in status["ruby"].as_array().into_iter().flatten() {

@@ -91,7 +91,7 @@ async fn listen(address: &str, server: &Server) -> TcpListener {
     }
 }
 
-/// What the metrics port serves.
+/// The pages of the metrics port.
 struct MetricsPages {
     server: Rc<Server>,
     mailbox: Mailbox,
@@ -177,7 +177,7 @@ fn names_token(headers: &HeaderMap, token: &str) -> bool {
     scheme.eq_ignore_ascii_case(b"Bearer ") && hmac::verify(&key, named, tag.as_ref()).is_ok()
 }
 
-/// What `carat status` shows; `None` when the server is about to exit.
+/// Asks for the status that `carat status` shows; `None` when the server is about to exit.
 async fn ask_status(mailbox: &Mailbox) -> Option<Value> {
     ask(mailbox, ControlRequest::Status).await
 }

@@ -1,4 +1,4 @@
-//! What a monitoring system reads: metrics, and whether the server is up. Nothing of it runs Ruby.
+//! The pages for monitoring systems: metrics, and whether the server is up. No page runs Ruby.
 
 mod dashboard;
 mod exposition;

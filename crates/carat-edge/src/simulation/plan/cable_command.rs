@@ -6,7 +6,7 @@ use crate::simulation::plan::cable_ledger::CableMessage;
 #[derive(Debug, Clone)]
 pub(crate) enum CableCommand {
     Subscribe(String),
-    /// What is broadcast.
+    /// A message to broadcast.
     Message(String),
     /// A timer is due.
     Timer,
@@ -35,7 +35,7 @@ impl CableCommand {
         }
     }
 
-    /// What the application makes of it: all clients hear each other.
+    /// The application's response to the command: all clients hear each other.
     pub(crate) fn result(&self) -> Vec<u8> {
         let result = match self {
             CableCommand::Subscribe(identifier) => {

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-/// What a client of the cable says: who it is, and how often it has said something before.
+/// A message of a client of the cable: the client, and how many messages it had sent before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CableMessage {
     pub(crate) client: usize,
@@ -8,7 +8,7 @@ pub(crate) struct CableMessage {
 }
 
 impl CableMessage {
-    /// As it is broadcast, with something behind it.
+    /// Parses the text of a broadcast: the message, with something behind it.
     pub(crate) fn parse(text: &str) -> Option<CableMessage> {
         let (client, number) = text.split(' ').next()?.split_once('.')?;
         Some(CableMessage {
@@ -21,9 +21,9 @@ impl CableMessage {
 /// All messages of a run that passed over the cable.
 #[derive(Debug, Default)]
 pub(crate) struct CableLedger {
-    /// What each client has heard since it subscribed.
+    /// The messages that each client has heard since it subscribed.
     heard: Vec<Vec<CableMessage>>,
-    /// What workers have begun to carry out.
+    /// The messages that workers have begun to carry out.
     run: BTreeSet<CableMessage>,
     /// Messages whose clients have waited for them in vain.
     missing: u64,
@@ -57,7 +57,7 @@ impl CableLedger {
         self.missing += count;
     }
 
-    /// What is wrong at the end, after so many commands have failed.
+    /// The fault at the end of a run in which `lost` commands have failed, if there is one.
     pub(crate) fn fault(&self, lost: u64) -> Option<String> {
         if self.missing > lost {
             let missing = self.missing;

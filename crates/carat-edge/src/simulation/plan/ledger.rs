@@ -9,11 +9,11 @@ pub(crate) struct Ledger {
     entries: Vec<LedgerEntry>,
     /// The requests without an answer whose clients wait.
     waiting: BTreeSet<usize>,
-    /// What must not have happened.
+    /// Sentences about events that must not have happened.
     violations: Vec<String>,
 }
 
-/// One request.
+/// A request in the ledger.
 #[derive(Debug)]
 pub(crate) struct LedgerEntry {
     pub(crate) script: RequestScript,
@@ -40,7 +40,7 @@ pub(crate) enum Answer {
     Reset,
 }
 
-/// What the ledger must know of the server to judge an answer.
+/// The timeouts of the server, by which the ledger judges an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LedgerTimeouts {
     pub(crate) request: u64,
@@ -178,7 +178,7 @@ impl LedgerEntry {
         matches!(self.script.method, "POST" | "PUT")
     }
 
-    /// What is wrong with an answer, if anything.
+    /// The fault of an answer, if it has one.
     fn is_wrong(
         &self,
         answer: Answer,

@@ -1,4 +1,4 @@
-//! What a seed decides, what has to hold, and what has happened.
+//! The plan of a run: the decisions of its seed, the rules that have to hold, and a record of what has happened.
 
 mod cable_command;
 mod cable_ledger;

@@ -24,7 +24,7 @@ impl SeededRandom {
         self.below(1000) < of_thousand
     }
 
-    /// One of these.
+    /// Picks one of the choices.
     pub(crate) fn pick<T: Copy>(&self, choices: &[T]) -> T {
         let index = self.below(choices.len() as u64);
         choices[usize::try_from(index).expect("below the length")]

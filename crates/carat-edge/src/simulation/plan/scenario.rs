@@ -8,7 +8,7 @@ use carat_settings::{
 };
 use rustix::process::Signal;
 
-/// What a seed makes of the server, its load and its misfortune.
+/// A scenario that a seed makes: the server, its load, and its misfortune.
 #[derive(Debug)]
 pub(crate) struct Scenario {
     pub(crate) clients: u64,

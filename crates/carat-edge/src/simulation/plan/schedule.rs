@@ -39,7 +39,7 @@ pub(crate) enum Moment {
     EdgeContinues,
 }
 
-/// What will happen, in the order of time and, at the same time, in the order in which it was planned.
+/// The planned moments, in the order of time and, at the same time, in the order in which they were planned.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     queue: RefCell<BinaryHeap<Reverse<Appointment>>>,

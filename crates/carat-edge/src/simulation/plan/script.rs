@@ -1,6 +1,6 @@
 use crate::simulation::plan::random::SeededRandom;
 
-/// What a client sends, and what the application does with it.
+/// A request that a client sends, and the application's treatment of it.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestScript {
     pub(crate) method: &'static str,
@@ -41,7 +41,7 @@ pub(crate) enum ScriptedResponse {
         pause: u64,
         breaks_off: bool,
     },
-    /// One that is not valid HTTP.
+    /// A response that is not valid HTTP.
     Invalid,
 }
 
@@ -77,7 +77,7 @@ impl RequestScript {
         }
     }
 
-    /// What the application does with a command of the cable.
+    /// The application's treatment of a command of the cable.
     pub(crate) fn of_command(random: &SeededRandom, is_harmful: bool) -> RequestScript {
         RequestScript {
             method: "POST",

@@ -4,13 +4,13 @@ use carat_lane::AppOrder;
 #[derive(Debug)]
 pub(crate) struct SimulatedApp {
     pub(crate) order: AppOrder,
-    /// It has said that it is ready, and waits to be told to begin.
+    /// Whether the process has said that it is ready, and waits to be told to begin.
     pub(crate) listens: bool,
-    /// It runs the application's block, or measures the load.
+    /// Whether the process runs the application's block, or measures the load.
     pub(crate) is_running: bool,
-    /// It was told to end.
+    /// Whether the process was told to end.
     pub(crate) is_ending: bool,
-    /// Whose console it is, once it has read what that client wants.
+    /// The client of the console, once the process has read what that client wants.
     pub(crate) client: Option<usize>,
 }
 

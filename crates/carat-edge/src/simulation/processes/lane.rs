@@ -10,7 +10,7 @@ use crate::simulation::world::World;
 use crate::simulation::world::wire::FarEnd;
 use carat_exchange::clock;
 
-/// One thread of a worker, with the lane's real session.
+/// A thread of a simulated worker, with the lane's real session.
 #[derive(Debug)]
 pub(crate) struct WorkerLane {
     /// The process, and the index of the lane in it.

@@ -20,9 +20,9 @@ pub(crate) struct SimulatedProcess {
     control: FarEnd,
     session: ControlSession,
     role: ProcessRole,
-    /// What it does next, and when in microseconds.
+    /// The next actions of the process, and when each is due in microseconds.
     agenda: Vec<(u64, ProcessAction)>,
-    /// It exits soon, and reads nothing more.
+    /// Whether the process exits soon, and reads nothing more.
     is_leaving: bool,
     /// SIGSTOP.
     pub(crate) is_stopped: bool,
@@ -36,7 +36,7 @@ pub(crate) struct SimulatedProcess {
 enum ProcessRole {
     Mold {
         is_ready: bool,
-        /// It does nothing more.
+        /// Whether the mold does nothing more.
         is_stuck: bool,
     },
     Worker(SimulatedWorker),
@@ -152,7 +152,7 @@ impl SimulatedProcess {
         }
     }
 
-    /// It has the memory of a new process.
+    /// Gives the process the memory of a new one.
     pub(crate) fn shrink(&mut self) {
         self.bytes = WORKER_BYTES;
     }

@@ -33,17 +33,17 @@ enum ServedStage {
         sent: usize,
         next_at: u64,
     },
-    /// It has its response, and keeps its slot until then.
+    /// The request has its response, and keeps its slot until then.
     Lingering(u64),
 }
 
 /// How far a request came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServiceStep {
-    /// It goes on at this time, in microseconds.
+    /// The request goes on at this time, in microseconds.
     WaitsUntil(u64),
     WaitsForEdge,
-    /// It has its response, and goes on until this time.
+    /// The request has its response, and goes on until this time.
     LingersUntil(u64),
     Over,
     Crashed,

@@ -23,11 +23,11 @@ enum ServiceStage {
     Over,
 }
 
-/// What follows when the lanes have finished.
+/// The end of a worker when its lanes have finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WorkerEnd {
     Exits,
-    /// It is to be the mold.
+    /// The worker becomes the mold.
     IsPromoted,
 }
 

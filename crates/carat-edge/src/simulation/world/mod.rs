@@ -39,7 +39,7 @@ pub(crate) struct World {
     pub(crate) forked: RefCell<Vec<(u32, Vec<OwnedFd>)>>,
     /// Further processes of the application that a mold has just forked, with their control sockets.
     pub(crate) forked_apps: RefCell<Vec<(u32, AppOrder, OwnedFd)>>,
-    /// What such processes have forked and left: how many of each group.
+    /// The number of processes in each group that further processes have forked and left.
     pub(crate) descendants: RefCell<BTreeMap<u32, u32>>,
     pub(crate) trace: Trace,
     pub(crate) is_stopping: Cell<bool>,
@@ -183,7 +183,7 @@ impl World {
     }
 }
 
-/// What its processes need.
+/// The services of the world for its processes.
 impl World {
     pub(crate) fn next_pid(&self) -> u32 {
         self.pids.set(self.pids.get() + 1);

@@ -7,7 +7,7 @@ use std::task::Waker;
 
 use crate::simulation::plan::Moment;
 
-/// What a socket pair of the edge and a process has in common: who waits at either end.
+/// The state that both ends of a simulated socket pair share: the edge at one end, a process at the other.
 #[derive(Debug, Default)]
 pub(crate) struct Wire {
     /// The task of the edge that waits for the socket.

@@ -8,13 +8,13 @@ use tokio::sync::oneshot;
 pub(crate) enum ConsoleMessage {
     /// Somebody wants one. The reply is its id, or why there is none.
     Open(ConsoleOrder, oneshot::Sender<Result<AppProcessId, String>>),
-    /// Its client sends it this signal, and waits until that is done.
+    /// The client of the console sends it this signal, and waits until that is done.
     Signal(AppProcessId, i32, oneshot::Sender<()>),
 }
 
-/// What somebody wants to run.
+/// An order for a console.
 pub(crate) struct ConsoleOrder {
-    /// What the process reads.
+    /// The text of the order, which the console's process reads.
     pub(crate) order: Vec<u8>,
     /// The standard streams of the client.
     pub(crate) descriptors: Vec<OwnedFd>,
@@ -22,10 +22,10 @@ pub(crate) struct ConsoleOrder {
     pub(crate) reports: UnboundedSender<ConsoleReport>,
 }
 
-/// What the client learns.
+/// A report to the client about its console.
 pub(crate) enum ConsoleReport {
-    /// It runs.
+    /// The console runs.
     Begun,
-    /// It has ended, or why it never began: the last report.
+    /// The console has ended, or has not begun for this reason: the last report.
     Ended(Result<ExitStatus, String>),
 }

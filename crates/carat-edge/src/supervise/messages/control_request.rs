@@ -3,12 +3,12 @@ use std::time::Duration;
 use carat_policy::WorkerCount;
 use serde_json::Value;
 
-/// What a client of the control socket asks of the running server.
+/// A request of a client of the control socket to the running server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ControlRequest {
     /// Report what the server does.
     Status,
-    /// The same with the requests that run, the last minute, and if wanted the last ten minutes.
+    /// Report what `Status` does, the requests that run, the last minute, and if wanted the last ten minutes.
     Overview {
         has_plots: bool,
     },
@@ -42,5 +42,5 @@ pub(crate) enum ControlRequest {
     RestartReport(u32),
 }
 
-/// What was done, as a JSON object, or one sentence about why it was not.
+/// The outcome of a request: a JSON object, or one sentence about why nothing was done.
 pub(crate) type ControlReply = Result<Value, String>;

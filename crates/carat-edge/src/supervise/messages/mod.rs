@@ -1,4 +1,4 @@
-//! What other parts of the server tell the supervisor.
+//! The messages from other parts of the server to the supervisor.
 
 mod console_message;
 mod control_request;

@@ -18,7 +18,7 @@ const OUTPUT_VARIABLE: &str = "CARAT_SETTINGS_FD";
 /// Settings are much shorter.
 const SETTINGS_LIMIT: u64 = 1024 * 1024;
 
-/// What the command wrote.
+/// The output of the command that reads the configuration.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Output {

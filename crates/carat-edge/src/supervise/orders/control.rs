@@ -1,4 +1,4 @@
-//! What the supervisor does at the request of a client of the control socket.
+//! The requests of control-socket clients that the supervisor carries out.
 
 use std::time::Duration;
 

@@ -6,9 +6,9 @@ use carat_supervisor::BootSettings;
 
 /// The settings of each generation that has a mold.
 pub(crate) struct Generations {
-    /// Those that hold.
+    /// The settings that hold.
     pub(crate) current: Rc<Settings>,
-    /// Those that were read last.
+    /// The settings that were read last.
     pub(crate) fresh: Rc<Settings>,
     by_number: BTreeMap<u32, Rc<Settings>>,
 }

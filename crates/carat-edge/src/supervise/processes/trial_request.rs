@@ -31,7 +31,7 @@ pub(crate) async fn check_worker(
     Ok(())
 }
 
-/// What clients speak: HTTPS where they cannot come in clear.
+/// The scheme of clients' requests: HTTPS where clients cannot come in clear.
 fn client_scheme(settings: &Settings) -> Scheme {
     let is_tls = |address: &String| address.starts_with("tls://");
     if settings.force_tls || settings.bind.iter().any(is_tls) {

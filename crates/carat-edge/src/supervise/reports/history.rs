@@ -13,7 +13,7 @@ const SAMPLE_LIMIT: usize = 120;
 /// How many samples make the last minute.
 const RECENT_SAMPLES: usize = 12;
 
-/// What the server did in the last ten minutes: the plots of the dashboard. Only with the option `metrics`.
+/// The server's last ten minutes, for the plots of the dashboard. Only with the option `metrics`.
 pub(crate) struct History {
     samples: VecDeque<HistorySample>,
     totals: RequestTotals,
@@ -31,7 +31,7 @@ struct HistorySample {
     gauges: Gauges,
 }
 
-/// What the server was at the time of a sample.
+/// The state of the server at the time of a sample.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Gauges {
     running: usize,

@@ -1,4 +1,4 @@
-//! What the server and its processes report.
+//! The reports of the server and its processes.
 
 mod history;
 mod profiles;

@@ -9,8 +9,9 @@ use crate::supervise::executor::Executor;
 use crate::supervise::messages::StatsMessage;
 use crate::supervise::processes::Host;
 
-/// What the garbage collectors and the compilers of the Ruby processes take, with the option `metrics`. Workers are asked
-/// every few seconds, and only those that have served since: an idle one keeps the pages that it shares.
+/// The time and memory that the garbage collectors and the compilers of the Ruby processes take, with the option
+/// `metrics`. Workers are asked every few seconds, and only those that have served since: an idle one keeps the pages
+/// that it shares.
 #[derive(Default)]
 pub(crate) struct RubyFigures {
     /// By process id.
@@ -32,7 +33,7 @@ struct Figures {
     jit_bytes: u64,
 }
 
-/// What a process says about itself.
+/// The figures that a process reports about itself.
 #[derive(Deserialize)]
 struct SaidFigures {
     gc: SaidCollector,

@@ -6,7 +6,7 @@ use carat_exchange::clock;
 use carat_http::Server;
 use carat_supervisor::{AppProcessStatus, State, WantedProcesses, WorkerStatus};
 
-/// What the server does: the response to `GET /status`. Times are seconds, sizes bytes; what there is not is null.
+/// The response to `GET /status`. Times are in seconds, sizes in bytes; a value that does not exist is null.
 pub(crate) fn server_status(
     server: &Server,
     state: &State,

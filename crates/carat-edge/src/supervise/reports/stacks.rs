@@ -22,13 +22,13 @@ const TARGET_LIMIT: usize = 1024;
 /// A list of requests has at most so many, the oldest, and so many bytes of the path of each.
 const LISTED_LIMIT: usize = 50;
 const PATH_LIMIT: usize = 256;
-/// What stands in place of a reply.
+/// The text in place of a reply that does not come.
 const NO_REPLY: &str = "unknown: the worker does not reply, so its threads may keep Ruby's lock";
 
 /// Asks workers where requests stand: those over `slow_request` for the log, and all for whoever wants to know.
 #[derive(Default)]
 pub(crate) struct Stacks {
-    /// What workers were asked and have not answered: at most one question for each request they have begun.
+    /// The questions that workers have not answered: at most one for each request that they have begun.
     open: Vec<StackQuestion>,
     report: Option<StackQuery>,
     /// When the second began that `slow` counts.

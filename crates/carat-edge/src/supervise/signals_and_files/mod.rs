@@ -1,4 +1,5 @@
-//! What the system tells the supervisor, and what it tells the service manager.
+//! The links between the supervisor and the system: signals, ended processes, the restart file, the terminal, and the
+//! service manager.
 
 mod reaper;
 mod restart_file;

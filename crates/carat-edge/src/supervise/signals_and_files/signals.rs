@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 const TTIN: i32 = Raw::TTIN.as_raw();
 const TTOU: i32 = Raw::TTOU.as_raw();
 
-/// What a signal asks the server to do.
+/// A request that a signal makes of the server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignalRequest {
     /// SIGTERM, SIGINT, SIGQUIT, and SIGHUP when the terminal of the server has gone.

@@ -16,10 +16,11 @@ pub(crate) use predecessor::{Predecessor, inherit_listeners};
 pub(crate) use successor::Successor;
 pub(super) use successor::container_obstacle;
 
-/// What the new edge writes when it accepts clients.
+/// The line that the new edge writes when it accepts clients.
 const READY: &str = "ready";
 
-/// What the old edge leaves to the new one, in an environment variable. The launcher reads the descriptors.
+/// The inheritance that the old edge leaves to the new one, in an environment variable. The launcher reads the
+/// descriptors.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Inheritance {
     /// The socket between the two.

@@ -67,7 +67,7 @@ fn of_service_manager(settings: &Settings) -> impl Iterator<Item = &String> {
 }
 
 impl Predecessor {
-    /// Has the mailbox learn that the old edge has left.
+    /// Sends the mailbox an event when the old edge has left.
     pub(crate) fn watch(&self, mailbox: Mailbox) -> io::Result<()> {
         self.socket.set_nonblocking(true)?;
         let mut socket = UnixStream::from_std(self.socket.try_clone()?)?;
@@ -79,7 +79,7 @@ impl Predecessor {
         Ok(())
     }
 
-    /// This edge is about to accept clients. An error says that the old one is gone.
+    /// Tells the old edge that this one is about to accept clients. An error means that the old one is gone.
     pub(crate) fn say_ready(&self) -> io::Result<()> {
         self.write(READY)
     }
@@ -90,7 +90,7 @@ impl Predecessor {
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 
-    /// This edge cannot take over.
+    /// Tells the old edge why this one cannot take over.
     pub(crate) fn say_failed(&self, cause: &str) {
         // As above.
         let _ = self.write(&cause.replace('\n', " "));

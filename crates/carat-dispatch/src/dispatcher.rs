@@ -33,7 +33,7 @@ use carat_settings::Settings;
 pub struct Dispatcher {
     pub(crate) log: Rc<Log>,
     pub(crate) events: LaneEvents,
-    /// What is settled for this generation, and how long requests may take.
+    /// The settings of the current generation, and how long requests may take.
     pub timeouts: RequestTimeouts,
     /// `None` when changed code is not loaded.
     pub reload: Option<Rc<Reload>>,
@@ -48,9 +48,9 @@ pub struct Dispatcher {
     rebalance: Rebalance,
     /// Connections that applications have taken over, and that have a deadline.
     pub tunnels: TunnelDrain,
-    /// What all spooled bodies may take together, those of requests included.
+    /// The quota that all spooled bodies share, those of requests included.
     pub spool_quota: Arc<SpoolQuota>,
-    /// What all clients make the edge hold.
+    /// The memory that all clients make the edge hold.
     pub client_memory: Rc<ClientMemory>,
     /// The server stops, and takes no further request.
     is_over: Cell<bool>,

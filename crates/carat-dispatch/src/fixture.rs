@@ -51,14 +51,14 @@ impl Fixture {
         Fixture::with(Settings::plain(), unshared(capacities))
     }
 
-    /// The same with the option `reload`.
+    /// Opens a lane of each of these capacities, with the option `reload`.
     pub(crate) fn reloading(capacities: &[u16]) -> Fixture {
         let mut settings = Settings::plain();
         (settings.reload, settings.queue_limit) = (true, 10);
         Fixture::with(settings, unshared(capacities))
     }
 
-    /// The same with pools.
+    /// Opens a lane of each of these capacities, with pools.
     pub(crate) fn with_pools(capacities: &[u16], pool: Vec<PoolSettings>) -> Fixture {
         let (queue_limit, plain) = (10, Settings::plain());
         let settings = Settings {

@@ -36,7 +36,7 @@ const FAILURE_HOLDS: Duration = Duration::from_secs(2);
 pub struct Reload {
     log: Rc<Log>,
     events: LaneEvents,
-    /// What all spooled bodies may take together.
+    /// The quota that all spooled bodies share.
     spool_quota: Arc<SpoolQuota>,
     watch: RefCell<SourceWatch>,
     phase: RefCell<ReloadPhase>,
@@ -52,7 +52,7 @@ pub struct Reload {
     attempts: Cell<u8>,
 }
 
-/// What the workers have.
+/// The code that the workers have.
 #[derive(Debug)]
 enum ReloadPhase {
     /// Nothing yet: the server does not serve. Or it stops.
@@ -348,7 +348,7 @@ mod tests {
             self.fixture.dispatcher.reload.as_ref().expect("reload")
         }
 
-        /// What the dispatcher has sent to lanes.
+        /// The number of requests that each lane holds.
         fn load(&self) -> Vec<usize> {
             self.fixture.load()
         }
@@ -474,7 +474,7 @@ mod tests {
         });
     }
 
-    /// One more than loads that may fail in a row.
+    /// The end of the rounds: one more than the loads that may fail in a row.
     const ROUNDS: usize = 4;
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a limit of open files allows.
+//! The division of a limit of open files.
 
 /// Descriptors for what comes and goes: listeners, logs, the runtime, molds, `carat memory`, files in `/proc`, and the
 /// first files of responses that wait to be closed.
@@ -10,7 +10,7 @@ const LEAST: usize = 10;
 /// Request bodies and further responses have one of so many parts of what is left for clients.
 const SHARED_PART: usize = 5;
 
-/// That part is no larger than this, unless clients leave more.
+/// The most descriptors of that part, unless clients leave more.
 const SHARED_MOST: usize = 1400;
 
 /// No more further files of responses than this wait to be closed.

@@ -1,4 +1,4 @@
-//! What a simulation sees of the dispatcher. The path of each request is its number.
+//! The view of the dispatcher that a simulation has. The path of each request is its number.
 
 use crate::dispatcher::Dispatcher;
 use crate::lanes::{Exchange, InFlightRequest, Lane, LaneState, RequestStage};
@@ -28,7 +28,7 @@ pub struct DispatcherView {
     pub wrongly_idle: usize,
 }
 
-/// What a lane holds.
+/// The requests of a lane.
 #[derive(Debug)]
 pub struct LaneView {
     /// Whether it takes requests.
@@ -53,7 +53,7 @@ impl DispatcherView {
 }
 
 impl Dispatcher {
-    /// What the dispatcher and its lanes hold.
+    /// The requests of the dispatcher and its lanes.
     pub fn inspect(&self) -> DispatcherView {
         let idles = self.lanes.has_idle();
         let lanes = self.lanes.list();

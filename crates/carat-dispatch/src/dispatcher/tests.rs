@@ -252,7 +252,7 @@ fn a_check_is_not_repeated_by_another_worker() {
     });
 }
 
-/// So many requests.
+/// Dispatches `count` requests.
 fn requests(fixture: &Fixture, count: usize) -> Vec<PendingReply> {
     let pending = (0..count).map(|_| fixture.dispatch("GET", "/"));
     pending.collect()

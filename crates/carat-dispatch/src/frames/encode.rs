@@ -163,7 +163,7 @@ mod tests {
         seen(&call)
     }
 
-    /// These, and no other headers.
+    /// Asserts that the application sees these header fields, and no others.
     #[track_caller]
     fn assert_seen(request: http::request::Builder, body: CallBody, expected: &[(&str, &str)]) {
         let seen = headers_seen(request, body);

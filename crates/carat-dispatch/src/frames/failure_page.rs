@@ -23,12 +23,13 @@ const UNSEEN: &str = "The application has not seen this request. Fix the error a
 const RAISED: &str =
     "Only the development environment shows this page. Elsewhere the log has the error.";
 
-/// What clients read as long as the code cannot be loaded, and in development about an exception of the application.
+/// The page that clients read as long as the code cannot be loaded, and in development about an exception of the
+/// application.
 #[derive(Debug)]
 pub(crate) struct FailurePage {
     title: &'static str,
     advice: &'static str,
-    /// What failed, with file and line: one line or more.
+    /// The failure, with file and line: one line or more.
     cause: String,
 }
 

@@ -1,4 +1,4 @@
-//! What travels on a lane.
+//! The frames that travel on a lane.
 
 mod decode;
 mod early_hints;

@@ -22,12 +22,12 @@ pub(crate) struct InFlightRequest {
     bytes: usize,
     /// When the worker could begin it, or when it began to stream its reply.
     pub(crate) since: Instant,
-    /// What the worker may send of the response; `None` once it is streamed.
+    /// The bytes that the worker may send of the response; `None` once it is streamed.
     pub(crate) credit: Option<StreamCredit>,
     pub(crate) stage: RequestStage,
     /// Whether `slow_request` has expired for it.
     is_slow: bool,
-    /// What it takes of the bound of its pool.
+    /// The request's share of the bound of its pool.
     #[cfg_attr(
         not(any(test, feature = "fixture")),
         expect(dead_code, reason = "dropping it is what it is for")
@@ -40,18 +40,18 @@ pub(crate) struct InFlightRequest {
 pub struct RunningRequest {
     /// The lane that runs it.
     pub tag: LaneTag,
-    /// Its number on that lane.
+    /// The number of the request on that lane.
     pub id: u32,
     /// How long the worker has had it, or has been sending its response.
     pub age: Duration,
-    /// Its method and its target; empty once its response is streamed.
+    /// The method and the target of the request; empty once the response is streamed.
     pub text: String,
-    /// What the application does.
+    /// The application's progress with the request.
     pub stage: &'static str,
 }
 
 impl RunningRequest {
-    /// What names it while it runs: its lane and its number there.
+    /// The name of the request while it runs: its lane and its number there.
     pub fn key(&self) -> (LaneTag, u32) {
         (self.tag, self.id)
     }
@@ -283,7 +283,7 @@ impl InFlightRequests {
         self.get(id).is_some_and(|request| request.is_slow)
     }
 
-    /// What the worker may send of the response to request `id`.
+    /// Takes the credit for the response to request `id`: the bytes that the worker may send of it.
     pub(crate) fn take_credit(&mut self, id: u32) -> Option<StreamCredit> {
         self.get_mut(id)?.credit.take()
     }

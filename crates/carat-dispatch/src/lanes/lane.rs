@@ -37,9 +37,9 @@ const AHEAD_LIMIT: usize = 8 * 1024 * 1024;
 /// concurrently, and never gets more.
 #[derive(Debug)]
 pub struct Lane {
-    /// Its worker and its number.
+    /// The lane's worker and its number.
     pub tag: LaneTag,
-    /// That of its worker.
+    /// The generation of the worker.
     generation: Cell<u32>,
     page: SharedPage,
     state: Cell<LaneState>,
@@ -53,7 +53,7 @@ pub struct Lane {
     pub(crate) stall: Stall,
     /// Whether the thread went on with a request that has its response, as far as is known without reading the page.
     lingers: Cell<bool>,
-    /// Those of the worker.
+    /// The tunnels of the worker.
     pub tunnels: WorkerTunnels,
 }
 
@@ -216,7 +216,7 @@ impl Lane {
         ids
     }
 
-    /// Those of them that no earlier call has returned.
+    /// The requests that became slow since the last call.
     pub(crate) fn newly_slow(&self, now: Instant, limit: Duration) -> Vec<u32> {
         let mut slow = self.overdue(now, limit);
         let mut in_flight = self.in_flight.borrow_mut();

@@ -1,4 +1,4 @@
-//! What becomes of the requests of a lane when it ends.
+//! The end of a lane: which of its requests are dispatched again, and which fail.
 
 use std::rc::Rc;
 

@@ -2,7 +2,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use carat_log::LaneTag;
 
-/// What happened to a lane, or to all of them, for the supervisor of the workers.
+/// An event of a lane, or of all of them, for the supervisor of the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneEvent {
     /// The lane was draining and is empty now.
@@ -15,14 +15,14 @@ pub enum LaneEvent {
     Stuck {
         /// The lane that runs it.
         tag: LaneTag,
-        /// Its number on that lane.
+        /// The number of the request on that lane.
         request: u32,
     },
     /// `slow_request` expired for a request.
     Slow {
         /// The lane that runs it.
         tag: LaneTag,
-        /// Its number on that lane.
+        /// The number of the request on that lane.
         request: u32,
     },
     /// Source files have changed: no lane may get a request before new code is loaded.

@@ -1,4 +1,4 @@
-//! One lane, what it holds, and which of them are idle.
+//! The lanes, the requests that each of them holds, and the choice among idle lanes.
 
 mod exchange;
 mod idle_lanes;

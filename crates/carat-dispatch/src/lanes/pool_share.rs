@@ -9,7 +9,7 @@ pub(crate) struct PoolMembership {
     held: Rc<Cell<usize>>,
 }
 
-/// One request of a pool, as long as a lane holds it.
+/// The share of one request in the bound of its pool, as long as a lane holds the request.
 #[derive(Debug)]
 pub(crate) struct PoolShare(PoolMembership);
 

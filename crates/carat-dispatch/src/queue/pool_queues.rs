@@ -34,7 +34,7 @@ pub(crate) struct Pool {
     pub(crate) queue: WaitingQueue,
 }
 
-/// What a pool is doing.
+/// The state of a pool, for reports.
 #[derive(serde::Serialize)]
 pub struct PoolReport {
     name: String,
@@ -101,7 +101,8 @@ impl PoolQueues {
         self.pools.iter().map(|pool| pool.queue.waiting()).sum()
     }
 
-    /// What each pool is doing; none if there is only that of all requests. `running` is how many requests lanes hold.
+    /// A report for each pool; none if the only pool is that of all requests. `running` is how many requests lanes
+    /// hold.
     pub fn reports(&self, running: usize, queue_limit: usize) -> Vec<PoolReport> {
         if !self.are_several() {
             return Vec::new();
@@ -254,7 +255,7 @@ impl Pool {
 
 #[cfg(any(test, feature = "fixture"))]
 impl PoolQueues {
-    /// What is known of each request whose client waits, the next one of each pool first.
+    /// Calls `of` for each request whose client waits, the next one of each pool first.
     pub(crate) fn list<T>(&self, of: impl Fn(&Exchange) -> T) -> Vec<T> {
         let lists = self.pools.iter().map(|pool| pool.queue.list(&of));
         lists.flatten().collect()

@@ -26,11 +26,11 @@ pub(crate) struct WaitingQueue {
     target: Cell<Option<Duration>>,
 }
 
-/// What became of the requests of a queue, and of those that did not have to wait in it.
+/// Totals of the requests of a queue, and of those that did not have to wait in it.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct QueueTotals {
     pub(crate) served: u64,
-    /// What these waited together.
+    /// The time that the served requests waited together.
     pub(crate) queue_time: Duration,
     pub(crate) refused: u64,
 }
@@ -248,7 +248,7 @@ impl WaitingQueue {
 
 #[cfg(any(test, feature = "fixture"))]
 impl WaitingQueue {
-    /// What is known of each request whose client waits, the next one first.
+    /// Calls `of` for each request whose client waits, the next one first.
     pub(crate) fn list<T>(&self, of: impl Fn(&Exchange) -> T) -> Vec<T> {
         let requests = self.requests.borrow();
         let waiting = requests.iter().filter(|it| !it.is_cancelled());

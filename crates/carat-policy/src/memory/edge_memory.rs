@@ -1,4 +1,4 @@
-//! What the edge counts for in the memory budget.
+//! The edge's share of the memory budget.
 
 /// The memory of the edge in bytes, at one reading.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -7,12 +7,12 @@ pub struct EdgeMemory {
     pub total: u64,
     /// The part that no file backs.
     pub anonymous: u64,
-    /// What clients make it hold.
+    /// The memory that clients make the edge hold.
     pub clients: u64,
 }
 
-/// What the edge counts for in the memory budget: what it needs by itself, and all that clients may make it hold, from
-/// the start. So workers never make room for clients.
+/// The edge's share of the memory budget: the memory that the edge needs by itself, and all that clients may make it
+/// hold, from the start. So workers never make room for clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EdgeReserve {
     /// The least that it was seen to need without clients: what an allocator keeps after a flood is not needed.

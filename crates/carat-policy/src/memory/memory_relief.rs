@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 /// A connection that has moved fewer bytes than this between the last two looks makes no progress.
 const SLOW_BYTES: u64 = 256;
 
-/// What a connection that holds memory waits for.
+/// The stage of a connection that holds memory: whom or what it waits for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HolderStage {
     /// The next request. It can be parked.
     Idle,
-    /// Its client, to send or to read.
+    /// The client, to send or to read.
     Client,
     /// Memory for more of a request.
     Paused,
@@ -21,7 +21,7 @@ pub enum HolderStage {
 /// A connection that holds memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MemoryHolder {
-    /// What it waits for.
+    /// The stage of the connection: whom or what it waits for.
     pub stage: HolderStage,
     /// Bytes that it holds.
     pub held: u64,
@@ -38,7 +38,7 @@ pub struct MemoryDemand {
     pub used: u64,
     /// Bytes that paused connections have waited for too long; 0 for none.
     pub wanted: u64,
-    /// What the first of them waits for.
+    /// Bytes that the first of the paused connections waits for.
     pub wanted_first: u64,
 }
 

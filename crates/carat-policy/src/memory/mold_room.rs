@@ -1,6 +1,6 @@
-//! What ends to make room for a second mold, in which order, and when nothing would help.
+//! Room for a second mold: what ends to make it, in which order, and when nothing would help.
 
-/// What a server in little memory may give up while a second mold loads the application.
+/// The memory that a server may free while a second mold loads the application.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MoldRoom {
     /// Private bytes of each worker that serves, the one that ends first at the front.

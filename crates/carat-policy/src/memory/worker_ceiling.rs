@@ -32,7 +32,7 @@ impl Default for WorkerCeiling {
 }
 
 impl WorkerCeiling {
-    /// One worker more than these exceeded the budget.
+    /// Records that one worker more than these exceeded the budget.
     pub fn lower(&mut self, workers: u32, now: Instant) {
         if replace(&mut self.was_exceeded, true) {
             self.most = workers.max(1);

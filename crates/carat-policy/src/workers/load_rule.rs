@@ -45,7 +45,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// What follows a load each 10 s, from one process of one to three.
+    /// The number of processes after each of these loads, one every 10 s. It starts at one, of one to three.
     fn numbers(loads: &[f64]) -> Vec<u32> {
         let (mut rule, mut wanted, now) = (LoadRule::default(), 1, Instant::now());
         let at = (0..).map(|index| now + SECOND * 10 * index);

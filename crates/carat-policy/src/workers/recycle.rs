@@ -8,30 +8,30 @@ use crate::{ByteSize, Counted};
 /// Why a worker is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplacementReason {
-    /// It reached `worker_requests`; how many requests it was given.
+    /// The worker reached `worker_requests`; how many requests it was given.
     Requests(u64),
-    /// It reached `worker_age`; how long it served.
+    /// The worker reached `worker_age`; how long it served.
     Age(Duration),
-    /// It becomes the next mold.
+    /// The worker becomes the next mold.
     Promotion,
     /// A worker of its generation became the mold.
     Outdated,
-    /// It was at its limit of open files again, after it had collected its garbage.
+    /// The worker was at its limit of open files again, after it had collected its garbage.
     OpenFiles,
     /// A restart brought new code.
     Restart,
-    /// Its private memory exceeds `worker_memory`.
+    /// The worker's private memory exceeds `worker_memory`.
     Memory {
-        /// Its private memory.
+        /// The worker's private memory.
         private: ByteSize,
         /// The option `worker_memory`.
         limit: ByteSize,
     },
     /// All processes together exceed `memory`, and this worker has the most private memory.
     Budget {
-        /// What all processes use.
+        /// The memory that all processes use.
         used: ByteSize,
-        /// What the option `memory` allows.
+        /// The memory that the option `memory` allows.
         limit: ByteSize,
     },
 }
@@ -80,7 +80,7 @@ impl Retirements {
 }
 
 impl ReplacementReason {
-    /// Its kind in a word, for counters.
+    /// The kind of the reason in a word, for counters.
     pub fn kind(&self) -> &'static str {
         match self {
             ReplacementReason::Requests(_) => "worker_requests",

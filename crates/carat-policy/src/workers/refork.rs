@@ -20,7 +20,8 @@ const LITTLE: f64 = 0.15;
 /// caches fill, 0.2 in Rails without a JIT (`docs/decisions/0015-shared-pages.md`).
 const SHARED_AT_FIRST: f64 = 0.5;
 
-/// The same share of the growth since the last refork, beyond what the first requests after it wrote to.
+/// The share of the growth since the last refork that a refork shares for long, beyond the pages that the first
+/// requests after that last refork wrote to.
 const SHARED_OF_GROWTH: f64 = 0.5;
 
 /// The age of the server at the first refork: hot code has been compiled, and most of the caches are full.
@@ -75,7 +76,7 @@ enum LastRefork {
     None,
     /// Not measured yet; what the worker had before it became the mold.
     Open { before: u64 },
-    /// What its workers had again soon after: this much is never shared.
+    /// The private memory of a new worker soon after the refork: this much is never shared.
     Judged { after: u64 },
 }
 

@@ -15,7 +15,7 @@ pub struct ReplacementBackoff {
     has_warned: bool,
 }
 
-/// What to do about a worker that needs too much memory.
+/// The advice about a worker that needs too much memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplacementAdvice {
     /// Replace it.

@@ -7,7 +7,7 @@ use crate::lanes::exchange::Exchange;
 #[derive(Debug, Default)]
 pub(crate) struct Trial {
     is_on: Cell<bool>,
-    /// What the worker is asked, until the lane opens.
+    /// The request that checks the worker, until the lane opens.
     first: RefCell<Option<Rc<Exchange>>>,
 }
 

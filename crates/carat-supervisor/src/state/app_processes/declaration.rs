@@ -181,7 +181,7 @@ impl Declaration {
         self.follows_load() && self.meter.is_due(now)
     }
 
-    /// Has the mold fork a process that measures the load.
+    /// Begins a measurement of the load, in a process that the mold forks.
     pub(super) fn measure(&mut self, id: AppProcessId, generation: u32, reaction: &mut Reaction) {
         self.meter.begin(id, reaction.now);
         reaction.push(Command::App(AppCommand::Fork {

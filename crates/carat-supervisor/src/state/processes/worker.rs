@@ -145,7 +145,7 @@ impl Worker {
         }
     }
 
-    /// As `load`, but with the most private memory that the worker has ever needed as `highest`.
+    /// The worker's load as in `load`, with the most private memory that it has ever needed as `highest`.
     pub fn highest_load(&self) -> WorkerLoad {
         WorkerLoad {
             highest: self.memory.map_or(0, |memory| memory.private.highest),

@@ -27,7 +27,7 @@ module Carat
         def fetch(target)
           request = Warmup::LocalRequest.new(@app, template, target)
           lambda do
-            status = request.call
+            status = request.call.status
             raise LabError, refusal(target, "responds with status #{status}") if status >= 400
           rescue StandardError, ScriptError => e
             raise if e.is_a?(LabError)

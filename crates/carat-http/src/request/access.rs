@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -231,7 +230,7 @@ impl AccessLine {
                 format!(
                     "{} {} {:?}",
                     line.method,
-                    escaped(&line.target),
+                    printable(line.target.as_bytes()),
                     line.version
                 )
             },
@@ -285,16 +284,7 @@ impl AccessLine {
     }
 }
 
-/// Escapes a text for use in quotes.
-fn escaped(text: &str) -> Cow<'_, str> {
-    if text.contains(['"', '\\']) {
-        Cow::Owned(text.replace('\\', r"\\").replace('"', r#"\""#))
-    } else {
-        Cow::Borrowed(text)
-    }
-}
-
-/// A field value for use in quotes: bytes beyond printable ASCII as `\xHH`.
+/// A target, or a field value, for use in quotes: bytes beyond printable ASCII as `\xHH`. A terminal would obey `U+009B`.
 fn printable(value: &[u8]) -> String {
     value
         .iter()

@@ -1,7 +1,7 @@
 use carat_exchange::Peer;
 use carat_log::Log;
 
-/// What went wrong with clients since the last report.
+/// Failures of clients since the last report.
 #[derive(Default)]
 pub(super) struct Failures {
     count: u64,

@@ -35,8 +35,8 @@ impl HandshakeThread {
         (HandshakeThread { steps, room }, arriving)
     }
 
-    /// Has a step computed. When the future is dropped, a step that has not begun is skipped. An error means that it
-    /// panicked.
+    /// Computes a step on the thread. When the future is dropped, a step that has not begun is skipped. An error means
+    /// that the step panicked.
     pub(super) async fn compute<T: Send + 'static>(
         &self,
         step: impl FnOnce() -> T + Send + 'static,

@@ -25,7 +25,7 @@ const STREAM_ERRORS_LIMIT: usize = 1000;
 const ENDED_STREAMS_LIMIT: usize = 50;
 const ENDED_STREAMS_KEPT: Duration = Duration::from_secs(1);
 
-/// What small DATA frames may take beside their bytes until they are consumed.
+/// The memory that small DATA frames may take beside their bytes until they are consumed.
 const SMALL_FRAMES_LIMIT: usize = 256 * 1024;
 
 /// Bytes of responses that wait for the socket of one connection.
@@ -34,7 +34,7 @@ pub(super) const UNSENT_LIMIT: usize = 128 * 1024;
 /// The largest window of flow control.
 const WINDOW_LIMIT: u32 = (1 << 31) - 1;
 
-/// What all connections of HTTP/2 share.
+/// The state that all connections of HTTP/2 share.
 pub(super) struct Http2 {
     builder: Builder,
     /// For connections that begin while memory is short.

@@ -20,8 +20,8 @@ const BUCKETS: [u64; 15] = [
 const CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
 const MICROS: f64 = 1_000_000.0;
 
-/// What is counted of requests, connections, and of what the supervisor logs: the option `metrics`. One thread counts,
-/// so this costs a few instructions; what a scrape needs is made when one comes.
+/// The counts of requests, connections, and of what the supervisor logs: the option `metrics`. One thread counts, so
+/// this costs a few instructions; the text of a scrape is made when one comes.
 #[derive(Debug)]
 pub struct RequestMetrics {
     /// The first is for the requests that no other is for.
@@ -55,7 +55,7 @@ pub struct TimeHistogram {
     micros: Cell<u64>,
 }
 
-/// What was counted until a moment: of a dashboard's plots.
+/// The counts until a moment, for the plots of a dashboard.
 #[derive(Clone, Default)]
 pub struct RequestTotals {
     /// How long requests took.
@@ -140,7 +140,7 @@ impl RequestMetrics {
         self.replacements.add(reason);
     }
 
-    /// What has been counted so far.
+    /// The counts so far.
     pub fn totals(&self) -> RequestTotals {
         let mut totals = RequestTotals::default();
         for pool in &self.pools {
@@ -259,7 +259,7 @@ impl TimeCounts {
         both.for_each(|(count, other)| *count += other);
     }
 
-    /// What has come since then.
+    /// The counts since `before`.
     #[must_use]
     pub fn since(&self, before: &TimeCounts) -> TimeCounts {
         let mut counts = *self;

@@ -33,9 +33,9 @@ const FIRST_REQUEST: Duration = Duration::from_secs(1);
 /// In how much time clients of the cable are asked to connect again, one after the other.
 const CABLE_WINDOW: Duration = Duration::from_secs(1);
 
-/// What all connections share.
+/// The state that all connections share.
 pub struct Server {
-    /// What the configuration says.
+    /// The settings from the configuration.
     pub settings: Rc<Settings>,
     /// The log of the server.
     pub log: Rc<Log>,
@@ -48,12 +48,12 @@ pub struct Server {
     /// Hands requests to workers.
     pub dispatcher: Rc<Dispatcher>,
     pub(super) active: ActiveConnections,
-    /// What the edge answers from files.
+    /// The files from which the edge responds without Ruby.
     pub files: Rc<SiteFiles>,
     pub(super) http1: http1::Builder,
     pub(super) http2: Http2,
     pub(super) handshakes: Handshakes,
-    /// Has the files of certificates looked at.
+    /// Notified when the files of certificates are to be looked at.
     pub renew_certificates: Rc<Notify>,
     pub(super) permits: ConnectionPermits,
     /// Clients are accepted from now on.
@@ -252,7 +252,7 @@ impl Server {
         self.client_memory().own_limit().saturating_add(cache)
     }
 
-    /// What clients make the edge hold.
+    /// The memory that clients make the edge hold.
     pub fn client_memory(&self) -> &Rc<ClientMemory> {
         &self.dispatcher.client_memory
     }

@@ -8,7 +8,7 @@ use carat_cable::{BroadcastHistory, Hub};
 use carat_exchange::{ClientMemory, MemoryReservation};
 use carat_settings::Settings;
 
-/// What the hub keeps of broadcasts, as a part of `client_memory`.
+/// The part of `client_memory` that kept broadcasts take, with the sessions of the extended protocol.
 #[derive(Debug)]
 pub(super) struct CableHistory {
     held: RefCell<MemoryReservation>,

@@ -36,7 +36,7 @@ pub(super) struct PartedClient {
 }
 
 impl PartedClient {
-    /// It does not hold what connections have a number of, or what TLS knows of the client.
+    /// The client without its connection: it keeps neither the connection's permit nor what TLS knows of the client.
     fn new(peer: &Peer, memory: &Rc<MemoryAccount>) -> PartedClient {
         let mut alone = Peer::new(peer.remote.clone(), peer.is_unix, peer.local_port, None);
         alone.scheme = peer.scheme;

@@ -20,7 +20,7 @@ const PROTOCOLS: [&str; 2] = ["actioncable-v1-json", "actioncable-unsupported"];
 /// The one that needs a history.
 const EXTENDED_PROTOCOL: &str = "actioncable-v1-ext-json";
 const VERSION: &str = "13";
-/// As `AnyCable` names it.
+/// The header field with the name of the session to restore, as `AnyCable` spells it.
 const RESTORED_SESSION: &str = "x-anycable-restore-sid";
 /// Bytes of the name of a session. Longer ones are none of this server's.
 const SESSION_NAME_LIMIT: usize = 32;

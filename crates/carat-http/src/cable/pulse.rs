@@ -8,7 +8,7 @@ use carat_cable::{ClientOutbox, SocketNumber, ping, text_frame};
 /// Sends each client a ping every three seconds. Clients that get none for six connect again.
 #[derive(Debug, Default)]
 pub(super) struct Pulse {
-    /// Those whose turn comes in the same tick of 100 ms.
+    /// The outboxes of all clients. Those in one part get their ping in the same tick of 100 ms.
     parts: RefCell<[BTreeMap<SocketNumber, Rc<ClientOutbox>>; Pulse::PARTS as usize]>,
     ticks: Cell<u32>,
 }

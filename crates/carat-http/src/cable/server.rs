@@ -46,7 +46,7 @@ const RESULT_LIMIT: u64 = 4 * 1024 * 1024;
 pub struct Cable {
     /// Where clients reach it.
     pub(super) path: String,
-    /// The same, however clients spell it.
+    /// The pattern of the path of the cable, however clients spell it.
     pub(super) handshakes: PathPattern,
     pub(super) hub: Rc<Hub>,
     /// Whether a broker may connect this server with others: a process passes on what it sends.
@@ -56,7 +56,7 @@ pub struct Cable {
     history: CableHistory,
     pub(super) sessions: CableSessions,
     pub(super) pulse: Pulse,
-    /// Those of tunnels; `None` without `max_tunnels`.
+    /// The permits of tunnels; `None` without `max_tunnels`.
     pub(super) permits: Option<Arc<Semaphore>>,
     pub(super) places: WorkerTunnels,
     /// How many more requests the application may get.
@@ -72,7 +72,7 @@ pub struct Cable {
     closing: Cell<u64>,
 }
 
-/// What has happened since the server started.
+/// The counts of the cable since the server started.
 #[derive(Debug, Default)]
 struct CableCounts {
     received: Cell<u64>,
@@ -82,7 +82,7 @@ struct CableCounts {
     lost: Cell<u64>,
 }
 
-/// What the cable does, and did since the server started.
+/// The statistics of the cable, with counts since the server started.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CableStats {
     /// Clients.
@@ -168,7 +168,7 @@ impl Cable {
         (self.history).tick(&self.hub, sessions.held_bytes(), is_anybody_away);
     }
 
-    /// What waits for a client, within the limits.
+    /// Completes the outbox of a client with its compression and its limit.
     pub(super) fn outbox(
         &self,
         outbox: ClientOutbox,
@@ -186,7 +186,7 @@ impl Cable {
         spawn_local(async move { cable.disconnect_each(closing, within).await });
     }
 
-    /// What is to become of the sockets has changed. Returns the number of the change.
+    /// Records that the sockets are to go, or are to stay after all. Returns the number of this change.
     fn begin_closing(&self) -> u64 {
         self.closing.set(self.closing.get() + 1);
         self.closing.get()
@@ -207,7 +207,7 @@ impl Cable {
         }
     }
 
-    /// What the cable does.
+    /// The statistics of the cable.
     pub fn stats(&self) -> CableStats {
         let counts = &self.counts;
         CableStats {
@@ -227,7 +227,8 @@ impl Cable {
         self.last.get()
     }
 
-    /// Has the clients sent what they were broadcast, some after the other: between them, the event loop does other work.
+    /// Counts the clients that a broadcast has reached, and wakes them, some after the other: between them, the event
+    /// loop does other work.
     pub(super) fn note(self: &Rc<Self>, reached: Reached) {
         if reached.clients == 0 {
             return;
@@ -245,7 +246,7 @@ impl Cable {
         });
     }
 
-    /// Has the application carry out a command of a client; `None` if it could not.
+    /// Sends the application a command of a client; `None` if the application could not carry it out.
     pub(super) fn command(
         self: &Rc<Self>,
         body: String,
@@ -309,7 +310,7 @@ impl Cable {
         }
     }
 
-    /// What the application makes of a handshake or a command; `None` if it has responded something else, as to an error.
+    /// The application's result of a handshake or a command; `None` if it has responded something else, as to an error.
     pub(super) async fn result_of(&self, reply: Reply) -> Option<CommandResult> {
         if !is_result(&reply) {
             return None;

@@ -56,7 +56,7 @@ impl CableSocket {
         CableSocket::new(cable, (number, outbox), opened, client)
     }
 
-    /// That of a client of the extended protocol. `kept` is set when the client has come back.
+    /// Opens the socket of a client of the extended protocol. `kept` is set when the client has come back.
     pub(super) fn open_extended(
         cable: &Rc<Cable>,
         (result, kept): (CommandResult, Option<KeptSession>),
@@ -147,7 +147,7 @@ impl CableSocket {
         }
     }
 
-    /// Has the commands carried out one after the other.
+    /// Sends the application the commands of the client, one after the other.
     fn advance(&mut self, cx: &mut Context<'_>) {
         self.go_on(cx);
         loop {

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use super::response_cache::ResponseCache;
 use carat_exchange::{ReplyBody, ReplyContent, StoredBody};
 
-/// What a cache has done with a request (RFC 9211).
+/// The header field that says what a cache has done with a request (RFC 9211).
 const CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 
 /// Values of Cache-Status.

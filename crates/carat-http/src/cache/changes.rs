@@ -5,7 +5,7 @@ use http::{HeaderMap, Uri};
 use carat_cache::{is_unsafe, url_key};
 use carat_exchange::{Call, RequestTarget};
 
-/// What a request may change (RFC 9111, section 4.4).
+/// The URL that a request may change (RFC 9111, section 4.4).
 pub(crate) struct ChangedUrl {
     host: Box<[u8]>,
     port: u16,

@@ -2,7 +2,7 @@ use std::cell::Cell;
 
 use serde::Serialize;
 
-/// What has become of the requests that the cache was asked about.
+/// Counts of the requests that the cache was asked about, by their outcomes.
 #[derive(Debug, Default)]
 pub(super) struct CacheCounts {
     pub(super) hits: Count,
@@ -16,12 +16,12 @@ pub(super) struct CacheCounts {
 #[derive(Debug, Default)]
 pub(super) struct Count(Cell<u64>);
 
-/// What the cache holds and did. All sizes are bytes.
+/// The contents and the counts of the cache. All sizes are bytes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct CacheReport {
-    /// What the cache may hold.
+    /// The bytes that the cache may hold.
     pub limit: u64,
-    /// What it holds.
+    /// The bytes that the cache holds.
     pub used: u64,
     /// Responses.
     pub entries: u64,

@@ -25,7 +25,7 @@ pub(super) struct Lead {
     flight: Rc<Flight>,
 }
 
-/// What a request does that others are like.
+/// The role of a request among those that are alike: the first one leads, and the others wait for it.
 pub(super) enum Joined {
     Leads(Lead),
     Waits(Rc<Flight>),

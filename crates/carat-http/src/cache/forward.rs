@@ -25,7 +25,7 @@ const REFRESHES_LIMIT: usize = 16;
 struct Forwarded {
     key: RequestKey,
     policy: RequestPolicy,
-    /// As the client sent them.
+    /// The header fields as the client sent them.
     headers: HeaderMap,
     asked: Instant,
     /// The stored response that the application is asked to confirm.
@@ -99,7 +99,7 @@ impl ResponseCache {
         });
     }
 
-    /// The same request without its client.
+    /// A GET request like this one, without its client.
     fn background(&self, call: Call) -> Call {
         let memory = self.dispatch.dispatcher.client_memory.account();
         let mut own = Call::new(call.parts, call.peer, memory);
@@ -108,7 +108,8 @@ impl ResponseCache {
         own
     }
 
-    /// What the client gets of a reply of the application.
+    /// Makes the client's reply of a reply of the application, which may be stored, or may confirm or change what is
+    /// stored.
     async fn receive(
         self: &Rc<Self>,
         forwarded: &Forwarded,

@@ -71,7 +71,7 @@ impl ResponseCache {
         self.store.borrow().used() as u64
     }
 
-    /// What the cache holds and did.
+    /// The contents and the counts of the cache.
     pub fn report(&self) -> CacheReport {
         let (store, counts) = (self.store.borrow(), &self.counts);
         CacheReport {
@@ -121,7 +121,7 @@ impl ResponseCache {
     }
 }
 
-/// What the application knows a request by.
+/// The parts of a request by which the application knows it, as a key of the cache.
 pub(super) fn key_of(call: &Call) -> RequestKey {
     let target = RequestTarget::of(call);
     let host = (target.server_name, target.server_port);

@@ -233,8 +233,8 @@ async fn wait_readable(
 /// A connection after hyper has served it.
 struct ServedConnection {
     stream: ClientStream,
-    /// What the client has sent beyond the last request, when the application has taken the connection over, or when the
-    /// client speaks HTTP/2.
+    /// Bytes that the client has sent beyond the last request, when the application has taken the connection over, or
+    /// when the client speaks HTTP/2.
     received: Vec<u8>,
     end: ActiveEnd,
     linger: bool,

@@ -16,7 +16,7 @@ use carat_tls::HELLO;
 /// Bytes of further messages that are read while a request is served.
 const AHEAD_LIMIT: usize = 16 * 1024;
 
-/// What an active connection takes: hyper's first buffers, the tasks, and the smallest request and response.
+/// The memory of an active connection: hyper's first buffers, the tasks, and the smallest request and response.
 const ACTIVE_COST: usize = 16 * 1024;
 
 /// The size of hyper's first buffer. While memory is short, a read does not fill it, so that it does not grow.
@@ -40,9 +40,9 @@ pub(crate) struct GuardedStream {
     carry: BytesMut,
     /// How many bytes of `carry` the guard has passed.
     passed: usize,
-    /// What hyper's buffers take.
+    /// The memory of hyper's buffers.
     buffers: MemoryReservation,
-    /// What `carry` takes and, once hyper has them, the headers that it held.
+    /// The memory of `carry` and, once hyper has them, of the headers that it held.
     headers: MemoryReservation,
     /// Set while `carry` has to wait for memory.
     memory_wait: Option<MemoryWait>,

@@ -17,7 +17,7 @@ use carat_tls::{HandshakeError, TlsConfig, TlsStream};
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
 const LEAVE_LIMIT: usize = 64 * 1024;
 
-/// What became of a connection that must begin with a TLS handshake.
+/// The outcome of a connection that must begin with a TLS handshake.
 pub(crate) enum HandshakeEnd {
     Established(ClientStream),
     /// The client speaks plain HTTP. What it has sent is unread.

@@ -1,4 +1,4 @@
-//! One connection, from accept to close.
+//! A connection, from accept to close.
 
 mod connection;
 mod file_write;

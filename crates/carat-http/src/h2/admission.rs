@@ -10,10 +10,11 @@ use super::unsent_bytes::SentPiece;
 use carat_body::request::UPLOAD_WINDOW;
 use carat_exchange::{MemoryAccount, MemoryReservation};
 
-/// What a stream takes beside its bodies and the bytes of its headers: its task, its states, and what the dispatcher keeps.
+/// The memory of a stream beside its bodies and the bytes of its headers: its task, its states, and what the dispatcher
+/// keeps.
 const STREAM_COST: usize = 5 * 1024;
 
-/// What each field takes beside its bytes: its part of a table that doubles, and two blocks.
+/// The memory of each header field beside its bytes: its part of a table that doubles, and two blocks.
 const FIELD_COST: usize = 192;
 
 /// A request for whose stream there is memory.
@@ -22,7 +23,7 @@ pub(super) struct AdmittedStream {
     pub(super) sender: SendResponse<SentPiece>,
     /// Holds what the stream takes.
     pub(super) account: Rc<MemoryAccount>,
-    /// What the client may send of a body, or into a tunnel, before it is read.
+    /// The bytes that the client may send of a body, or into a tunnel, before they are read.
     pub(super) window: MemoryReservation,
 }
 
@@ -62,7 +63,7 @@ fn head_bytes(request: &Request<RecvStream>) -> usize {
     fields.sum::<usize>() + target.map_or(0, |target| target.as_str().len())
 }
 
-/// What the client may send at once. A length that is none is refused later.
+/// The bytes that the client may send at once. A Content-Length that is no number is refused later.
 fn window_bytes(request: &Request<RecvStream>) -> usize {
     let window = UPLOAD_WINDOW as usize;
     if request.body().is_end_stream() {

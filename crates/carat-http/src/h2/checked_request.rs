@@ -18,13 +18,14 @@ pub(super) struct CheckedRequest {
     pub(super) request: Request<ReceivedBody>,
     /// Set when the client waits until it is asked for the body.
     pub(super) expectation: Option<Rc<Expectation>>,
-    /// What the client sends into the tunnel that it asks for, and what it may send before that is open.
+    /// The stream on which the client sends into the tunnel that it asks for, and the bytes that it may send before
+    /// that is open.
     pub(super) tunnel: Option<(RecvStream, MemoryReservation)>,
 }
 
 /// Sixteen bytes in base64, for applications whose client has sent none.
 const WEBSOCKET_KEY: &str = "Y2FyYXQgb3ZlciBodHRwMg==";
-/// What applications answer to `WEBSOCKET_KEY`, and no client waits for.
+/// The accept key with which applications answer `WEBSOCKET_KEY`. No client waits for it.
 const WEBSOCKET_ACCEPT: &str = "f3Y4KrM3OVMzjMeBUH/95GtQLl0=";
 
 /// Checks a request by the rules of the guard. What names a target, a host, or a length is then as with HTTP/1.1.

@@ -10,11 +10,11 @@ use super::unsent_bytes::UnsentBytes;
 use crate::sockets::ClientStream;
 use carat_exchange::{ConnectionState, MemoryReservation, Peer};
 
-/// What a connection takes: h2's buffers, of which the one for reading has `FIRST_ROOM`, and the task.
+/// The memory of a connection: h2's buffers, of which the one for reading has `FIRST_ROOM`, and the task.
 pub(super) const CONNECTION_COST: usize = 32 * 1024;
 pub(super) const FIRST_ROOM: usize = 8 * 1024;
 
-/// What the streams of one connection share.
+/// The state that the streams of one connection share.
 pub(super) struct Http2Client {
     pub(super) server: Rc<Server>,
     pub(super) peer: Rc<Peer>,
@@ -22,12 +22,12 @@ pub(super) struct Http2Client {
     pub(super) unsent: Rc<UnsentBytes>,
     pub(super) files: ResponseFiles,
     pub(super) stream: RefCell<ClientStream>,
-    /// What the connection takes.
+    /// The memory of the connection.
     _held: MemoryReservation,
 }
 
 impl Http2Client {
-    /// What the streams of a new connection share.
+    /// The shared state for the streams of a new connection.
     pub(super) fn new(
         stream: ClientStream,
         peer: &Rc<Peer>,
@@ -47,7 +47,7 @@ impl Http2Client {
         })
     }
 
-    /// Has it logged why the connection ends.
+    /// Notes for the log why the connection ends.
     pub(super) fn note_failure(&self, reason: &str) {
         self.server
             .http2

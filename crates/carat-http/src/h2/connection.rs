@@ -26,7 +26,7 @@ use crate::sockets::ClientStream;
 use crate::time_limits::{ActiveEnd, Deadline};
 use carat_exchange::{MemoryReservation, Peer, Refusal};
 
-/// What h2 keeps for each stream of the time when most were open, as long as the connection lasts.
+/// The memory that h2 keeps for each stream of the time when most were open, as long as the connection lasts.
 const SLOT_COST: usize = 1792;
 
 /// Streams for which h2's tables have room at first.
@@ -137,9 +137,9 @@ struct Http2Connection<'a> {
     streams: JoinSet<Http2StreamEnd>,
     client: Rc<Http2Client>,
     resets: ResetBudget,
-    /// What h2's tables take.
+    /// The memory of h2's tables.
     slots: MemoryReservation,
-    /// What the client has done wrong in its frames.
+    /// The fault in the client's frames, if there is one.
     fault: Rc<Cell<Option<FrameFault>>>,
     timer: PhaseTimer<'a>,
     /// Whether a stream has ended since clients are to go elsewhere.

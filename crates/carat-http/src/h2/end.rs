@@ -7,7 +7,7 @@ use carat_exchange::Refusal;
 pub(crate) enum Http2End {
     /// Both sides have said what they had to say.
     Closed,
-    /// This server has ended it; the client is still to read why.
+    /// The server has ended the connection; the client is still to read why.
     GoneAway,
     /// The client does not read.
     Stuck,
@@ -23,7 +23,7 @@ pub(super) enum Http2StreamEnd {
     Malformed,
     /// The client has reset it, or sent what cannot be responded to.
     Broken,
-    /// This server has reset it, because the client was too slow or memory is used up.
+    /// The server has reset the stream, because the client was too slow or memory is used up.
     CutOff,
 }
 

@@ -142,7 +142,7 @@ struct Http2Sender<'a> {
     stream: SendStream<SentPiece>,
     client: &'a Http2Client,
     state: &'a Rc<ConnectionState>,
-    /// What waits for the socket.
+    /// The memory of the bytes that wait for the socket.
     held: MemoryReservation,
 }
 

@@ -7,7 +7,7 @@ use bytes::{Buf, Bytes};
 use super::super::http2::UNSENT_LIMIT;
 use carat_exchange::{MemoryAccount, MemoryReservation};
 
-/// What the streams of one connection have passed on and the socket has not taken.
+/// The bytes that the streams of one connection have passed on and the socket has not taken.
 pub(super) struct UnsentBytes(RefCell<Unsent>);
 
 struct Unsent {

@@ -1,4 +1,4 @@
-//! What a step of a request works with, and the steps that need nothing else.
+//! The values with which a step of a request works, and the steps that need nothing else.
 
 mod access;
 mod body_piece;

@@ -15,7 +15,7 @@ use crate::request::request_dispatch::RequestDispatch;
 use carat_body::response::{RangeRequest, ResponseEncoding};
 use carat_exchange::{ConnectionState, Peer, SpoolReservation};
 
-/// What the steps of a response know of its request, which the application has by then.
+/// The facts about a request that the steps of its response know, when the application has the request itself.
 pub(crate) struct RequestContext {
     pub(crate) state: Rc<ConnectionState>,
     pub(crate) dispatch: Rc<RequestDispatch>,
@@ -33,7 +33,7 @@ pub(crate) struct RequestContext {
     pub(crate) ranges: RangeRequest,
     /// `None` when responses are not compressed.
     pub(crate) encoding: Option<ResponseEncoding>,
-    /// What the body of the response takes of `spool_limit`.
+    /// The bytes of `spool_limit` that the body of the response takes.
     pub(crate) spooled: Option<SpoolReservation>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct RequestContext {
 pub(crate) struct CableHandshake {
     pub(crate) accept: HeaderValue,
     pub(crate) protocol: Option<&'static str>,
-    /// What is agreed upon for compression, and how the client is told.
+    /// The compression that is agreed upon, and the value of the header field that tells the client.
     pub(crate) deflate: Option<(DeflateWindow, HeaderValue)>,
     /// The session with which the client wants to go on.
     pub(crate) session: Option<Box<str>>,

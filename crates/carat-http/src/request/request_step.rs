@@ -6,7 +6,7 @@ use carat_body::request::ReceivedBody;
 use carat_dispatch::PendingReply;
 use carat_exchange::{Call, ConnectionState, Refusal, Reply};
 
-/// What a step makes of a request: its answer, or nothing, so that the next step follows.
+/// The result of a step of a request: its answer, or nothing, so that the next step follows.
 pub(crate) type RequestStep = ControlFlow<RequestAnswer>;
 
 /// A request that no step has answered yet.
@@ -39,7 +39,7 @@ impl ArrivedRequest {
     }
 }
 
-/// What is there once something was awaited. Boxed: it takes no room in other requests.
+/// A value that is there once something was awaited. Boxed: it takes no room in other requests.
 pub(crate) type Later<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// How a request is answered.

@@ -15,7 +15,7 @@ use carat_settings::Settings;
 
 /// The replies by which an application takes over its connection.
 pub(crate) struct Takeovers {
-    /// Those of tunnels; `None` without `max_tunnels`.
+    /// The permits of tunnels; `None` without `max_tunnels`.
     pub(crate) permits: Option<Arc<Semaphore>>,
 }
 

@@ -1,4 +1,4 @@
-//! What the edge answers without Ruby: files, pages, redirects, readiness.
+//! The responses that the edge makes without Ruby: files, pages, redirects, readiness.
 
 mod disk_lookups;
 mod error_pages;

@@ -31,7 +31,7 @@ pub(crate) struct SendFiles {
 
 /// A file that a response names.
 struct Named {
-    /// What the header field says.
+    /// The value of the header field that names the file.
     value: HeaderValue,
     /// `None` when it lies elsewhere.
     file: Option<NamedFile>,

@@ -16,7 +16,7 @@ pub struct SiteFiles {
     pub(crate) named: Rc<SendFiles>,
     /// Pages in place of errors, and for maintenance.
     pub pages: Rc<ErrorPages>,
-    /// What authorities ask for to validate a name.
+    /// The responses that authorities ask for to validate a name.
     pub validations: Validations,
 }
 

@@ -50,7 +50,7 @@ impl Validations {
         stores.find_map(|store| store.validation_response(token))
     }
 
-    /// What is known about the certificates that an authority issues.
+    /// The states of the certificates that an authority issues.
     pub fn statuses(&self) -> Vec<CertificateStatus> {
         let stores = self.stores.iter();
         stores.flat_map(|store| store.statuses()).collect()

@@ -1,4 +1,4 @@
-//! What follows an error of accept(2).
+//! The consequences of an error of accept(2).
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 
 /// The errors of one listener.
 pub struct AcceptFailures {
-    /// Whose clients have to wait.
+    /// The name of the listener, whose clients have to wait.
     listener: &'static str,
     pause: Duration,
     /// The last error that was logged, and when.
@@ -24,7 +24,7 @@ pub struct AcceptFailures {
 }
 
 impl AcceptFailures {
-    /// Those of the listener with this name.
+    /// The errors of the listener with this name: none yet.
     pub fn new(listener: &'static str) -> AcceptFailures {
         AcceptFailures {
             listener,

@@ -1,7 +1,7 @@
 use carat_tls::{AcmeNames, CertificateSource, ClientAuthority, TlsFiles};
 
-/// What may follow an address: `mode=0660&proxy_protocol=true`, `cert=FILE&key=FILE`, once or more, or `certs=FOLDER`, or
-/// `acme=NAME,NAME`, and `ca=FILE&verify=optional`.
+/// The parameters that may follow an address: `mode=0660&proxy_protocol=true`, `cert=FILE&key=FILE`, once or more, or
+/// `certs=FOLDER`, or `acme=NAME,NAME`, and `ca=FILE&verify=optional`.
 #[derive(Default)]
 pub(crate) struct AddressParameters {
     pub(crate) mode: Option<u32>,

@@ -30,7 +30,7 @@ pub struct Listener {
     pub(crate) preamble: Rc<Preamble>,
 }
 
-/// What precedes the first request of each connection, in this order.
+/// The bytes before the first request of each connection: the PROXY header and the TLS handshake, in this order.
 #[derive(Default)]
 pub(crate) struct Preamble {
     /// Whether there is a PROXY header.

@@ -21,7 +21,7 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Those of a server that inherited these.
+    /// The listeners of a server that inherited these.
     pub fn new(inherited: Vec<InheritedListener>) -> Listeners {
         Listeners {
             inherited: RefCell::new(inherited),

@@ -23,7 +23,7 @@ const KEEP_ALIVE_IDLE: Duration = Duration::from_secs(60);
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 const KEEP_ALIVE_PROBES: u32 = 4;
 
-/// One client's connection.
+/// A client's connection.
 pub(crate) enum ClientStream {
     Tcp(TcpStream),
     Unix(UnixStream),

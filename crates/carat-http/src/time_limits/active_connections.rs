@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// The connections that hyper serves. When clients make the edge hold too much, those with the least progress go.
 pub(crate) struct ActiveConnections {
     memory: Rc<ClientMemory>,
-    /// What gives way before any client does.
+    /// The cache, which gives way before any client does.
     cache: Option<Rc<ResponseCache>>,
     allocator: AllocatorUse,
     entries: RefCell<Vec<Option<ActiveConnection>>>,
@@ -162,8 +162,8 @@ impl ActiveConnections {
     }
 }
 
-/// The same demand without what nobody has counted: that goes with those who hold what is counted, in proportion, so that
-/// nobody else has to give way for it.
+/// The demand without the bytes that nobody has counted: those go with the connections that hold counted bytes, in
+/// proportion, so that nobody else has to give way for them.
 fn in_counted_bytes(demand: MemoryDemand, counted: u64) -> MemoryDemand {
     let part = |bytes: u64| {
         let part = u128::from(bytes) * u128::from(counted) / u128::from(demand.used.max(1));
@@ -211,8 +211,8 @@ impl ActiveConnection {
         self.state.connection().is_some_and(|it| is_leaving(it))
     }
 
-    /// What it holds with its streams. A connection none of whose streams the application works for goes as a whole,
-    /// because its streams would leave the tables behind; otherwise each stream goes by itself.
+    /// The memory that the connection holds with its streams. A connection none of whose streams the application works
+    /// for goes as a whole, because its streams would leave the tables behind; otherwise each stream goes by itself.
     fn holder_with(&self, streams: &StreamsByConnection) -> Option<MemoryHolder> {
         let of = |state: &Rc<ConnectionState>| streams.get(&Rc::as_ptr(state));
         if let Some(siblings) = self.state.connection().and_then(of) {
@@ -231,7 +231,8 @@ impl ActiveConnection {
         self.state.memory().held() + own.map_or(0, |own| own.held)
     }
 
-    /// What it holds; `None` while the application is at work for it: a request that has begun is not refused.
+    /// The memory that the connection holds; `None` while the application is at work for it: a request that has begun
+    /// is not refused.
     fn holder(&self) -> Option<MemoryHolder> {
         let memory = self.state.memory();
         if self.state.is_edge_tunnel() {

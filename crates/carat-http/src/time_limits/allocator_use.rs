@@ -3,7 +3,8 @@ use std::time::{Duration, Instant};
 
 use tikv_jemalloc_ctl::{Access, AsName, Result, epoch, stats};
 
-/// What the allocator may hold for clients beyond what is counted: blocks are rounded up, and pages half empty.
+/// The bytes that the allocator may hold for clients beyond what is counted: blocks are rounded up, and pages half
+/// empty.
 const LEAST_ALLOWANCE: u64 = 4 * 1024 * 1024;
 
 /// The part of the budget that it may be instead, if that is more.
@@ -18,10 +19,10 @@ const OWN_GROWTH: u64 = 1024 * 1024;
 const DECAY: &[u8] = b"arena.0.dirty_decay_ms\0";
 const USUAL_DECAY: &[u8] = b"arenas.dirty_decay_ms\0";
 
-/// What the allocator holds, in comparison with what is counted of it.
+/// The allocator's memory, in comparison with what is counted of it.
 #[derive(Default)]
 pub(super) struct AllocatorUse {
-    /// What the edge takes without clients, in bytes, and when that was measured.
+    /// The bytes that the edge takes without clients, and when they were measured.
     own: Cell<Option<(u64, Instant)>>,
     gives_back_at_once: Cell<bool>,
 }

@@ -39,7 +39,7 @@ struct DeadlineEntries {
     free: Vec<usize>,
 }
 
-/// One deadline. Dropping it removes it.
+/// A deadline. Dropping it removes it.
 pub(crate) struct Deadline {
     deadlines: Rc<Deadlines>,
     index: usize,

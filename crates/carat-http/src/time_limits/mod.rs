@@ -1,4 +1,4 @@
-//! What a client must do in time, and the connections that are watched for it.
+//! The time limits of clients, and the connections that are watched for them.
 
 mod active_connections;
 mod allocator_use;

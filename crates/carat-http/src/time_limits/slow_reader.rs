@@ -141,7 +141,7 @@ mod tests {
             scene
         }
 
-        /// So many seconds pass, in which the client takes so many bytes at their end.
+        /// Lets this many seconds pass, at whose end the client takes this many bytes. Returns whether the client may stay.
         fn passes(&mut self, seconds: u64, bytes: u64) -> bool {
             for _ in 1..seconds {
                 self.now += Duration::from_secs(1);

@@ -10,7 +10,7 @@ pub(crate) const TUNNEL_BUFFER_LIMIT: usize = 16 * 1024;
 
 /// One direction of a tunnel. It has no buffer while its reader takes what arrives.
 pub(super) struct TunnelDirection {
-    /// What the reader has not taken.
+    /// Bytes that the reader has not taken.
     rest: Vec<u8>,
     sent: usize,
     /// Bytes that the reader has taken since `take_count`.

@@ -24,17 +24,18 @@ const LAST_BYTES: Duration = Duration::from_secs(5);
 /// How often a tunnel looks whether an application that has ended its direction has closed its socket, too.
 const HANG_UP_CHECK: Duration = Duration::from_secs(1);
 
-/// What the edge may hold for the client of a tunnel that is in no danger when memory is short: about what any socket costs.
+/// The bytes that the edge may hold for a tunnel's client before the tunnel may be ended when memory is short: about
+/// what any socket costs.
 const UNLISTED_BYTES: usize = 4 * 1024;
 
-/// What is between a client and the application that has taken over its connection.
+/// The ends of a tunnel: a client, and the application that has taken over its connection.
 pub(crate) struct TunnelEnds {
     application: Application,
     place: TunnelPlace,
     log: Box<dyn TunnelLog>,
-    /// What the client has sent before.
+    /// Bytes that the client has sent before the tunnel begins.
     received: Vec<u8>,
-    /// What the client gets first.
+    /// Bytes that the client gets before all others.
     first: Vec<u8>,
     /// Whether the application has yet to send its own status.
     awaits_status: bool,
@@ -42,7 +43,7 @@ pub(crate) struct TunnelEnds {
 }
 
 impl TunnelEnds {
-    /// Those of a connection of HTTP/1.1. `received` is what the client has sent beyond the request.
+    /// The ends of a tunnel over a connection of HTTP/1.1. `received` is what the client has sent beyond the request.
     pub(crate) fn of_http1(
         takeover: Takeover,
         received: Vec<u8>,
@@ -60,7 +61,8 @@ impl TunnelEnds {
         })
     }
 
-    /// Those of a stream of HTTP/2 whose headers are sent. `first` is what the application has sent behind its own.
+    /// The ends of a tunnel over a stream of HTTP/2 whose headers are sent. `first` is what the application has sent
+    /// behind its own.
     pub(crate) fn of_stream(
         (application, place): (Application, TunnelPlace),
         log: Box<dyn TunnelLog>,
@@ -101,7 +103,7 @@ pub(crate) enum TunnelEnd {
     Stuck,
 }
 
-/// What a tunnel waits for, beside bytes. Each has its own deadline.
+/// The event for which a tunnel waits, beside bytes. Each has its own deadline.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TunnelWait {
     Nothing,
@@ -438,7 +440,7 @@ mod tests {
         fn ended(&mut self, _reason: &'static str) {}
     }
 
-    /// What is between a client and a socket that is the application's.
+    /// The ends of a tunnel between a client and a socket that is the application's.
     fn ends(memory: &Rc<ClientMemory>, application: UnixStream) -> TunnelEnds {
         let state = Rc::new(ConnectionState::new(memory.account()));
         state.begin_message();

@@ -16,7 +16,7 @@ use carat_exchange::{ConnectionState, MemoryReservation};
 /// Bytes that are read in a turn while memory is short: h2 decodes them before they can be counted.
 const SHORT_READ: usize = 8 * 1024;
 
-/// The same while memory is used up: some requests at most, for each of which h2's tables grow.
+/// Bytes that are read in a turn while memory is used up: some requests at most, for each of which h2's tables grow.
 const LEAST_READ: usize = 128;
 
 /// A client's connection as h2 sees it. Its frames are counted as they arrive.
@@ -27,14 +27,14 @@ pub(crate) struct FramedStream {
     held: HeldBytes,
     fault: Rc<Cell<Option<FrameFault>>>,
     client: Rc<Http2Client>,
-    /// What h2's buffer takes beyond its first room: a frame is kept until it is complete.
+    /// The memory of h2's buffer beyond its first room: a frame is kept until it is complete.
     room: MemoryReservation,
     /// Whether the turn of this connection is over, because memory is short.
     gives_way: bool,
 }
 
-/// What was seen of the frames in both directions. Boxed: h2 moves its stream from one future to another, and each has room
-/// for it.
+/// The record of the frames seen in both directions. Boxed: h2 moves its stream from one future to another, and
+/// each has room for it.
 struct SeenFrames {
     frames: FrameGuard,
     resets: SentResets,

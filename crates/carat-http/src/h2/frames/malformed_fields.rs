@@ -155,7 +155,7 @@ fn is_well_formed(byte: u8, at: Where) -> Option<bool> {
     }
 }
 
-/// What is expected of a stream.
+/// The expected outcome of a stream.
 struct Expected {
     stream: u32,
     is_served: Option<bool>,

@@ -87,7 +87,8 @@ async fn open(stream: TakenStream<'_>) -> io::Result<Http2StreamEnd> {
     Ok(Http2StreamEnd::CutOff)
 }
 
-/// What the application writes itself, and what follows it; `None` when the client or the worker is gone before.
+/// The response head that the application writes itself, and the bytes that follow it; `None` when the client or the
+/// worker is gone before.
 async fn raw_head(
     application: &mut Application,
     place: &TunnelPlace,

@@ -14,7 +14,7 @@ use carat_body::request::UPLOAD_WINDOW;
 /// A stream of HTTP/2 as a connection without frames.
 pub(crate) struct TunnelStream<'a> {
     from_client: RecvStream,
-    /// What has arrived and was not read.
+    /// Bytes that have arrived and were not read.
     pending: Bytes,
     to_client: SendStream<SentPiece>,
     has_ended: bool,

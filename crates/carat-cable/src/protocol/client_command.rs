@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// What a client asks for.
+/// A command of a client.
 ///
 /// ```
 /// use carat_cable::{ClientCommand, NotACommand};
@@ -26,19 +26,19 @@ pub enum ClientCommand {
     },
     /// The end of a subscription.
     Unsubscribe {
-        /// As it was in `subscribe`.
+        /// The identifier of the subscription, as it was in `subscribe`.
         identifier: String,
     },
     /// An action of a channel.
     Message {
-        /// As it was in `subscribe`.
+        /// The identifier of the subscription, as it was in `subscribe`.
         identifier: String,
         /// JSON with the action and its arguments.
         data: String,
     },
     /// In the extended protocol: what a subscription has missed.
     History {
-        /// As it was in `subscribe`.
+        /// The identifier of the subscription, as it was in `subscribe`.
         identifier: String,
         /// JSON of what the client wants to hear again.
         history: Option<Box<str>>,

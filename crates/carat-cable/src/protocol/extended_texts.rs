@@ -43,7 +43,7 @@ pub fn reject_history(identifier: &str) -> String {
     subscription(identifier, "reject_history")
 }
 
-/// What follows the payload of a broadcast; see [`message_start`](super::message_start).
+/// The end of a broadcast's text, behind the payload; see [`message_start`](super::message_start).
 pub(crate) fn message_end(stream: &str, epoch: &str, offset: u64) -> String {
     let stream = string(stream);
     format!(r#","stream_id":{stream},"epoch":"{epoch}","offset":{offset}}}"#)

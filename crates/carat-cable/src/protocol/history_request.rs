@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// What a client of the extended protocol wants to be sent again.
+/// The request of a client of the extended protocol to be sent messages again.
 ///
 /// ```
 /// use carat_cable::HistoryRequest;
@@ -26,7 +26,7 @@ pub struct HistoryRequest {
 pub struct HistoryPosition {
     /// Names the server that has counted.
     pub epoch: String,
-    /// Its number.
+    /// The number of the message.
     pub offset: u64,
 }
 

@@ -1,7 +1,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// What is broadcast: one value of JSON, sent as the application has encoded it.
+/// The payload of a broadcast: one value of JSON, sent as the application has encoded it.
 ///
 /// ```
 /// use carat_cable::{Payload, message};

@@ -46,12 +46,12 @@ pub(super) fn subscription(identifier: &str, kind: &str) -> String {
     format!(r#"{{"identifier":{},"type":"{kind}"}}"#, string(identifier))
 }
 
-/// What was broadcast, for one subscription.
+/// The text of a broadcast, for one subscription.
 pub fn message(identifier: &str, payload: &Payload) -> String {
     format!("{}{}}}", message_start(identifier), payload.as_str())
 }
 
-/// What precedes the payload of a broadcast.
+/// The start of a broadcast's text, before the payload.
 pub(crate) fn message_start(identifier: &str) -> String {
     format!(r#"{{"identifier":{},"message":"#, string(identifier))
 }

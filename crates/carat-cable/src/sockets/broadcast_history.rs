@@ -8,7 +8,7 @@ use crate::{HistoryPosition, HistoryRequest, text_frame};
 /// Most bytes that are kept of one stream, and that a client is sent again at once. What is broadcast meanwhile fits into
 /// the outbox beside them.
 pub const STREAM_HISTORY_LIMIT: usize = 128 * 1024;
-/// What a message, or a stream, takes beside its bytes.
+/// The memory of a message, or of a stream, beside its bytes.
 const ENTRY_COST: usize = 160;
 
 /// The last messages of all streams, for clients of the extended protocol that were away. A frame that waits for clients is
@@ -86,12 +86,12 @@ impl BroadcastHistory {
         }
     }
 
-    /// What follows the payload of the next message in a text of the extended protocol.
+    /// The end of the next message's text in the extended protocol, behind the payload.
     pub(super) fn next_end(&self, stream: &str) -> String {
         message_end(stream, &self.epoch, self.last + 1)
     }
 
-    /// That of the last message.
+    /// The position of the last message.
     pub(super) fn position(&self) -> HistoryPosition {
         HistoryPosition {
             epoch: self.epoch.to_string(),
@@ -145,7 +145,7 @@ impl BroadcastHistory {
         self.shrink_to(self.limit);
     }
 
-    /// One stream does not displace the others.
+    /// Forgets the oldest messages of a stream that has too many bytes, so that it does not displace the others.
     fn shorten(&mut self, stream: &Rc<str>) {
         while let Some(kept) = self.streams.get(stream) {
             let Some(first) = kept.offsets.front() else {
@@ -170,7 +170,7 @@ impl BroadcastHistory {
         }
     }
 
-    /// It is `now`, in Unix time: forgets what is too old.
+    /// Sets the time to `now`, in Unix time, and forgets what is too old.
     pub fn expire(&mut self, now: u64) {
         self.now = now;
         if self.began == 0 {
@@ -204,7 +204,7 @@ impl BroadcastHistory {
         }
     }
 
-    /// What a subscription to these streams has missed of the messages up to `until`, in the order in which they were
+    /// The messages up to `until` that a subscription to these streams has missed, in the order in which they were
     /// broadcast. `None` if some are not kept any more, or if they are too many.
     pub fn replay(
         &self,

@@ -22,7 +22,7 @@ use subscription::{ENTRY_COST, Subscription};
 
 /// No message of the client is read while this many commands wait for the application, or as many bytes as a message may have.
 const WAITING_COMMANDS: usize = 32;
-/// One client: what it has subscribed to, and its commands, which the application gets one after the other.
+/// A client's session: its subscriptions, and its commands, which the application gets one after the other.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -43,7 +43,7 @@ pub struct CableSession {
     hub: Rc<Hub>,
     number: SocketNumber,
     outbox: Rc<ClientOutbox>,
-    /// What the application needs to know of the client.
+    /// The text by which the application knows the client, sent with each command.
     connection: Box<str>,
     internal: Option<Rc<str>>,
     /// Few for most clients, so that a list takes the least.
@@ -54,7 +54,7 @@ pub struct CableSession {
     running: Option<RunningCommand>,
     /// Bytes that are kept between two commands.
     kept: usize,
-    /// What the extended protocol needs.
+    /// The state that only a client of the extended protocol has.
     extended: Option<Box<ExtendedSession>>,
 }
 
@@ -121,7 +121,7 @@ impl CableSession {
         self.running.is_some()
     }
 
-    /// What the client has subscribed to.
+    /// The number of the client's subscriptions.
     pub fn subscriptions(&self) -> usize {
         self.subscriptions.len()
     }
@@ -210,7 +210,7 @@ impl CableSession {
         self.broadcast(&result)
     }
 
-    /// What the application is to know of the end of the client.
+    /// The body of the command that tells the application of the end of the client.
     pub fn close_body(&self) -> String {
         let known = self.subscriptions.iter().filter(|it| !it.is_signed);
         let records = known.map(Subscription::record);

@@ -6,9 +6,9 @@ use std::task::{Context, Poll, Waker};
 use super::OUTBOX_LIMIT;
 use crate::{CloseCode, DeflateWindow, close_frame, disconnect, text_frame};
 
-/// As Action Cable's `disconnect` has it: others need the memory that is held for the client.
+/// The reason in Action Cable's `disconnect` when others need the memory that is held for the client.
 const OUT_OF_MEMORY: &str = "out_of_memory";
-/// What a frame takes beside its bytes.
+/// The memory of a frame beside its bytes.
 const FRAME_COST: usize = 16;
 
 /// Identifies the socket of a client.
@@ -48,7 +48,7 @@ impl SocketEnd {
         }
     }
 
-    /// As the access log has it.
+    /// The reason as the access log has it.
     pub fn name(self) -> &'static str {
         match self {
             SocketEnd::Client => "closed by the client",
@@ -90,7 +90,7 @@ pub struct ClientOutbox {
     /// Most bytes that wait behind the first message.
     limit: usize,
     frames: RefCell<VecDeque<Rc<[u8]>>>,
-    /// What `frames` take.
+    /// The memory of `frames`.
     bytes: Cell<usize>,
     /// Bytes of the first frame that are gone.
     sent: Cell<usize>,
@@ -118,7 +118,7 @@ impl Default for ClientOutbox {
 }
 
 impl ClientOutbox {
-    /// That of a client of the extended protocol.
+    /// The outbox of a client of the extended protocol.
     pub fn extended() -> ClientOutbox {
         ClientOutbox {
             is_extended: true,
@@ -126,19 +126,19 @@ impl ClientOutbox {
         }
     }
 
-    /// That of a client with which compression has been negotiated, or not.
+    /// The outbox of a client with which compression has been negotiated, or not.
     #[must_use]
     pub fn with_deflate(self, deflate: Option<DeflateWindow>) -> ClientOutbox {
         ClientOutbox { deflate, ..self }
     }
 
-    /// That of a client for which so many bytes may wait.
+    /// The outbox of a client for which this many bytes may wait.
     #[must_use]
     pub fn with_limit(self, limit: usize) -> ClientOutbox {
         ClientOutbox { limit, ..self }
     }
 
-    /// What has been negotiated.
+    /// The compression that has been negotiated.
     pub fn deflate(&self) -> Option<DeflateWindow> {
         self.deflate
     }
@@ -257,7 +257,7 @@ impl ClientOutbox {
         self.is_closed() && self.is_empty()
     }
 
-    /// What the frames take that wait. Those for many clients count for each of them.
+    /// The memory of the frames that wait. Frames for many clients count for each of them.
     pub fn held_bytes(&self) -> usize {
         self.bytes.get()
     }

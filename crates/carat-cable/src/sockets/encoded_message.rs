@@ -11,7 +11,7 @@ use crate::{DEFLATE_LIMIT, DeflateWindow, MessageCoder, Payload, text_frame};
 pub(super) struct EncodedMessage<'a> {
     payload: &'a Payload,
     coder: &'a RefCell<MessageCoder>,
-    /// What follows the payload in the extended protocol.
+    /// The end of the text behind the payload, in the extended protocol.
     end: Option<String>,
     plain: Option<EncodedFrame>,
     extended: Option<EncodedFrame>,
@@ -25,7 +25,7 @@ struct EncodedFrame {
     frame: Rc<[u8]>,
     /// Bytes of the text at the end of `frame`.
     text: usize,
-    /// The same compressed, once a client has asked; `None` within if that is of no use.
+    /// The frame with its text compressed, once a client has asked; `None` within if that is of no use.
     deflated: OnceCell<Option<Rc<[u8]>>>,
 }
 

@@ -27,7 +27,7 @@ use crate::{CloseCode, HistoryRequest, MessageCoder, Payload, SigningKey};
 #[derive(Debug, Default)]
 pub struct Hub {
     streams: RefCell<HashMap<Rc<str>, Audience>>,
-    /// Who is disconnected by which internal stream.
+    /// The clients that each internal stream can disconnect.
     internal: RefCell<HashMap<Rc<str>, Vec<NumberedOutbox>>>,
     /// `None` until the application has said how it signs the names of streams.
     signed: RefCell<Option<SignedStreams>>,
@@ -41,7 +41,7 @@ pub struct Hub {
 
 type NumberedOutbox = (SocketNumber, Rc<ClientOutbox>);
 
-/// Who receives a stream, those of one identifier after the other.
+/// The outboxes of the clients that receive a stream, those of one identifier after the other.
 type Audience = BTreeMap<(Rc<str>, SocketNumber), Rc<ClientOutbox>>;
 
 /// Whom a broadcast has reached. Their tasks do not know it until they are woken, some after the other, so that the event
@@ -52,7 +52,7 @@ pub struct Reached {
     pub clients: usize,
     /// How many of these had too much to read, and are disconnected.
     pub slow: usize,
-    /// What wakes the tasks of those that had nothing to take.
+    /// The wakers of the tasks of clients that had nothing to take.
     sleeping: Vec<Waker>,
 }
 
@@ -78,7 +78,7 @@ impl Drop for Reached {
     }
 }
 
-/// What Rails broadcasts on the internal stream of a connection.
+/// A message that Rails broadcasts on the internal stream of a connection.
 #[derive(Deserialize)]
 struct InternalMessage {
     #[serde(rename = "type")]
@@ -100,7 +100,7 @@ impl Hub {
         }
     }
 
-    /// What may be held for clients.
+    /// The limits of what may be held for clients.
     pub fn limits(&self) -> SocketLimits {
         self.limits.get()
     }
@@ -110,12 +110,12 @@ impl Hub {
         self.limits.set(limits);
     }
 
-    /// What is kept of broadcasts, if anything is.
+    /// The broadcasts that are kept, if any are.
     pub fn history(&self) -> Option<RefMut<'_, BroadcastHistory>> {
         self.history.as_ref().map(RefCell::borrow_mut)
     }
 
-    /// What a client has sent compressed, of at most so many bytes.
+    /// Decompresses a message of a client, to at most `limit` bytes.
     pub fn inflate(&self, message: Vec<u8>, limit: u32) -> Result<String, CloseCode> {
         self.coder.borrow_mut().inflate(message, limit as usize)
     }
@@ -219,7 +219,7 @@ impl Hub {
         Some(reached)
     }
 
-    /// What a subscription to these streams has missed; see [`BroadcastHistory::replay`].
+    /// The messages that a subscription to these streams has missed; see [`BroadcastHistory::replay`].
     pub fn replay(
         &self,
         identifier: &str,

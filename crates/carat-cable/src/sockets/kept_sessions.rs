@@ -6,16 +6,16 @@ use ring::digest::{SHA256, digest};
 use super::{ClientOutbox, KEPT_SESSIONS_LIMIT, KeptSession};
 use crate::CommandResult;
 
-/// What a client that is connected takes.
+/// The memory of a session whose client is connected.
 const LIVE_COST: usize = 256;
 
-/// Who a client is for the application. The name of a session is of no use to others.
+/// The identity of a client for the application. The name of a session is of no use to others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientIdentity([u8; 32]);
 
 impl ClientIdentity {
-    /// That of a client that the application has let in: by the identifiers of its connection, or without any by all that
-    /// is known of it.
+    /// The identity of a client that the application has let in: by the identifiers of its connection, or without any
+    /// by all that is known of it.
     pub fn of(result: &CommandResult) -> ClientIdentity {
         let (tag, text) = match (&result.internal, &result.connection) {
             (Some(internal), _) => ("i", &**internal),
@@ -45,7 +45,7 @@ pub struct KeptSessions<O> {
     /// Seconds for which a client may be away.
     keeps: u64,
     by_name: HashMap<Rc<str>, NamedSession>,
-    /// Those that have been away for longest first.
+    /// The sessions of clients that are away, the one away for longest first.
     away: BTreeMap<u64, AwaySession<O>>,
     last: u64,
     bytes: usize,
@@ -71,18 +71,18 @@ struct AwaySession<O> {
     /// In seconds.
     since: u64,
     session: KeptSession,
-    /// What is kept with the session.
+    /// The value that is kept with the session.
     owner: O,
 }
 
-/// What is known of a session.
+/// The state of a session whose client claims it.
 #[derive(Debug)]
 pub enum SessionClaim {
     /// Nothing, or it is another client's.
     Unknown,
-    /// Its client is connected, as far as the server knows.
+    /// The client of the session is connected, as far as the server knows.
     Live(Rc<ClientOutbox>),
-    /// Its client was away. The session is forgotten.
+    /// The client of the session was away. The session is forgotten.
     Kept(KeptSession),
 }
 
@@ -177,7 +177,7 @@ impl<O> KeptSessions<O> {
         }
     }
 
-    /// It is `now`, in seconds. Returns the sessions that are over.
+    /// Removes and returns the sessions that are over at `now`, in seconds.
     pub fn expire(&mut self, now: u64) -> Vec<(KeptSession, O)> {
         let oldest = now.saturating_sub(self.keeps);
         let mut over = Vec::new();

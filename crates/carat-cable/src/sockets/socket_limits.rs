@@ -9,7 +9,7 @@ pub const OUTBOX_LIMIT: usize = 256 * 1024;
 /// Most bytes that are kept of clients that are away; then those that have been away for longest are over.
 pub const KEPT_SESSIONS_LIMIT: usize = 8 * 1024 * 1024;
 
-/// What the server holds for its clients at most, in bytes. With little memory for all of them, one gets less.
+/// The most bytes that the server holds for its clients. With little memory for all of them, one gets less.
 ///
 /// ```
 /// use carat_cable::SocketLimits;
@@ -22,7 +22,7 @@ pub const KEPT_SESSIONS_LIMIT: usize = 8 * 1024 * 1024;
 pub struct SocketLimits {
     /// A message of a client, and what waits of its commands.
     pub message: u32,
-    /// What a client has subscribed to.
+    /// The subscriptions of a client.
     pub session: usize,
     /// Messages that wait for a client.
     pub outbox: usize,

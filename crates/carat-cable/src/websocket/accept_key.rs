@@ -1,6 +1,6 @@
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 
-/// What a server appends to the key (RFC 6455, section 1.3).
+/// The text that a server appends to the key (RFC 6455, section 1.3).
 const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -1,6 +1,6 @@
 use super::CloseCode;
 
-/// What a client sent. The protocol's answer to a ping is [`pong_frame`](crate::pong_frame), and to a close
+/// An event that a client sent. The protocol's answer to a ping is [`pong_frame`](crate::pong_frame), and to a close
 /// [`close_frame`](crate::close_frame) with the same code.
 ///
 /// ```

@@ -6,7 +6,8 @@ use super::{CloseCode, DeflateWindow, WebSocketEvent};
 /// Reads the frames of a client (RFC 6455, section 5). It joins the fragments of a message, and passes what is sent between
 /// them at once.
 ///
-/// It holds what has arrived of a message, never what a header announces, and owns no memory between two messages.
+/// The reader holds what has arrived of a message, never what a header announces, and owns no memory between two
+/// messages.
 ///
 /// ```
 /// use carat_cable::{CloseCode, FrameReader, WebSocketEvent};
@@ -65,7 +66,7 @@ impl FrameReader {
         FrameReader { deflate, ..self }
     }
 
-    /// What has been negotiated.
+    /// The compression that has been negotiated.
     pub fn deflate(&self) -> Option<DeflateWindow> {
         self.deflate
     }

@@ -36,12 +36,12 @@ pub(super) struct MaskedFrame {
 enum HeaderState {
     First,
     Length,
-    /// One of this many bytes, of 2 or 8, that have the length.
+    /// The next of the 2 or 8 bytes that have the length; `left` of them are missing.
     LongLength {
         left: u8,
         size: u8,
     },
-    /// One of this many bytes of the mask.
+    /// The next byte of the mask; `left` of them are missing.
     Mask {
         left: u8,
     },

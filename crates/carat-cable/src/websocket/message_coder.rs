@@ -10,11 +10,11 @@ const LEAST_BYTES: usize = 256;
 /// Most bytes of text that are compressed for one broadcast, or for one result of the application. What is beyond it is
 /// sent as it is: clients choose their identifiers, each of which makes another text of a broadcast.
 pub const DEFLATE_LIMIT: usize = 256 * 1024;
-/// What a text takes of that limit beside its bytes: the compressor begins anew for each.
+/// The share of `DEFLATE_LIMIT` that a text takes beside its bytes: the compressor begins anew for each.
 const TEXT_COST: usize = 4096;
 /// 3.5 KB of Turbo Streams become 667 bytes in 16 us; at level 1 909 in 5 us, at level 9 666 in 21 us.
 const LEVEL: u32 = 5;
-/// What a message leaves out at its end (RFC 7692, section 7.2.1), and a block that ends the stream.
+/// The bytes that a message leaves out at its end (RFC 7692, section 7.2.1), and a block that ends the stream.
 const END: [u8; 9] = [0, 0, 0xFF, 0xFF, 1, 0, 0, 0xFF, 0xFF];
 
 /// Compresses and decompresses messages (RFC 7692), each for itself. One serves all clients: what it needs is in memory once.

@@ -4,7 +4,7 @@ use serde::de::Error;
 use super::STREAM_NAME_LIMIT;
 use crate::Payload;
 
-/// What a program asks for that is no process of the server: a message for the subscribers of a stream.
+/// An order from a program that is no process of the server: a message for the subscribers of a stream.
 ///
 /// ```
 /// use carat_cable::BroadcastOrder;
@@ -21,9 +21,9 @@ use crate::Payload;
 pub struct BroadcastOrder {
     /// The name of the stream.
     pub stream: Box<str>,
-    /// What its subscribers get.
+    /// The message that the subscribers get.
     pub message: Payload,
-    /// It is for clients of this server: the broker, if there is one, has said so.
+    /// Whether the message is for clients of this server alone: the broker, if there is one, has said so.
     #[serde(default)]
     pub local: bool,
 }

@@ -66,9 +66,9 @@ pub enum CommandBody<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SubscriptionRecord<'a> {
-    /// As the client has sent it.
+    /// The identifier as the client has sent it.
     pub identifier: &'a str,
-    /// What the channel has left for its next command.
+    /// The state that the channel has left for its next command.
     pub state: Option<&'a str>,
 }
 

@@ -9,7 +9,7 @@ const RECORD_LIMIT: usize = 4096;
 /// Bytes of a stream's name.
 pub(crate) const STREAM_NAME_LIMIT: usize = 1024;
 
-/// What the application makes of a handshake or a command. Unknown keys are ignored.
+/// The application's response to a handshake or a command. Unknown keys are ignored.
 ///
 /// ```
 /// use carat_cable::{CommandResult, StateChange, SubscriptionAnswer};
@@ -23,7 +23,7 @@ pub(crate) const STREAM_NAME_LIMIT: usize = 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct CommandResult {
-    /// What the application needs to know of the client at each command from now on.
+    /// The text by which the application knows the client at each command from now on.
     pub connection: Option<Box<str>>,
     /// After a handshake: the stream by which the application disconnects the client.
     pub internal: Option<Box<str>>,
@@ -31,9 +31,9 @@ pub struct CommandResult {
     pub turbo: Option<SigningKey>,
     /// Texts for the client, in their order, after the streams have started.
     pub send: Vec<String>,
-    /// What became of `subscribe`.
+    /// The application's answer to `subscribe`.
     pub subscription: Option<SubscriptionAnswer>,
-    /// What the subscription needs at its next command.
+    /// The state that the subscription needs at its next command.
     pub state: StateChange,
     /// Streams that the subscription receives from now on, after `stop_all` and `stop`.
     pub start: Vec<Box<str>>,
@@ -53,22 +53,22 @@ pub struct CommandResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SubscriptionAnswer {
-    /// It has.
+    /// The client has the subscription.
     Confirmed,
     /// The channel refuses it.
     Rejected,
-    /// It has, and a later command confirms it.
+    /// The client has the subscription, and a later command confirms it.
     Pending,
 }
 
-/// What becomes of the state of a subscription.
+/// The change of a subscription's state.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "Option<Box<str>>")]
 pub enum StateChange {
-    /// It stays.
+    /// The state stays.
     #[default]
     None,
-    /// This one replaces it.
+    /// A new state replaces the old one; `None` removes it.
     To(Option<Box<str>>),
 }
 
@@ -99,9 +99,9 @@ pub struct CommandClose {
 /// ```
 #[derive(Debug)]
 pub enum InvalidResult {
-    /// It is no JSON, or has other types.
+    /// The result is no JSON, or has other types.
     Json(serde_json::Error),
-    /// This has more bytes than its limit.
+    /// The value with this name has more bytes than its limit.
     TooLong(&'static str, usize),
 }
 

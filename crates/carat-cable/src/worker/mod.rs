@@ -1,4 +1,4 @@
-//! What the edge and the application tell each other about a client, as JSON.
+//! The messages between the edge and the application about a client, as JSON.
 
 mod broadcast_order;
 mod command_body;

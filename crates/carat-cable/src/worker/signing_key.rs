@@ -1,6 +1,6 @@
 use serde::Deserialize;
 
-/// What the application says about the signatures of Turbo's streams.
+/// The application's key for the signatures of Turbo's stream names.
 ///
 /// ```
 /// use carat_cable::SigningKey;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 pub struct SigningKey {
     /// The key, in hexadecimal digits.
     pub key: String,
-    /// What precedes the name of each stream.
+    /// The text before the name of each stream.
     #[serde(default)]
     pub prefix: String,
 }

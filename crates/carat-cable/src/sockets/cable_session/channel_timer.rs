@@ -36,7 +36,7 @@ pub(super) struct ChannelTimer {
 }
 
 impl ChannelTimer {
-    /// Those of intervals in milliseconds.
+    /// The timers with these intervals in milliseconds.
     pub(super) fn all(intervals: &[u64]) -> Box<[ChannelTimer]> {
         let intervals = intervals.iter().take(TIMERS_LIMIT);
         let timers = intervals.map(|every| ChannelTimer {
@@ -47,7 +47,7 @@ impl ChannelTimer {
         timers.collect()
     }
 
-    /// It is `now`. Returns when it is due next; `None` if no clock can say that.
+    /// Sets the time to `now`. Returns when the timer is due next; `None` if no clock can say that.
     pub(super) fn pass(&mut self, now: Instant) -> Option<Instant> {
         let next = match self.next {
             Some(next) if next > now => next,

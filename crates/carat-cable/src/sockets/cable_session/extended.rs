@@ -11,7 +11,7 @@ use crate::{
     welcome_session,
 };
 
-/// What the extended protocol adds: a client that was away goes on, and is sent messages again.
+/// The extended protocol: a client that was away goes on, and is sent messages again.
 impl CableSession {
     /// A client of the extended protocol that the application has let in, with what was kept of it. `name` is what the
     /// client says when it comes back.
@@ -39,7 +39,7 @@ impl CableSession {
         (session, reached)
     }
 
-    /// What the client says when it comes back.
+    /// The name of the session, which the client says when it comes back.
     pub fn name(&self) -> Option<&Rc<str>> {
         self.extended.as_ref().map(|extended| &extended.name)
     }
@@ -106,7 +106,7 @@ impl CableSession {
         extended.is_some_and(|it| it.held.iter().any(|held| !held.goes_on))
     }
 
-    /// They do not wait any longer, and receive what was broadcast meanwhile.
+    /// Ends the wait of the subscriptions that are held. They receive what was broadcast meanwhile.
     pub fn go_on(&mut self) {
         let Some(extended) = &mut self.extended else {
             return;

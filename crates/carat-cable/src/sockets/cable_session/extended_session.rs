@@ -2,7 +2,7 @@ use std::rc::Rc;
 
 use crate::HistoryPosition;
 
-/// What a client of the extended protocol has beside.
+/// The state that only a client of the extended protocol has.
 #[derive(Debug)]
 pub(super) struct ExtendedSession {
     pub(super) name: Rc<str>,
@@ -17,6 +17,6 @@ pub(super) struct ExtendedSession {
 #[derive(Debug)]
 pub(super) struct HeldSubscription {
     pub(super) identifier: Box<str>,
-    /// It did not wait any longer.
+    /// Whether the subscription does not wait any longer.
     pub(super) goes_on: bool,
 }

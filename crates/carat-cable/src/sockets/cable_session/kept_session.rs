@@ -1,7 +1,7 @@
 use super::subscription::Subscription;
 use crate::CommandBody;
 
-/// What a session takes beside its texts.
+/// The memory of a session beside its texts.
 const SESSION_COST: usize = 256;
 
 /// The subscriptions of a client that is away.
@@ -26,7 +26,8 @@ impl KeptSession {
             .collect()
     }
 
-    /// What the application is to know when the client does not come back: that each subscription has ended.
+    /// The bodies of the commands that tell the application that the client does not come back: each subscription has
+    /// ended.
     pub fn end_bodies(&self) -> impl Iterator<Item = String> {
         let known = self.subscriptions.iter().filter(|it| !it.is_signed);
         known.map(|subscription| {

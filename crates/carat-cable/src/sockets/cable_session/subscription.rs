@@ -3,10 +3,10 @@ use std::rc::Rc;
 use super::channel_timer::ChannelTimers;
 use crate::SubscriptionRecord;
 
-/// What a subscription, a stream of one, or a command takes beside its texts.
+/// The memory of a subscription, of one of its streams, or of a command, beside its texts.
 pub(super) const ENTRY_COST: usize = 128;
 
-/// What a client has subscribed to.
+/// A subscription of a client.
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub(super) identifier: Rc<str>,
@@ -46,7 +46,7 @@ impl Subscription {
     }
 }
 
-/// What is left of a text of the hub for others, when this client refers to it `own` times.
+/// The bytes of a text of the hub that count for other clients, when this client refers to it `own` times.
 fn shared_bytes(text: &Rc<str>, own: usize) -> usize {
     let references = (Rc::strong_count(text) - 1).max(own);
     text.len() - text.len() * own / references

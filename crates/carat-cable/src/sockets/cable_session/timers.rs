@@ -8,7 +8,7 @@ use crate::CommandBody;
 
 /// Commands of timers take turns with those of the client.
 impl CableSession {
-    /// It is `now`: timers may be due. Returns when the next one is.
+    /// Sets the time to `now`, at which timers may be due. Returns when the next one is.
     pub fn pass_time(&mut self, now: Instant) -> Option<Instant> {
         let subscriptions = self.subscriptions.iter_mut();
         let timers = subscriptions.filter_map(|it| it.timers.as_mut());

@@ -46,7 +46,7 @@ fn text(text: &str) -> WebSocketEvent {
     WebSocketEvent::Text(text.to_string())
 }
 
-/// What a reader makes of the pieces, and the error.
+/// The events that a reader makes of the pieces, and the error.
 fn read<'a>(
     mut reader: FrameReader,
     pieces: impl Iterator<Item = &'a [u8]>,
@@ -69,7 +69,7 @@ fn read_frames(frames: &[Vec<u8>]) -> (Vec<WebSocketEvent>, Option<CloseCode>) {
     read_frames_by(|| FrameReader::new(LIMIT), frames)
 }
 
-/// The same wherever the frames are cut.
+/// The events of these frames, which are the same wherever the frames are cut.
 fn read_frames_by(
     reader: impl Fn() -> FrameReader,
     frames: &[Vec<u8>],

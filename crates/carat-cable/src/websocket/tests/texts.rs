@@ -34,7 +34,7 @@ const INVALID: [&[u8]; 18] = [
     b"\xed\xad\xbf\xed\xb0\x80",
 ];
 
-/// One fragment for each byte.
+/// The frames of a text that has one fragment for each byte.
 fn fragments(bytes: &[u8]) -> Vec<Vec<u8>> {
     let (first, rest) = bytes.split_first().expect("a byte");
     let mut frames = vec![frame(TEXT, &[*first])];

@@ -2,7 +2,7 @@ use super::*;
 use crate::{BroadcastHistory, SocketEnd};
 
 impl Client {
-    /// One that speaks the extended protocol, and has read its welcome.
+    /// A client that speaks the extended protocol, and has read its welcome.
     pub(super) fn extended() -> Client {
         let client = Client::welcome();
         client.received();
@@ -27,7 +27,7 @@ impl Client {
         }
     }
 
-    /// One that has subscribed, and read the confirmation.
+    /// A client that has subscribed, and read the confirmation.
     fn confirmed() -> Client {
         let client = Client::extended().subscribed(CONFIRMED);
         client.received();

@@ -15,7 +15,7 @@ impl Timed {
         timed
     }
 
-    /// So many milliseconds pass. Returns how many pass until a timer is due next.
+    /// Lets this many milliseconds pass. Returns how many pass until a timer is due next.
     fn after(&mut self, milliseconds: u64) -> Option<u128> {
         self.1 += Duration::from_millis(milliseconds);
         let next = self.0.session.pass_time(self.1);

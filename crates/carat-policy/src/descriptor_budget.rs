@@ -10,7 +10,7 @@ const LEAST: usize = 10;
 /// Request bodies and further responses have one of so many parts of what is left for clients.
 const SHARED_PART: usize = 5;
 
-/// The most descriptors of that part, unless clients leave more.
+/// The most descriptors for request bodies and further responses, unless clients leave more.
 const SHARED_MOST: usize = 1400;
 
 /// No more further files of responses than this wait to be closed.

@@ -14,7 +14,7 @@ use serde::Serialize;
 pub struct StackReport {
     /// The lane that runs it.
     pub tag: LaneTag,
-    /// The request's number on that lane.
+    /// The number of the request on its lane.
     pub request: u32,
     /// The operation for which the request's thread or fiber waits.
     pub waits_for: String,

@@ -40,7 +40,7 @@ pub(crate) struct InFlightRequest {
 pub struct RunningRequest {
     /// The lane that runs it.
     pub tag: LaneTag,
-    /// The number of the request on that lane.
+    /// The number of the request on its lane.
     pub id: u32,
     /// How long the worker has had it, or has been sending its response.
     pub age: Duration,

@@ -15,14 +15,14 @@ pub enum LaneEvent {
     Stuck {
         /// The lane that runs it.
         tag: LaneTag,
-        /// The number of the request on that lane.
+        /// The number of the request on its lane.
         request: u32,
     },
     /// `slow_request` expired for a request.
     Slow {
         /// The lane that runs it.
         tag: LaneTag,
-        /// The number of the request on that lane.
+        /// The number of the request on its lane.
         request: u32,
     },
     /// Source files have changed: no lane may get a request before new code is loaded.

@@ -33,7 +33,7 @@ enum ServedStage {
         sent: usize,
         next_at: u64,
     },
-    /// The request has its response, and keeps its slot until then.
+    /// The request has its response, and keeps its slot until this time, in microseconds.
     Lingering(u64),
 }
 

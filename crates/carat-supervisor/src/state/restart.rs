@@ -46,6 +46,8 @@ struct Vacancy {
     /// The number of the restart.
     number: u32,
     since: Instant,
+    /// When the restart ended before a worker served.
+    left: Option<Instant>,
 }
 
 /// The further processes of the application, which can make room for a mold.
@@ -190,6 +192,7 @@ impl Restarts {
             _ => {}
         }
         end_old_previous(processes, reaction);
+        self.end_late_vacancy(reaction);
         if may_begin && self.current.is_none() && self.history.has_queued() {
             self.begin_or_queue(processes, reaction);
         }
@@ -255,6 +258,7 @@ impl Restarts {
         self.vacancy = Some(Vacancy {
             number: restart.number,
             since: reaction.now,
+            left: None,
         });
         for worker in processes.workers.iter_mut() {
             // Its longest request may finish.
@@ -272,6 +276,13 @@ impl Restarts {
             let line = LogLine::info("requests have waited for the restart: no worker ran");
             reaction.log(line.milliseconds("waited_ms", waited));
         }
+    }
+
+    /// Whoever asked for the restart learns how it ended, even if the old code cannot boot a worker any more either.
+    fn end_late_vacancy(&mut self, reaction: &Reaction) {
+        let limit = reaction.limits.boot_timeout;
+        let is_late = |at: Instant| reaction.now.saturating_duration_since(at) > limit;
+        self.vacancy.take_if(|it| it.left.is_some_and(is_late));
     }
 
     /// The new mold can fork.
@@ -360,8 +371,9 @@ impl Restarts {
 
     fn finish(&mut self, result: Result<(), String>, reaction: &mut Reaction) -> Option<Restart> {
         let restart = self.current.take()?;
-        if self.vacancy.is_some() {
+        if let Some(vacancy) = &mut self.vacancy {
             // From here on, a worker that does not come is like any other.
+            vacancy.left = Some(reaction.now);
             reaction.push(Command::ReleaseRequests);
         }
         self.history.finish(restart.number, result);

@@ -294,6 +294,20 @@ fn code_that_does_not_boot_in_little_memory_gives_way_to_the_old_mold() {
 }
 
 #[test]
+fn a_restart_ends_though_the_old_code_cannot_boot_a_worker_either() {
+    let mut world = World::of(tight(0));
+    world.send(Event::RestartRequested);
+    world.settle_while(|world| world.find(RubyProcess::Mold(2)).is_none());
+    world.fail_boot(RubyProcess::Mold(2), "no database");
+    world.no_process_starts = true;
+    world.wait(world.limits.boot_timeout * 2);
+    assert_eq!(
+        (world.workers(), world.failure()),
+        (0, "no database".to_owned())
+    );
+}
+
+#[test]
 fn the_last_worker_stays_where_the_configuration_forbids_that_requests_wait() {
     let limits = Limits {
         restart_hold: false,

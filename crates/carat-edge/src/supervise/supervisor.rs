@@ -215,9 +215,11 @@ impl<H: Host> Supervisor<H> {
                 None
             }
             Message::SuccessorSettled => {
-                self.server.leave();
-                let pid = self.executor.successor.as_ref().map(|it| it.pid);
-                self.answer_upgrade(Ok(json!({ "pid": pid })));
+                // One that died at once has not taken over: this edge keeps its control socket.
+                if let Some(pid) = self.executor.successor.as_ref().map(|it| it.pid) {
+                    self.server.leave();
+                    self.answer_upgrade(Ok(json!({ "pid": pid })));
+                }
                 None
             }
             Message::Control(request, asker) => self.control(request, asker),

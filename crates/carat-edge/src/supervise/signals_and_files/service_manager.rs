@@ -93,6 +93,10 @@ impl ServiceManager {
 
     /// The server has this main process from now on. Only the old one may say so.
     pub(crate) fn main_process(&self, pid: u32) {
+        if self.watchdog.is_some() {
+            // The first sign of the new one may take half of the time.
+            self.notify("WATCHDOG=1");
+        }
         self.notify(&format!("MAINPID={pid}"));
     }
 
@@ -194,6 +198,13 @@ mod tests {
         manager.tick(start + SECOND + SECOND / 2);
         manager.tick(start + 2 * SECOND);
         assert_eq!(received(&socket), ["WATCHDOG=1"; 2]);
+    }
+
+    #[test]
+    fn the_old_edge_is_alive_when_it_names_the_new_one() {
+        let (manager, socket) = pair(Some(2_000_000), Instant::now());
+        manager.main_process(7);
+        assert_eq!(received(&socket), ["WATCHDOG=1", "MAINPID=7"]);
     }
 
     #[test]

@@ -350,6 +350,7 @@ impl State {
             warning = "requests were still running after upgrade_timeout";
         }
         reaction.push(Command::StopAccepting(timeout));
+        self.lifecycle.announcement.forgo();
         self.cancel_releases(reaction);
         let workers = self.lifecycle.processes.workers.iter_mut();
         workers.for_each(Worker::forgo_promotion);
@@ -464,6 +465,10 @@ impl State {
             }
             Phase::Serving if self.upgrades.is_under_way() => {
                 Some("an upgrade is already under way")
+            }
+            // The next edge would start its own beside them.
+            Phase::Serving if self.apps().awaits_predecessor() => {
+                Some("processes of the edge before this one have not ended yet")
             }
             Phase::Serving => (self.restarts().is_under_way()).then_some("a restart is under way"),
         }

@@ -8,6 +8,8 @@ use crate::command::Command;
 pub(super) struct Announcement {
     pub(super) is_made: bool,
     pub(super) is_of_successor: bool,
+    /// The server stops: it says nothing any more.
+    is_forgone: bool,
 }
 
 impl Announcement {
@@ -31,9 +33,16 @@ impl Announcement {
         }
     }
 
+    /// The server stops. A new edge that is told to end before it is ready must not take over the files of the old one.
+    pub(super) fn forgo(&mut self) {
+        self.is_forgone = true;
+    }
+
     fn make(&mut self, reaction: &mut Reaction) {
-        self.is_made = true;
-        reaction.push(Command::Announce);
+        if !self.is_forgone {
+            self.is_made = true;
+            reaction.push(Command::Announce);
+        }
     }
 }
 

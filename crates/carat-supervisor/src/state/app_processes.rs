@@ -156,6 +156,11 @@ impl AppProcesses {
         self.waits_for_predecessor = false;
     }
 
+    /// Whether the server before this one may still run its own.
+    pub(super) fn awaits_predecessor(&self) -> bool {
+        self.waits_for_predecessor
+    }
+
     /// Whether all are to end from now on, and consoles as well.
     pub(super) fn set_ending(&mut self, is_ending: bool, is_stopping: bool) {
         (self.is_ending, self.is_stopping) = (is_ending, is_stopping);

@@ -44,16 +44,21 @@ impl Upgrades {
     /// `carat upgrade` or SIGUSR2.
     pub(super) fn begin(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
         // Two molds at once are enough.
-        processes.molds.end_previous(reaction);
+        let ending = processes.molds.previous.as_ref();
+        let freed = ending.and_then(|it| it.mold.anonymous).unwrap_or(0);
+        let missing = processes.missing_for_mold(reaction.now).unwrap_or(0);
         self.booting = Some(NewEdge {
             pid: None,
             deadline: reaction.now + reaction.limits.boot_timeout * BOOTS,
             has_failed: false,
         });
         reaction.log(LogLine::info("upgrading"));
-        match processes.missing_for_mold(reaction.now) {
-            Some(missing @ 1..) => self.fail(no_room(missing), reaction),
-            _ => reaction.push(Command::StartSuccessor),
+        match missing.saturating_sub(freed) {
+            0 => {
+                processes.molds.end_previous(reaction);
+                reaction.push(Command::StartSuccessor);
+            }
+            bytes => self.fail(no_room(bytes), reaction),
         }
     }
 

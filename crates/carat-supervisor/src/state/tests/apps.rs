@@ -363,9 +363,12 @@ fn a_new_edge_starts_its_own_when_those_before_have_ended() {
     world.state.succeed_server();
     world.settle_for(50);
     assert!(world.app_pids().is_empty());
+    // The next edge would not wait for those of the first one.
+    assert!(world.state.upgrade_obstacle().is_some());
     world.send(Event::PredecessorLeft);
     world.settle_for(5);
     only(&world);
+    assert_eq!(world.state.upgrade_obstacle(), None);
 }
 
 #[test]

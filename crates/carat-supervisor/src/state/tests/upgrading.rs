@@ -177,6 +177,35 @@ fn a_new_edge_needs_memory_for_a_mold() {
 }
 
 #[test]
+fn a_mold_that_is_kept_makes_room_for_a_new_edge() {
+    let bytes = EDGE_BYTES + 2 * MOLD_BYTES + WORKER_BYTES + MIB;
+    let mut world = World::of(fixed(1));
+    world.send(Event::RestartRequested);
+    world.settle_until("restarted");
+    world.state.limits.memory = MemoryLimit::Bytes(bytes);
+    world.read(2);
+    assert!(world.state.may_roll_back());
+    world.send(Event::UpgradeRequested);
+    assert!(world.has(&Command::StartSuccessor));
+    assert!(!world.state.may_roll_back());
+}
+
+#[test]
+fn a_new_edge_that_is_told_to_stop_says_no_more_that_it_is_ready() {
+    let mut world = World::new(fixed(1));
+    world.state.succeed_server();
+    world.tick();
+    world.get_ready(world.mold_pids()[0]);
+    world.send(Event::StopRequested);
+    let worker = world.newest();
+    world.say_hello(worker);
+    world.get_ready(worker);
+    assert_eq!(world.count("worker ready"), 1);
+    assert!(!world.has(&Command::Announce));
+    world.assert_finishes();
+}
+
+#[test]
 fn a_successor_is_announced_when_all_of_its_workers_are_ready() {
     let mut world = World::new(fixed(3));
     world.state.succeed_server();

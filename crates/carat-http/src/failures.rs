@@ -5,18 +5,18 @@ use carat_log::Log;
 #[derive(Default)]
 pub(super) struct Failures {
     count: u64,
-    /// The client and the reason of the last one.
+    /// The client and the reason of the last failure.
     last: Option<(String, String)>,
 }
 
 impl Failures {
-    /// Counts one.
+    /// Counts a failure.
     pub(super) fn note(&mut self, peer: &Peer, reason: String) {
         self.count += 1;
         self.last = Some((peer.logged().to_owned(), reason));
     }
 
-    /// Logs them, if there are any.
+    /// Logs the failures, if there are any.
     pub(super) fn report(self, event: &str, log: &Log) {
         if let Some((remote, reason)) = &self.last {
             let clients = self.count;

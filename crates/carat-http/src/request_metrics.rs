@@ -50,7 +50,7 @@ struct Histograms([TimeHistogram; CLASSES.len()]);
 /// How long something took, each time.
 #[derive(Debug, Default)]
 pub struct TimeHistogram {
-    /// The last one counts what is above all bounds.
+    /// The counts by upper bound. The last bucket counts what is above all bounds.
     buckets: [Cell<u64>; BUCKETS.len() + 1],
     micros: Cell<u64>,
 }

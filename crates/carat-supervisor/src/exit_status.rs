@@ -5,9 +5,9 @@ use rustix::process::{Signal, WaitStatus};
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitStatus {
-    /// With this status.
+    /// The process exited with this status.
     Exited(i32),
-    /// A signal ended it.
+    /// A signal ended the process.
     Signaled {
         /// The number of the signal.
         signal: i32,

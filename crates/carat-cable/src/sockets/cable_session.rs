@@ -50,7 +50,7 @@ pub struct CableSession {
     subscriptions: Vec<Subscription>,
     waiting: VecDeque<ClientCommand>,
     waiting_bytes: usize,
-    /// The one that the application has.
+    /// The command that the application has.
     running: Option<RunningCommand>,
     /// Bytes that are kept between two commands.
     kept: usize,
@@ -60,7 +60,7 @@ pub struct CableSession {
 
 #[derive(Debug)]
 enum RunningCommand {
-    /// And what the client wants to hear again.
+    /// The identifier, and JSON of what the client wants to hear again.
     Subscribe(Rc<str>, Option<Box<str>>),
     Message(Rc<str>),
     Unsubscribe,

@@ -44,8 +44,8 @@ type NumberedOutbox = (SocketNumber, Rc<ClientOutbox>);
 /// The outboxes of the clients that receive a stream, those of one identifier after the other.
 type Audience = BTreeMap<(Rc<str>, SocketNumber), Rc<ClientOutbox>>;
 
-/// Whom a broadcast has reached. Their tasks do not know it until they are woken, some after the other, so that the event
-/// loop does other work between them. Those that are left are woken when this is dropped.
+/// The clients that a broadcast has reached. Their tasks do not know it until they are woken, some after the other, so
+/// that the event loop does other work between them. The tasks that are left are woken when this is dropped.
 #[derive(Debug, Default)]
 pub struct Reached {
     /// How many subscriptions.

@@ -46,7 +46,7 @@ pub struct RunningRequest {
     pub age: Duration,
     /// The method and the target of the request; empty once the response is streamed.
     pub text: String,
-    /// The application's progress with the request.
+    /// The application's activity for the request: it runs, streams, or has a tunnel.
     pub stage: &'static str,
 }
 
@@ -138,7 +138,7 @@ impl InFlightRequest {
 /// and removing one among ten thousand takes a binary search.
 #[derive(Debug, Default)]
 pub(crate) struct InFlightRequests {
-    /// Neither the first nor the last is a gap.
+    /// The requests and the gaps between them. Neither the first slot nor the last is a gap.
     slots: VecDeque<InFlightSlot>,
     gaps: usize,
     /// The number of the last request.

@@ -130,7 +130,7 @@ fn rollups(processes: &[MeasuredProcess], role: Role) -> impl Iterator<Item = &R
     meant.filter_map(|process| process.rollup.as_ref())
 }
 
-/// With one decimal.
+/// The percentage that `part` is of `whole`, with one decimal.
 #[expect(
     clippy::cast_precision_loss,
     reason = "rounded to a tenth of a percent"

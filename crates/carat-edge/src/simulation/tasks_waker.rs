@@ -29,7 +29,7 @@ impl TasksWaker {
         self.is_set.swap(false, Ordering::Relaxed)
     }
 
-    /// Whom to wake when a task can go on.
+    /// Sets the waker that is called when a task can go on.
     pub(super) fn wakes(&self, waker: &Waker) {
         let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         waits.replace(waker.clone());

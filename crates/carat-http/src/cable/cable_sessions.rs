@@ -28,7 +28,7 @@ pub(super) struct CableSessions {
     ends: Cell<bool>,
 }
 
-/// For whom the application is told when a client does not come back.
+/// The client of a kept session, in whose name the application is told when the client does not come back.
 #[derive(Debug)]
 pub(super) struct PartedClient {
     pub(super) peer: Rc<Peer>,

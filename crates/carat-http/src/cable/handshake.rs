@@ -17,7 +17,7 @@ use carat_exchange::{Refusal, Reply, ReplyBody, Takeover, Tunnel, TunnelApplicat
 
 /// The subprotocols, as clients of Action Cable ask for them.
 const PROTOCOLS: [&str; 2] = ["actioncable-v1-json", "actioncable-unsupported"];
-/// The one that needs a history.
+/// The subprotocol that needs a history of broadcasts.
 const EXTENDED_PROTOCOL: &str = "actioncable-v1-ext-json";
 const VERSION: &str = "13";
 /// The header field with the name of the session to restore, as `AnyCable` spells it.

@@ -25,15 +25,15 @@ pub struct CacheReport {
     pub used: u64,
     /// Responses.
     pub entries: u64,
-    /// Requests that the cache answered, those of the next two among them.
+    /// Requests that the cache answered, those of `stale` and `collapsed` among them.
     pub hits: u64,
-    /// Of these, with a response that was not fresh any more.
+    /// Requests among `hits` that got a response that was not fresh any more.
     pub stale: u64,
-    /// Of these, with the response to a request that was under way.
+    /// Requests among `hits` that got the response to a request that was under way.
     pub collapsed: u64,
     /// Requests that went to the application.
     pub misses: u64,
-    /// Of these, those after which the stored response still held.
+    /// Requests among `misses` after which the stored response still held.
     pub revalidated: u64,
     /// Responses that had to go because others came.
     pub evictions: u64,

@@ -16,12 +16,12 @@ pub(crate) enum Http2End {
 /// How a stream ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Http2StreamEnd {
-    /// With a complete response.
+    /// The stream ended with a complete response.
     Complete,
     /// With the response to a request of which a field is malformed, and a reset unless there is no body (RFC 9113,
     /// section 8.1.1).
     Malformed,
-    /// The client has reset it, or sent what cannot be responded to.
+    /// The client has reset the stream, or sent what cannot be responded to.
     Broken,
     /// The server has reset the stream, because the client was too slow or memory is used up.
     CutOff,

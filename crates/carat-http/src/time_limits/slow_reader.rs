@@ -141,7 +141,7 @@ mod tests {
             scene
         }
 
-        /// Lets this many seconds pass, at whose end the client takes this many bytes. Returns whether the client may stay.
+        /// Lets seconds pass, at whose end the client takes this many bytes. Returns whether the client may stay.
         fn passes(&mut self, seconds: u64, bytes: u64) -> bool {
             for _ in 1..seconds {
                 self.now += Duration::from_secs(1);

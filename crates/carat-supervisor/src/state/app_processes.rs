@@ -349,7 +349,7 @@ impl AppProcesses {
         }
     }
 
-    /// Neither it nor a descendant is left.
+    /// Neither the process nor a descendant of it is left.
     pub(super) fn group_ended(&mut self, id: AppProcessId) {
         if let Some(declaration) = self.of(id) {
             declaration.group_ended(id);

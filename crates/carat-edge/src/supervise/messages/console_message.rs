@@ -18,7 +18,7 @@ pub(crate) struct ConsoleOrder {
     pub(crate) order: Vec<u8>,
     /// The standard streams of the client.
     pub(crate) descriptors: Vec<OwnedFd>,
-    /// To the client.
+    /// The sender of reports to the client.
     pub(crate) reports: UnboundedSender<ConsoleReport>,
 }
 

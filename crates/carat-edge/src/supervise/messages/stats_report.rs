@@ -6,7 +6,7 @@ use carat_machine::Container;
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct ProcessStats {
     pub(crate) role: Role,
-    /// Of a further process of the application.
+    /// The name of a further process of the application.
     pub(crate) name: Option<String>,
     /// A worker's number, or that of a process among those of its name.
     pub(crate) number: Option<u32>,

@@ -104,11 +104,11 @@ fn not_reached(status: StatusCode, headers: &HeaderMap) -> String {
 /// Where a response leads the client that asked for the same path.
 #[derive(Debug, PartialEq, Eq)]
 enum Detour {
-    /// Nowhere, or to another path, which is the application's to decide.
+    /// The response leads nowhere, or to another path, which is the application's to decide.
     None,
-    /// To this host, over HTTPS.
+    /// The response leads to this host, over HTTPS.
     Https,
-    /// To another host, or from HTTPS.
+    /// The response leads to another host, or from HTTPS.
     Elsewhere,
 }
 

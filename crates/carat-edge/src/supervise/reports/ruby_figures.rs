@@ -51,7 +51,7 @@ struct SaidCode {
 }
 
 impl RubyFigures {
-    /// Asks those that may have something new to say. Whoever has not replied is not asked again.
+    /// Asks the processes whose figures may have changed. A process that has not replied is not asked again.
     pub(crate) fn ask(&mut self, running: &[RunningProcess], executor: &Executor<impl Host>) {
         self.known
             .retain(|pid, _| running.iter().any(|it| it.pid == *pid));

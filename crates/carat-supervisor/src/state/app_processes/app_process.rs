@@ -20,7 +20,7 @@ pub(super) struct AppProcess {
     /// The process's number among those of its name, from 1.
     pub(super) number: u32,
     pub(super) generation: u32,
-    /// Known once it said hello; also that of its process group.
+    /// The process id, known once the process said hello; its process group has the same id.
     pub(super) pid: Option<u32>,
     pub(super) stage: AppStage,
     pub(super) running_since: Option<Instant>,
@@ -149,7 +149,7 @@ impl AppProcess {
         (lost >= REFORK_GAIN).then_some(lost)
     }
 
-    /// Tells it to end. Before its block has begun, there is nothing to finish.
+    /// Tells the process to end. Before its block has begun, there is nothing to finish.
     pub(super) fn end(
         &mut self,
         settings: &ProcessSettings,
@@ -221,7 +221,7 @@ impl AppProcess {
         self.killed_at.is_some_and(|at| now >= at + 2 * KILL_AFTER)
     }
 
-    /// Kills it when its time is over, and looks for what is left of its descendants.
+    /// Kills the process when its time is over, and looks for what is left of its descendants.
     pub(super) fn end_overdue(&mut self, settings: &ProcessSettings, reaction: &mut Reaction) {
         let (deadline, is_orphaned) = match self.stage {
             AppStage::Ending { deadline } | AppStage::Killed { deadline } => (deadline, false),

@@ -420,7 +420,7 @@ impl Declaration {
         process.orphan(settings, reaction);
     }
 
-    /// Neither it nor a descendant is left.
+    /// Neither the process nor a descendant of it is left.
     pub(super) fn group_ended(&mut self, id: AppProcessId) {
         let is_over = |it: &AppProcess| matches!(it.stage, AppStage::Orphaned { .. });
         self.members.retain(|it| it.id != id || !is_over(it));

@@ -103,7 +103,7 @@ impl LoadMeter {
         self.forget(reaction);
     }
 
-    /// Kills one that takes too long.
+    /// Kills a measuring process that takes too long.
     pub(super) fn end_overdue(&mut self, name: &str, reaction: &mut Reaction) {
         let now = reaction.now;
         let Some(late) = self.under_way.as_mut().filter(|it| now >= it.deadline) else {

@@ -8,10 +8,10 @@ use carat_log::WorkerId;
 #[derive(Debug)]
 pub struct Mold {
     pub generation: u32,
-    /// Known as soon as the process runs.
+    /// The process id, known as soon as the process runs.
     pub pid: Option<u32>,
     pub started: Instant,
-    /// Since when it can fork.
+    /// Whether the mold can fork.
     pub is_ready: bool,
     /// Anonymous memory in bytes, when it was last read.
     pub anonymous: Option<u64>,

@@ -16,9 +16,9 @@ use crate::state::reaction::Reaction;
 #[derive(Debug, Default)]
 pub struct Molds {
     pub current: Option<Mold>,
-    /// The one that is to follow.
+    /// The mold that is to follow the current one.
     pub candidate: Option<MoldCandidate>,
-    /// The one that served before the last restart.
+    /// The mold that served before the last restart.
     pub previous: Option<PreviousMold>,
     pub leaving: LeavingMolds,
     /// The generation of the newest mold.

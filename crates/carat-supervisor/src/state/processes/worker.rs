@@ -20,7 +20,7 @@ const STACK_WAIT: Duration = Duration::from_secs(1);
 pub struct Worker {
     pub id: WorkerId,
     pub generation: u32,
-    /// Known once the worker said hello.
+    /// The process id, known once the worker said hello.
     pub pid: Option<u32>,
     pub boot: WorkerBoot,
     pub stage: WorkerStage,
@@ -208,13 +208,13 @@ impl Worker {
         self.requests_before = self.requests;
     }
 
-    /// Gives it no more requests; it ends when its lanes are empty, or at the deadline.
+    /// Gives the worker no more requests; it ends when its lanes are empty, or at the deadline.
     pub fn drain(&mut self, deadline: Instant, reaction: &mut Reaction) {
         self.stage = WorkerStage::Retiring { deadline };
         reaction.push(Command::Drain(self.id));
     }
 
-    /// Gives it no more requests; it ends when it has finished those that it has.
+    /// Gives the worker no more requests; it ends when it has finished those that it has.
     pub fn retire(&mut self, message: &'static str, reaction: &mut Reaction) {
         if self.is_booting() || self.is_ready() {
             reaction.log(self.identify(LogLine::info(message)));

@@ -20,16 +20,16 @@ pub(super) struct RestartHistory {
 pub enum RestartReport {
     /// The restart waits for another one.
     Queued,
-    /// With the name of its step.
+    /// The restart is under way, in the step with this name.
     UnderWay(&'static str),
     /// The new code serves.
     Done,
-    /// With the reason; the old code serves.
+    /// The restart failed for this reason; the old code serves.
     Failed(String),
 }
 
 impl RestartHistory {
-    /// The number of the one that begins.
+    /// Begins the queued restart, or a new one, and returns its number.
     pub(super) fn begin(&mut self) -> u32 {
         self.queue();
         self.queued.take().unwrap_or(self.latest)
@@ -48,14 +48,14 @@ impl RestartHistory {
         self.queued.is_some()
     }
 
-    /// The one that follows does not begin.
+    /// Drops the queued restart, which does not begin.
     pub(super) fn drop_queued(&mut self, cause: &str) {
         if let Some(number) = self.queued.take() {
             self.finish(number, Err(cause.to_owned()));
         }
     }
 
-    /// Notes how one ended.
+    /// Notes how a restart ended.
     pub(super) fn finish(&mut self, number: u32, result: Result<(), String>) {
         if self.finished.len() == FINISHED_LIMIT {
             self.finished.pop_front();

@@ -19,7 +19,7 @@ use carat_settings::ProcessSettings;
 /// Something that happens.
 #[derive(Debug, Clone)]
 enum Happening {
-    /// To the process that the number chooses.
+    /// An incident of the process that the number chooses.
     To(usize, Happens),
     MemoryIsRead,
     Ticks(u8),

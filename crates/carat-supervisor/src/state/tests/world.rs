@@ -808,7 +808,7 @@ impl World {
         restarts.report(restarts.latest()).expect("a restart")
     }
 
-    /// Why that has failed.
+    /// The reason why the restart that was requested last has failed.
     pub(super) fn failure(&self) -> String {
         match self.report() {
             RestartReport::Failed(cause) => cause,

@@ -280,8 +280,7 @@ impl Restarts {
 
     /// Whoever asked for the restart learns how it ended, even if the old code cannot boot a worker any more either.
     fn end_late_vacancy(&mut self, reaction: &Reaction) {
-        let limit = reaction.limits.boot_timeout;
-        let is_late = |at: Instant| reaction.now.saturating_duration_since(at) > limit;
+        let is_late = |at: Instant| reaction.now > at + reaction.limits.boot_timeout;
         self.vacancy.take_if(|it| it.left.is_some_and(is_late));
     }
 

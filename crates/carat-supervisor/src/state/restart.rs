@@ -210,8 +210,7 @@ impl Restarts {
         settings.map_or(&reaction.limits, |settings| &settings.limits)
     }
 
-    /// Boots the new mold when it fits beside all others, or takes the next step toward that. It will need about as much
-    /// memory as the current one.
+    /// Boots the new mold, about as large as the current one, if it fits, or takes the next step toward that.
     fn make_room(&mut self, apps: AppsRoom, processes: &mut Processes, reaction: &mut Reaction) {
         let may_hold = self.limits(reaction).restart_hold;
         let missing = processes.missing_for_mold(reaction.now);

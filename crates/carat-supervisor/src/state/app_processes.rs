@@ -70,6 +70,17 @@ pub struct WantedProcesses {
     pub load: Option<f64>,
 }
 
+/// The further processes of the application, which can make room for a mold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AppsRoom {
+    /// Private memory of those that would start again.
+    pub(super) bytes: u64,
+    /// Whether none is left.
+    pub(super) have_ended: bool,
+    /// How long the slowest may take to end.
+    pub(super) end_within: Duration,
+}
+
 impl AppProcesses {
     pub(super) fn new(settings: Vec<ProcessSettings>) -> AppProcesses {
         AppProcesses {
@@ -171,8 +182,17 @@ impl AppProcesses {
         self.is_ending && self.have_ended()
     }
 
+    /// How they can make room for a mold.
+    pub(super) fn room(&self, reaction: &Reaction) -> AppsRoom {
+        AppsRoom {
+            bytes: self.restartable_bytes(),
+            have_ended: self.have_ended(),
+            end_within: self.stop_timeout(reaction.limits.shutdown_timeout),
+        }
+    }
+
     /// Private memory of those that would start again if they ended now; 0 if some would not.
-    pub(super) fn restartable_bytes(&self) -> u64 {
+    fn restartable_bytes(&self) -> u64 {
         let mut declared = self.declarations.iter();
         if declared.any(|it| it.settings.restart != RestartPolicy::Always) {
             return 0;
@@ -183,7 +203,7 @@ impl AppProcesses {
     }
 
     /// Whether none of those that are declared is left.
-    pub(super) fn have_ended(&self) -> bool {
+    fn have_ended(&self) -> bool {
         self.declarations.iter().all(Declaration::is_over)
     }
 

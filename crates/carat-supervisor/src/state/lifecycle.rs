@@ -12,7 +12,7 @@ use super::processes::molds::PreviousMold;
 use super::processes::worker::{Worker, WorkerBoot, WorkerRole};
 use super::reaction::Reaction;
 use super::refork::Refork;
-use super::restart::{AppsRoom, BootFailure, Restarts, retire_old_code};
+use super::restart::{BootFailure, Restarts, retire_old_code};
 use super::scaling;
 use crate::command::Command;
 use crate::event::{MemoryReading, Tick};
@@ -45,10 +45,7 @@ impl Lifecycle {
         self.end_overdue(reaction);
         self.processes.read_memory(self.apps.groups(), reaction);
         let may_begin = self.announcement.is_made;
-        let apps = AppsRoom {
-            bytes: self.apps.restartable_bytes(),
-            have_ended: self.apps.have_ended(),
-        };
+        let apps = self.apps.room(reaction);
         self.restarts
             .advance(may_begin, apps, &mut self.processes, reaction);
         if let Some(worker) = next_to_replace::succeed(&mut self.processes, reaction) {

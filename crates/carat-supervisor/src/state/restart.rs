@@ -13,6 +13,7 @@ pub use self::history::RestartReport;
 
 use self::attempt::{Restart, RestartStage};
 use self::history::RestartHistory;
+use super::app_processes::AppsRoom;
 use super::next_to_replace::end_for_room;
 use super::processes::mold::Mold;
 use super::processes::molds::Molds;
@@ -48,15 +49,6 @@ struct Vacancy {
     since: Instant,
     /// When the restart ended before a worker served.
     left: Option<Instant>,
-}
-
-/// The further processes of the application, which can make room for a mold.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct AppsRoom {
-    /// Private memory of those that would start again.
-    pub(super) bytes: u64,
-    /// Whether none is left.
-    pub(super) have_ended: bool,
 }
 
 impl Restarts {
@@ -236,6 +228,8 @@ impl Restarts {
             }
             MoldRoomStep::EndProcesses => {
                 restart.ends_apps = true;
+                // They have time limits of their own.
+                restart.since = reaction.now + apps.end_within;
                 let line =
                     LogLine::info("processes make room for the restart: they start again after it");
                 reaction.log(line.text("needed", ByteSize(missing)));
@@ -516,6 +510,7 @@ mod tests {
         let apps = AppsRoom {
             bytes: 0,
             have_ended: true,
+            end_within: Duration::ZERO,
         };
         restarts.advance(true, apps, &mut processes, &mut reaction);
         assert_eq!(restarts.stage(), Some("reading the configuration"));

@@ -13,7 +13,7 @@ pub(super) struct Restart {
     pub number: u32,
     pub stage: RestartStage,
     pub begun: Instant,
-    /// When its stage began.
+    /// When its stage began, or when its time limit begins.
     pub since: Instant,
     /// The settings of the new generation; known after `Reading`.
     pub settings: Option<GenerationSettings>,

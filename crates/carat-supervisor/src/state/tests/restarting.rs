@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use carat_policy::ReforkRule;
+use carat_settings::ProcessSettings;
 
 use super::world::{WORKER_BYTES, World};
 use super::{fixed, jobs, limited};
@@ -335,6 +336,24 @@ fn further_processes_end_before_the_last_worker_and_start_again() {
         (world.generations(), world.state.apps().running().len()),
         (vec![2], 1)
     );
+}
+
+#[test]
+fn a_restart_in_little_memory_waits_for_jobs_until_stop_timeout() {
+    let apps = ProcessSettings {
+        stop_timeout: Some(Duration::from_secs(200)),
+        ..jobs(1)
+    };
+    let mut world = World::with_apps(tight(1), ReforkRule::Off, vec![apps]);
+    world.app_bytes = WORKER_BYTES;
+    world.settle_for(100);
+    let app = world.app_pids()[0];
+    world.process(app).is_busy = true;
+    world.send(Event::RestartRequested);
+    world.settle_for(1500);
+    assert!(world.process(app).is_told_to_end);
+    world.process(app).is_busy = false;
+    world.settle_until("restarted");
 }
 
 #[test]

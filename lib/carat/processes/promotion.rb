@@ -8,6 +8,7 @@ require_relative "boot_failure"
 require_relative "forker"
 require_relative "measures/oom_score"
 require_relative "signals"
+require_relative "worker_exit"
 
 module Carat
   module Processes
@@ -48,6 +49,7 @@ module Carat
         Warmup.run(log: @context.log, frugal: @context.configuration.frugal?)
         @context.configuration.hooks.run(:after_refork)
         warn_of_threads
+        WorkerExit.leave_files
         @control.ready
         Forker.new(@control, @context)
       end

@@ -15,8 +15,8 @@ module Carat
       LAST_SECONDS = 1.5
 
       # What is known of the exit of this process: `seconds` is nil without a limit. With `by_signal`, the process dies
-      # by the signal that ended its main thread.
-      Arrangement = Struct.new(:log, :seconds, :by_signal, :pid, :error)
+      # by the signal that ended its main thread. With `is_mold`, processes that live on have its objects.
+      Arrangement = Struct.new(:log, :seconds, :by_signal, :pid, :error, :is_mold)
       private_constant :Arrangement
 
       module_function
@@ -45,6 +45,11 @@ module Carat
       # Whether this process has been a worker, or another process forked from the mold.
       def here?
         @arrangement&.pid == Process.pid
+      end
+
+      # Call it in a worker that has become a mold: its Tempfiles stay, as the processes that it forks have them too.
+      def leave_files
+        @arrangement.is_mold = true
       end
 
       # Call it when the last role of the process has ended, before the blocks run.
@@ -102,7 +107,7 @@ module Carat
       end
 
       def clean_up(arrangement)
-        remove_temporary_files(arrangement.log)
+        remove_temporary_files(arrangement.log) unless arrangement.is_mold
         Output.flush
       end
 

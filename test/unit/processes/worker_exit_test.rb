@@ -87,6 +87,23 @@ module Carat
       RUBY
     end
 
+    def test_temporary_files_of_a_worker_that_became_a_mold_stay_for_its_forks
+      assert_equal ["shared"], lines(<<~RUBY)
+        require "tempfile"
+        require "tmpdir"
+        Dir.mktmpdir do |directory|
+          fork do
+            Carat::Processes::WorkerExit.install
+            Carat::Processes::WorkerExit.arrange
+            SHARED = Tempfile.new("shared", directory)
+            Carat::Processes::WorkerExit.leave_files
+          end
+          Process.wait
+          puts Dir.children(directory).map { |name| name[/\\A[a-z]+/] }
+        end
+      RUBY
+    end
+
     private
 
     # The status of a child that has run the block; what Minitest registers with at_exit is the parent's.

@@ -49,15 +49,29 @@ module Carat
       Object.send(:remove_const, :ScoutApm)
     end
 
-    def test_connections_that_are_kept_for_the_next_request_end_before_a_fork
+    def test_a_kept_connection_is_closed_before_a_fork_and_opened_once_after_it
       server = TCPServer.new("127.0.0.1", 0)
+      answering = Thread.new { loop { answer(server.accept) } }
       http = Net::HTTP.start("127.0.0.1", server.addr[1])
+      assert_equal "1", http.get("/").body
       Warmup::Connections.close(log: Log::ProcessLog.new(log = StringIO.new))
 
-      refute_predicate http, :started?
+      assert_equal %w[1 2], Array.new(2) { http.get("/").body }
       assert_empty log.string
     ensure
+      answering&.kill
       server.close
+    end
+
+    private
+
+    # Answers each request of the connection with its number there.
+    def answer(client)
+      (1..).each do |number|
+        client.gets("\r\n\r\n") or break
+        client.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n#{number}")
+      end
+      client.close
     end
   end
 end

@@ -18,7 +18,7 @@ module Carat
         each(log, :pools, &:disconnect!)
         each(log, :databases) { |database| database.disconnect unless in_memory?(database) }
         each(log, :clients, &:close)
-        each(log, :sessions, &:finish)
+        each(log, :sockets, &:close)
       end
 
       # If a connection cannot be closed, such as a half-open one, the others still are.
@@ -68,14 +68,14 @@ module Carat
         classes.grep(Class).flat_map { |type| ObjectSpace.each_object(type).to_a }
       end
 
-      # Connections that Net::HTTP keeps open; each request opens one that is closed. Agents have threads that may be in
-      # a request.
-      def sessions
+      # Those that Net::HTTP keeps open. It opens a closed one at the next request and keeps that; after `finish`, it
+      # would open one for each request. Agents have threads that may be in a request.
+      def sockets
         return [] unless loaded?(:Net) && ::Net.const_defined?(:HTTP) && !::Net.autoload?(:HTTP)
 
         deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + REQUEST_SECONDS
         sleep(0.01) while requesting? && Process.clock_gettime(Process::CLOCK_MONOTONIC) < deadline
-        ObjectSpace.each_object(::Net::HTTP).select(&:started?)
+        ObjectSpace.each_object(::Net::HTTP).filter_map { |it| it.instance_variable_get(:@socket) }.reject(&:closed?)
       end
 
       def requesting?
@@ -86,7 +86,7 @@ module Carat
         Object.const_defined?(name) && !Object.autoload?(name)
       end
 
-      private_class_method :each, :attempt, :pools, :handlers, :pools_of, :databases, :in_memory?, :clients, :sessions,
+      private_class_method :each, :attempt, :pools, :handlers, :pools_of, :databases, :in_memory?, :clients, :sockets,
                            :requesting?, :loaded?
     end
   end

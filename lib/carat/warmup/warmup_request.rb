@@ -59,14 +59,19 @@ module Carat
         @request.call
       end
 
-      # Returns where the response leads the client that asked for the same path: :https, :elsewhere, or nil.
+      # Returns where the response leads the client that asked for the same path: :https, :elsewhere, or nil. Another
+      # query at the place where the request came in, such as a locale, is the application's own.
       def detour(response)
         return unless REDIRECTS.cover?(response.status) && response.location
 
         uri = URI.parse(response.location)
-        return if uri.host.nil? || uri.path != @target[/\A[^?]*/]
+        path, query = @target.split("?", 2)
+        return if uri.host.nil? || uri.path != path
 
-        uri.scheme == "https" && uri.host == "localhost" ? :https : :elsewhere
+        place = "#{uri.scheme}://#{uri.host}"
+        return if place == "#{@https ? "https" : "http"}://localhost" && uri.query != query
+
+        place == "https://localhost" ? :https : :elsewhere
       rescue URI::InvalidURIError
         nil
       end

@@ -51,6 +51,15 @@ module Carat
       assert_match(/responded with 403: the application may refuse the host/, warm(->(_env) { [403, {}, []] }))
     end
 
+    def test_a_redirect_to_another_query_reaches_the_application_and_a_loop_does_not
+      app = ->(env) { [302, { "location" => "#{env["rack.url_scheme"]}://localhost/?locale=de" }, []] }
+      assert_empty warm(app) + warm(app, https: true)
+      assert_empty warm(app, "/?page=1")
+      %w[http https].each do |scheme|
+        assert_match(/did not reach/, warm(->(_env) { [302, { "location" => "#{scheme}://localhost/" }, []] }))
+      end
+    end
+
     def test_callables_receive_the_response_or_the_error
       seen = []
       warm(->(env) { env["rack.response_finished"] << ->(*all) { seen << all.drop(1) } and answer(env) })

@@ -27,14 +27,17 @@ const VALUE_BYTES: usize = size_of::<VALUE>();
 /// How many containers do not count with the room that they keep to grow: those with most. A container that grows for
 /// long is one of them; many small ones of which each keeps some room are a leak with that room.
 const SPARES_LIMIT: usize = 1024;
+/// How many of them do not count with any room. Of the others, growth has at most doubled what is used: a buffer with
+/// more room was made with it, and hundreds of those are a leak.
+const LARGEST_SPARES: usize = 64;
 
 /// The sums over all live objects.
 struct Census {
     objects: usize,
     slot_bytes: usize,
     /// Bytes that Strings, Arrays, Hashes, large Integers, and the interpreter's tables have allocated for their growth
-    /// and do not use yet: the largest ones.
-    spares: BinaryHeap<Reverse<usize>>,
+    /// and do not use yet, with those that they use: the largest ones.
+    spares: BinaryHeap<Reverse<(usize, usize)>>,
     rounded: Option<RoundedSize>,
 }
 
@@ -57,36 +60,50 @@ fn census(ruby: &Ruby) -> (usize, usize, usize) {
     };
     each_object(|object, slot_bytes| census.count(object, slot_bytes));
     for table in ruby_tables::find(ruby) {
-        census.keep(table.spare());
+        census.keep(table.spare(), table.bytes - table.spare());
     }
-    let spare_bytes = census.spares.iter().map(|spare| spare.0).sum();
-    (census.objects, census.slot_bytes, spare_bytes)
+    (census.objects, census.slot_bytes, census.spare_bytes())
 }
 
 impl Census {
     fn count(&mut self, object: VALUE, slot_bytes: usize) {
         self.objects += 1;
         self.slot_bytes += slot_bytes;
-        self.keep(self.spare(object, slot_bytes));
+        let (spare, used) = self.spare(object, slot_bytes);
+        self.keep(spare, used);
     }
 
-    fn keep(&mut self, spare: usize) {
+    fn keep(&mut self, spare: usize, used: usize) {
         if spare > 0 {
-            self.spares.push(Reverse(spare));
+            self.spares.push(Reverse((spare, used)));
         }
         if self.spares.len() > SPARES_LIMIT {
             self.spares.pop();
         }
     }
 
-    fn spare(&self, object: VALUE, slot_bytes: usize) -> usize {
+    fn spare_bytes(self) -> usize {
+        // The largest first.
+        let spares = self.spares.into_sorted_vec().into_iter().enumerate();
+        let counted = spares.map(|(place, Reverse((spare, used)))| {
+            if place < LARGEST_SPARES {
+                spare
+            } else {
+                spare.min(used)
+            }
+        });
+        counted.sum()
+    }
+
+    /// The bytes that an object has allocated and does not use, and those that it uses.
+    fn spare(&self, object: VALUE, slot_bytes: usize) -> (usize, usize) {
         let Some(growing) = GrowingObject::of(object) else {
-            return 0;
+            return (0, 0);
         };
         // SAFETY: it is a live object.
         let bytes = unsafe { rb_obj_memsize_of(object) }.saturating_sub(slot_bytes);
         if bytes == 0 {
-            return 0;
+            return (0, 0);
         }
         let allocated = match growing {
             // Two blocks of sizes that jemalloc does not round.
@@ -96,8 +113,7 @@ impl Census {
             }
         };
         let used = growing.used(object, bytes);
-        // Growth at most doubles what is used. A buffer with more room was made with it.
-        allocated.saturating_sub(used).min(used)
+        (allocated.saturating_sub(used), used)
     }
 
     /// The size of a block of so many bytes, which are not 0.

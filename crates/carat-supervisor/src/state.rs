@@ -279,7 +279,9 @@ impl State {
     /// The new edge has ended, if it has this process id. After one that died, this one finishes as in a stop: whoever
     /// supervises the server is to see that nobody serves.
     fn successor_exited(&mut self, pid: u32, status: ExitStatus, reaction: &mut Reaction) -> bool {
-        let had_taken_over = self.upgrades.successor == Some(pid);
+        // Another process may get its id.
+        let successor = self.upgrades.successor.take_if(|it| *it == pid);
+        let had_taken_over = successor.is_some();
         // One that is stopped, or replaced in turn, exits with 0.
         if had_taken_over && self.is_finishing() && !status.is_success() {
             let line = LogLine::error("the new edge has died").number("successor", pid);

@@ -20,7 +20,7 @@ module Carat
         SMALL_BYTES = 384 << 20
         SMALL = "# The container has %s: these lines are what fits (docs/deploy.md, \"In 256 MB\")."
         JOBS = <<~RUBY
-          # Solid Queue in one further process, in threads. Its config/queue.yml counts; bin/jobs need not run.
+          # Solid Queue (1.3 or later) in one further process, in threads. Its config/queue.yml counts; bin/jobs need not run.
           process("jobs", stop_timeout: "30s", only: :production) { SolidQueue::Supervisor.start(mode: :async) }
         RUBY
         POOL = "The pool in config/database.yml must be as large."

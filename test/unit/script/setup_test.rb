@@ -57,6 +57,15 @@ class SetupTest < Minitest::Test
     assert_refused(/cargo [\d.]+ or later is needed; get it with /, format(DEBIAN, "trixie"), calls: "update -qq\n")
   end
 
+  def test_the_checks_of_rust_come_from_debian_where_cargo_does
+    tool("cargo", "echo 'cargo 1.85.0'")
+    assert_refused(/\A(?!.*(?:cargo|clippy)).* yard /, format(DEBIAN, "trixie"), mode: "--test")
+    tool("dpkg-query", 'case "${!#}" in cargo | cargo-web) echo installed ;; *) exit 1 ;; esac')
+    { "bookworm" => "rustfmt-web rust-web-clippy", "trixie" => "rustfmt rust-clippy" }.each do |name, packages|
+      assert_refused(/ yard .* #{packages}$/, format(DEBIAN, name), mode: "--test")
+    end
+  end
+
   def test_a_failure_of_apt_ends_with_a_line_of_setup
     tool("sudo", 'exec "$@"')
     tool("apt-get", "echo 'E: no such mirror' >&2; exit 100")
@@ -67,9 +76,9 @@ class SetupTest < Minitest::Test
 
   private
 
-  def assert_refused(message, os_release, calls: "", lines: 1)
+  def assert_refused(message, os_release, calls: "", lines: 1, mode: "--serve")
     write("os-release", os_release) if os_release
-    output, status = bash("script/setup --serve", "OS_RELEASE" => path("os-release"))
+    output, status = bash("script/setup #{mode}", "OS_RELEASE" => path("os-release"))
     assert_match message, output
     assert_equal [1, lines], [status.exitstatus, output.lines.size], output
     assert_equal calls, File.exist?("calls") ? File.read("calls") : ""

@@ -24,6 +24,7 @@ module Carat
       # Call it in the mold before the application is loaded. Blocks run in reverse order, so this one runs after the
       # application's, and forked processes run no block that was registered before, and no finalizer of the mold.
       def install
+        @directory = Dir.pwd # A deployment may remove it before the end.
         at_exit { finish if here? }
       end
 
@@ -88,7 +89,7 @@ module Carat
       # The outermost frame of the main thread is the block's own.
       def cut_off(arrangement)
         places = (Thread.main.backtrace || []).reject { |line| line.start_with?(__FILE__) }
-        places = places.map { |line| Log::RelativePath.of(line, Dir.pwd) }
+        places = places.map { |line| Log::RelativePath.of(line, @directory) }
         place = places.last || "the end of its threads"
         inner = places.first unless places.first == place
         arrangement.log.warn("an at_exit block did not finish in time: #{[place, *inner].join(", at ")}")

@@ -104,6 +104,22 @@ module Carat
       RUBY
     end
 
+    def test_a_block_that_hangs_is_named_although_the_directory_is_gone
+      assert_match(/did not finish in time: -e:\d+:in /, lines(<<~RUBY).last)
+        require "tmpdir"
+        $stderr.reopen($stdout)
+        Dir.chdir(Dir.mktmpdir)
+        Carat::Processes::WorkerExit.install
+        fork do
+          Carat::Processes::WorkerExit.arrange(seconds: 0.1)
+          at_exit { sleep }
+          Dir.rmdir(Dir.pwd)
+          Carat::Processes::WorkerExit.prepare
+        end
+        Process.wait
+      RUBY
+    end
+
     private
 
     # The status of a child that has run the block; what Minitest registers with at_exit is the parent's.

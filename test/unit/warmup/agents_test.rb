@@ -49,7 +49,7 @@ module Carat
       Object.send(:remove_const, :ScoutApm)
     end
 
-    def test_a_kept_connection_is_closed_before_a_fork_and_opened_once_after_it
+    def test_a_kept_connection_ends_before_a_fork_and_is_opened_once_after_it
       server = TCPServer.new("127.0.0.1", 0)
       answering = Thread.new { loop { answer(server.accept) } }
       http = Net::HTTP.start("127.0.0.1", server.addr[1])

@@ -51,7 +51,7 @@ module Carat
       assert_match(/responded with 403: the application may refuse the host/, warm(->(_env) { [403, {}, []] }))
     end
 
-    def test_a_redirect_to_another_query_reaches_the_application_and_a_loop_does_not
+    def test_a_redirect_to_another_query_is_no_detour_and_a_loop_is_one
       app = ->(env) { [302, { "location" => "#{env["rack.url_scheme"]}://localhost/?locale=de" }, []] }
       assert_empty warm(app) + warm(app, https: true)
       assert_empty warm(app, "/?page=1")

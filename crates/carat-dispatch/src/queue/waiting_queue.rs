@@ -8,10 +8,16 @@ use carat_log::{FieldValue, Log};
 use carat_settings::{QueueOrder, Settings};
 
 use crate::lanes::{Exchange, LoggedRequest};
-use crate::queue::controlled_delay::ControlledDelay;
+use crate::queue::controlled_delay::{ControlledDelay, Overload};
 use crate::queue::queue_time::QueueTime;
 
-/// The requests that wait for a lane, in the order in which they arrived. The first is next, or in an overload the last.
+/// In an overload, one in so many requests that begin is the oldest, if that has waited for longer than `LASTING_WAIT`. Clients
+/// that give up sooner and ask again at once always have the newest, and would leave nothing to those that wait.
+const OLDEST_ONE_IN: u32 = 16;
+/// What part of the patience of an overload that is: 2 s by default.
+const LASTING_WAIT: u32 = 4;
+
+/// The requests that wait for a lane, in the order in which they arrived. The first is next, or in an overload mostly the last.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingQueue {
     requests: RefCell<VecDeque<Rc<Exchange>>>,
@@ -24,6 +30,8 @@ pub(crate) struct WaitingQueue {
     delay: RefCell<ControlledDelay>,
     /// `queue_delay`; `None` for first in, first out.
     target: Cell<Option<Duration>>,
+    /// Requests that have been taken in an overload since the last one that was the oldest.
+    newest_taken: Cell<u32>,
 }
 
 /// Totals of the requests of a queue, and of those that did not have to wait in it.
@@ -159,16 +167,31 @@ impl WaitingQueue {
 
     /// Removes the next request whose client waits.
     pub(crate) fn take_next(&self) -> Option<Rc<Exchange>> {
-        let is_overloaded = self.is_overloaded();
+        self.take(clock::now())
+    }
+
+    fn take(&self, now: Instant) -> Option<Rc<Exchange>> {
+        let overload = self.delay.borrow().overload();
         let mut requests = self.requests.borrow_mut();
-        let next = || {
-            if is_overloaded {
-                requests.pop_back()
-            } else {
-                requests.pop_front()
-            }
+        while requests.front().is_some_and(|it| it.is_cancelled()) {
+            requests.pop_front();
+        }
+        let waited = requests.front().map(|front| front.waited(now));
+        let next = || match overload {
+            Some(overload) if !self.is_turn_of_oldest(waited, overload) => requests.pop_back(),
+            _ => requests.pop_front(),
         };
         std::iter::from_fn(next).find(|exchange| !exchange.is_cancelled())
+    }
+
+    /// Whether the oldest request, which has `waited` so long, is next although there is an overload.
+    fn is_turn_of_oldest(&self, waited: Option<Duration>, overload: Overload) -> bool {
+        let taken = self.newest_taken.get() + 1;
+        let lasts = waited.is_some_and(|waited| waited > overload.patience / LASTING_WAIT);
+        let is_turn = lasts && taken >= OLDEST_ONE_IN;
+        self.newest_taken
+            .set(if is_turn { 0 } else { taken.min(OLDEST_ONE_IN) });
+        is_turn
     }
 
     /// Removes every request.
@@ -354,11 +377,13 @@ mod tests {
         assert!(retry_after(pending).is_some() && retry_after(new.1).is_none());
     }
 
-    /// Clients of one address that wait for each response: greedy ones ask again at once, whatever it was. Honest ones ask at
-    /// most ten times a second, and give up after 4 s.
+    /// Clients of one address: greedy ones ask again at once, whatever the response was, or without one. Honest ones ask at most
+    /// ten times a second, and give up after 4 s.
     struct Crowd {
         queue: WaitingQueue,
         start: Instant,
+        /// How many milliseconds greedy clients wait at least, and half of what they wait at most.
+        patience: Option<u32>,
         clients: Vec<CrowdClient>,
         /// When each thread is free again, and the request that it serves.
         threads: [Option<(u32, Rc<Exchange>)>; 2],
@@ -375,7 +400,7 @@ mod tests {
     impl Crowd {
         const SERVICE: u32 = 50;
 
-        fn new(greedy: usize) -> Crowd {
+        fn new(greedy: usize, patience: Option<u32>) -> Crowd {
             let mut settings = Settings::plain();
             settings.queue = QueueOrder::Adaptive;
             settings.queue_delay = Duration::from_millis(500);
@@ -389,6 +414,7 @@ mod tests {
             Crowd {
                 queue: WaitingQueue::new(&settings),
                 start: Instant::now(),
+                patience,
                 clients: (0..=greedy).map(client).collect(),
                 threads: [None, None],
             }
@@ -414,8 +440,12 @@ mod tests {
                     served.settle(Err(Refusal::Stopping));
                 }
             }
-            for client in &mut self.clients {
-                let patience = if client.is_honest { 4000 } else { u32::MAX };
+            for (index, client) in (0..).zip(&mut self.clients) {
+                let patience = match self.patience {
+                    _ if client.is_honest => 4000,
+                    Some(least) => least + (index * 37 + client.asked * 97) % least,
+                    None => u32::MAX,
+                };
                 let over = client.waits.take_if(|(since, exchange, _)| {
                     exchange.is_settled() || at - *since > patience
                 });
@@ -446,7 +476,7 @@ mod tests {
         fn begin(&mut self, at: u32) {
             let now = self.now(at);
             while let Some(free) = self.threads.iter().position(Option::is_none) {
-                let Some(exchange) = self.queue.take_next() else {
+                let Some(exchange) = self.queue.take(now) else {
                     return;
                 };
                 self.queue.note_begun(&exchange, now);
@@ -464,7 +494,7 @@ mod tests {
     #[test]
     fn who_asks_again_at_once_gets_no_more_than_an_honest_client() {
         for greedy in [10, 40, 60, 100, 200, 400] {
-            let mut clients = Crowd::new(greedy).run(24_000);
+            let mut clients = Crowd::new(greedy, None).run(24_000);
             let honest = clients.pop().expect("the last one");
             let others: u32 = clients.iter().map(|client| client.served).sum();
             let fair = f64::from(others) / f64::from(u32::try_from(greedy).expect("few"));
@@ -475,6 +505,22 @@ mod tests {
                 others + honest.served >= 24 * 40 * 9 / 10,
                 "{greedy}: {others}"
             );
+        }
+    }
+
+    #[test]
+    fn who_gives_up_and_asks_again_at_once_leaves_something_to_who_waits() {
+        for (greedy, patience) in [
+            (100, 550),
+            (200, 550),
+            (100, 1000),
+            (200, 1000),
+            (400, 1000),
+        ] {
+            let mut clients = Crowd::new(greedy, Some(patience)).run(24_000);
+            let honest = clients.pop().expect("the last one");
+            let (served, asked) = (honest.served, honest.asked);
+            assert!(served * 10 >= asked * 8, "{greedy}: {served} of {asked}");
         }
     }
 

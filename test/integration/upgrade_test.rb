@@ -28,8 +28,8 @@ class UpgradeTest < Support::IntegrationTest
     loads.each(&:stop)
     placed = orders.each { |thread| thread[:stop] = true }.flat_map(&:value)
 
-    # The metrics port allows no POST, and has no page at `/`.
-    assert_equal [200, 404, 405], loads.flat_map(&:results).uniq.sort_by(&:to_s)
+    # The metrics port allows no POST, and `/` leads to the dashboard.
+    assert_equal [200, 302, 405], loads.flat_map(&:results).uniq.sort_by(&:to_s)
     assert_equal [200], loads.first(2).flat_map(&:results).uniq
     assert_equal placed.sort, server.directory.read("ledger").split.sort
     assert_operator loads.sum { |load| load.results.size }, :>, 100

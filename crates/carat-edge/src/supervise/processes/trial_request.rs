@@ -52,11 +52,11 @@ impl WorkerTrial {
     /// Asks once more over HTTPS where the application demands it: it trusts a proxy's word.
     async fn check(&self, target: &str, scheme: Scheme) -> Result<(), String> {
         let (status, headers) = self.ask(target, scheme).await?;
-        match detour(target, status, &headers) {
+        match detour(target, scheme, status, &headers) {
             Detour::None => judge(status),
             Detour::Https if scheme == Scheme::Http => {
                 let (status, headers) = self.ask(target, Scheme::Https).await?;
-                match detour(target, status, &headers) {
+                match detour(target, Scheme::Https, status, &headers) {
                     Detour::None => judge(status),
                     Detour::Https | Detour::Elsewhere => Err(not_reached(status, &headers)),
                 }
@@ -112,14 +112,17 @@ enum Detour {
     Elsewhere,
 }
 
-fn detour(target: &str, status: StatusCode, headers: &HeaderMap) -> Detour {
+fn detour(target: &str, scheme: Scheme, status: StatusCode, headers: &HeaderMap) -> Detour {
     let location = headers.get(LOCATION).filter(|_| status.is_redirection());
     let Some(uri) = location.and_then(|it| Uri::try_from(it.as_bytes()).ok()) else {
         return Detour::None;
     };
-    let path = target.split('?').next().unwrap_or_default();
+    let mut parts = target.splitn(2, '?');
+    let (path, query) = (parts.next().unwrap_or_default(), parts.next());
     match (uri.scheme_str(), uri.host()) {
         (Some(_), Some(_)) if uri.path() != path => Detour::None,
+        // Such as a locale: another query at the place where the request came in is the application's own.
+        (Some(to), Some(SELF)) if to == scheme.name() && uri.query() != query => Detour::None,
         (Some("https"), Some(SELF)) => Detour::Https,
         (Some(_), Some(_)) => Detour::Elsewhere,
         (_, _) => Detour::None,
@@ -161,7 +164,8 @@ mod tests {
             (301, "https://localhost/up", Detour::Https),
             (308, "https://localhost:443/up?full=1", Detour::Https),
             (301, "https://www.example.com/up", Detour::Elsewhere),
-            (302, "http://localhost:3000/up", Detour::Elsewhere),
+            (302, "http://localhost:3000/up?full=1", Detour::Elsewhere),
+            (302, "http://localhost/up?full=1&locale=en", Detour::None),
             (302, "https://login.example.com/", Detour::None),
             (302, "/login", Detour::None),
             (302, "/up", Detour::None),
@@ -171,7 +175,7 @@ mod tests {
             headers.insert(LOCATION, HeaderValue::from_static(location));
             let status = StatusCode::from_u16(status).expect("a status");
             assert_eq!(
-                detour("/up?full=1", status, &headers),
+                detour("/up?full=1", Scheme::Http, status, &headers),
                 expected,
                 "{location}"
             );

@@ -75,7 +75,8 @@ impl DecodedHead<'_> {
         let query = &target[ByteClass::PATH.run_end(target, 0)..];
         let has_query = query.starts_with(b"?") && is_all(ByteClass::QUERY, query);
         let is_origin = target.starts_with(b"/") || (target == b"*" && self.method == b"OPTIONS");
-        if is_origin && (query.is_empty() || has_query) {
+        let is_text = std::str::from_utf8(target).is_ok();
+        if is_origin && is_text && (query.is_empty() || has_query) {
             Ok(())
         } else {
             Err(GuardError::Target)
@@ -200,11 +201,10 @@ mod tests {
             };
             assert_eq!(check(&head, &[]).map(|_| ()), expected, "{method} {target}");
         }
-        let none = DecodedHead {
-            target: None,
-            ..HEAD
-        };
-        assert_eq!(check(&none, &[]), Err(GuardError::Target));
+        for target in [None, Some(&b"/\xe3="[..])] {
+            let head = DecodedHead { target, ..HEAD };
+            assert_eq!(check(&head, &[]), Err(GuardError::Target));
+        }
     }
 
     #[test]

@@ -66,7 +66,9 @@ class AppProcessLoadTest < Support::IntegrationTest
     lines = await_told(server, 6)
 
     assert_equal({ "process" => "jobs", "pids" => before.sort }, report.merge("pids" => report["pids"].sort))
-    assert_equal %w[start start end start end start], lines.map(&:first)
+    # The second one may end as soon as the first replacement is about to start.
+    words = lines.map(&:first)
+    assert_equal [%w[start start end], 4, 2], [words.first(3), words.count("start"), words.count("end")]
     assert_equal before.sort, lines.select { |what, _| what == "end" }.map(&:last).sort
   end
 

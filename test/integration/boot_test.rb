@@ -53,7 +53,7 @@ class BootTest < Support::IntegrationTest
     server = serve(HELLO, binds: [], env: { "PORT" => "0", "WEB_CONCURRENCY" => "2", "RAILS_MAX_THREADS" => "4" })
     await_workers(server, 2)
 
-    assert_match %r{\Ahttp://0\.0\.0\.0:\d+\z}, server.urls.first
+    assert_match %r{\Ahttp://(?:0\.0\.0\.0|\[::\]):\d+\z}, server.urls.first
     assert_equal "hello", server.get.body
     lanes = server.workers.transform_values { |pid| Support::ProcessTree.sockets(pid).size - 1 }
     assert_equal({ 1 => 4, 2 => 4 }, lanes)

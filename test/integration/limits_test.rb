@@ -63,11 +63,11 @@ class LimitsTest < Support::IntegrationTest
     assert_equal 200, third.read_response.status
   end
 
-  # Each client asks again at once, so that there are always more requests than may begin within the delay.
+  # Each client asks again at once, so that there are always more requests than may begin within 16 times the delay.
   def drive_queue_delay
     server = serve("run ->(_) { sleep(0.002); [200, {}, []] }", threads: 1, args: %w[--queue-delay 0.01])
     request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-    clients = Array.new(60) { server.connect.write(request) }
+    clients = Array.new(200) { server.connect.write(request) }
     eventually { clients.map { |client| client.read_response.status.tap { client.write(request) } }.include?(503) }
 
     clients.each(&:close)

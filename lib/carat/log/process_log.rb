@@ -70,7 +70,9 @@ module Carat
       private
 
       def json(level, **details)
-        details = details.transform_values { |text| Escape.shortened(Escape.utf8(text) { "\ufffd" }) }
+        details = details.transform_values do |value|
+          value.is_a?(Integer) ? value : Escape.shortened(Escape.utf8(value) { "\ufffd" })
+        end
         PlainJSON.generate({ time:, level:, **details, **@fields, pid: Process.pid })
       end
 

@@ -132,12 +132,12 @@ module Carat
         @log.info("application loaded", **details)
       end
 
-      # Tells the edge which files the block returns, for the option `reload`.
       def install_cable(app)
         prefix = @configuration[:prefix].to_s
         Cable.install(app, @configuration[:cable], @configuration.processes, prefix:)
       end
 
+      # Tells the edge which files the block returns, for the option `reload`.
       def name_sources
         return unless @configuration[:reload]
 

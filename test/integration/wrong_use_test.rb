@@ -50,7 +50,7 @@ class WrongUseTest < Support::IntegrationTest
        %r{config/puma\.rb:1: port: no such option; it is Puma's: carat import config/puma\.rb prints the carat\.rb}],
     "the port flag of Puma" =>
       [{ args: %w[-p 3000] }, BAD_CONFIG,
-       %r{-p: no such flag; in place of Puma's -p use --bind tcp://0\.0\.0\.0:3000}],
+       %r{-p: no such flag; in place of Puma's -p use PORT=3000, or --bind 'tcp://\*:3000'}],
     "the threads of Puma" =>
       [{ args: %w[-t 5:5] }, BAD_CONFIG,
        /--threads: "5:5" is not a whole number .*; Puma's minimum and maximum are one number here: 5/],

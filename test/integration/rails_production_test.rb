@@ -169,7 +169,8 @@ class RailsNewApplicationTest < Support::ShopTest
     server = server(app: APP.files["config.ru"], files: APP.files, flags: false, args: %w[import])
     assert_predicate server.run, :success?
     ["\nthreads ", "bind \"tcp://*:\#{ENV.fetch(\"PORT\", 3000)}\"\n",
-     "restart_file \"tmp/restart.txt\"\n", "process(\"jobs\", stop_timeout: \"30s\") { SolidQueue::Supervisor.start } if ENV"].each do |line|
+     "restart_file \"tmp/restart.txt\"\n",
+     "process(\"jobs\", stop_timeout: \"30s\") { SolidQueue::Supervisor.start } if ENV"].each do |line|
       assert_includes server.log, line
     end
   end

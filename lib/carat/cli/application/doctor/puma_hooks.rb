@@ -11,7 +11,7 @@ module Carat
         # A line that hooks the boot of Puma's workers.
         HOOK = /^[^#\n]*\b(?:before|on)_worker_boot\b/
         # Puma itself, and what Carat starts in its place.
-        KNOWN = %r{/puma-[^/]+/|/lib/puma/|scout_apm/server_integrations/}
+        KNOWN = %r{/puma-[^/]+/|/(?:lib|vendor_ruby)/puma[/.]|scout_apm/server_integrations/}
         OURS = File.expand_path("../../..", __dir__)
         private_constant :HOOK, :KNOWN, :OURS
 

@@ -48,7 +48,7 @@ module Carat
       level, sentence = finding("require #{path("agent.rb").inspect}\n#{APP}", check: CLI::Doctor::PumaHooks)
 
       assert_equal :warning, level
-      assert_match(%r{`on_worker_boot \{ \.\.\. \}` .*agent\.rb:2\z}, sentence)
+      assert_match(/agent\.rb:2\z/, sentence) # Where this file is loaded, a hook in its text would be found, too.
       assert_equal :ok, finding(APP, check: CLI::Doctor::PumaHooks).first
     end
 

@@ -9,7 +9,7 @@ module Carat
       # Libraries that start in workers by a hook of Puma alone: here they never would.
       class PumaHooks
         # A line that hooks the boot of Puma's workers.
-        HOOK = /^[^#\n]*\b(?:before|on)_worker_boot\b/
+        HOOK = /^[^#\n]*\b(?:before|on)_worker_boot\]? ?(?:[({]|do\b|<<|(?:\|\|)?=)/
         # Puma itself, and what Carat starts in its place.
         KNOWN = %r{/puma-[^/]+/|/(?:lib|vendor_ruby)/puma[/.]|scout_apm/server_integrations/}
         OURS = File.expand_path("../../..", __dir__)

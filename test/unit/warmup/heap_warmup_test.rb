@@ -16,6 +16,7 @@ module Carat
 
     def test_what_was_dropped_leaves_few_slots_for_workers_to_fill
       skip "this Ruby has no Process.warmup of this kind" unless Process.respond_to?(:warmup) && RUBY_VERSION < "4.1"
+      skip "Ruby 3.3 keeps the pages that its collections have emptied" if RUBY_VERSION < "3.4"
 
       paths = $LOAD_PATH.flat_map { |directory| ["-I", directory] }
       output = IO.popen([Launch::CollectorPolicy::FRUGAL, RbConfig.ruby, *paths, "-e", PROGRAM], &:read)

@@ -116,8 +116,8 @@ impl Snapshot {
             .collect()
     }
 
-    /// The same files for other sources: `self` is what is known of `old`, and `seen` what the files of `new` are. What
-    /// has changed since in files that are among both remains a change.
+    /// Turns the snapshot of `old` into one of `new`, with the files that only `new` has as `seen` says. A file among
+    /// both that has changed since this snapshot remains a change.
     pub(super) fn retarget(
         mut self,
         old: &SourceFiles,

@@ -14,7 +14,7 @@ pub struct MoldRoom {
 /// The next step toward room for a second mold. Each is taken only if all steps together are enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoldRoomStep {
-    /// One of several workers ends.
+    /// A worker ends; others still run.
     EndWorker,
     /// The further processes of the application finish their work and end.
     EndProcesses,

@@ -47,20 +47,26 @@ impl Sent {
         text: &[u8],
         substitute: u8,
         coding: TextCoding,
-        may_have: impl Fn(u8) -> bool,
+        rule: TextRule<impl Fn(u8) -> bool>,
     ) {
+        let is_well_formed = rule.takes(text);
         if let (TextCoding::Huffman { is_added }, false) = (coding, text.is_empty()) {
-            let is_well_formed = text.iter().all(|byte| may_have(*byte));
             return self.huffman(text, substitute, is_added, is_well_formed);
         }
         self.integer(0, 7, text.len());
+        if is_well_formed {
+            return self.both(text);
+        }
         self.bytes.extend_from_slice(text);
-        let mended = text
-            .iter()
-            .map(|byte| if may_have(*byte) { *byte } else { substitute });
+        let mended = text.iter().map(|byte| {
+            if (rule.may_have)(*byte) {
+                *byte
+            } else {
+                substitute
+            }
+        });
         self.mended.extend(mended);
-        let is_well_formed = text.iter().all(|byte| may_have(*byte));
-        if let (false, Some(last)) = (is_well_formed, self.mended.last_mut()) {
+        if let Some(last) = self.mended.last_mut() {
             *last = substitute;
         }
     }
@@ -96,17 +102,41 @@ impl Sent {
     fn name(&mut self, name: &[u8], coding: TextCoding) {
         let is_token =
             |byte: u8| byte.is_ascii_lowercase() || b"!#$%&'*+-.^_`|~0123456789".contains(&byte);
-        self.text(name, b'"', coding, |byte| {
-            name == b":path" || is_token(byte)
-        });
+        let may_have = |byte| name == b":path" || is_token(byte);
+        let rule = TextRule {
+            may_have,
+            is_utf8: false,
+        };
+        self.text(name, b'"', coding, rule);
     }
 
     fn value(&mut self, value: &[u8], is_pseudo: bool, coding: TextCoding) {
-        self.text(value, b'\t', coding, |byte| match byte {
+        let may_have = |byte| match byte {
             0x80.. => !is_pseudo,
             0..0x20 | 0x7f => is_pseudo || byte == b'\t',
             _ => true,
-        });
+        };
+        let rule = TextRule {
+            may_have,
+            is_utf8: is_pseudo,
+        };
+        self.text(value, b'\t', coding, rule);
+    }
+}
+
+/// Which texts are well formed: those of UTF-8, or those whose every byte `may_have` takes. A byte that it does not take
+/// is mended in a text that is not.
+struct TextRule<F: Fn(u8) -> bool> {
+    may_have: F,
+    is_utf8: bool,
+}
+
+impl<F: Fn(u8) -> bool> TextRule<F> {
+    fn takes(&self, text: &[u8]) -> bool {
+        match self.is_utf8 {
+            true => std::str::from_utf8(text).is_ok(),
+            false => text.iter().all(|byte| (self.may_have)(*byte)),
+        }
     }
 }
 

@@ -21,7 +21,8 @@ module Carat
 
         # Returns the Finding.
         def finding
-          hooks = @application.call { hooks_of_loaded } || []
+          before = $LOADED_FEATURES.dup
+          hooks = @application.call { hooks_in($LOADED_FEATURES - before) } || []
           return Finding.ok("puma hooks", "no library waits for a hook of Puma") if hooks.empty?
 
           Finding.warning("puma hooks", "only Puma runs these; write what they call into carat.rb, as " \
@@ -30,8 +31,8 @@ module Carat
 
         private
 
-        def hooks_of_loaded
-          files = $LOADED_FEATURES.select { |path| path.end_with?(".rb") && path.start_with?("/") }
+        def hooks_in(features)
+          files = features.select { |path| path.end_with?(".rb") && path.start_with?("/") }
           files.reject { |path| path.start_with?(OURS) || KNOWN.match?(path) }.filter_map { |path| hook(path) }
         end
 

@@ -31,8 +31,8 @@
 mod content_type;
 mod delimiter;
 mod disposition;
+mod form_part;
 mod limits;
-mod part;
 mod splitter;
 
 pub use content_type::boundary_of;

@@ -1,8 +1,8 @@
 use memchr::memmem;
 
 use crate::delimiter::Delimiter;
+use crate::form_part::FormPart;
 use crate::limits::{Exceeded, FormLimits};
-use crate::part::Part;
 
 /// Bytes that are searched at once for the end of the headers of a part. Most are shorter, and bytes
 /// after the end are copied in vain.
@@ -40,9 +40,9 @@ enum SplitterState {
     /// In the headers of a part.
     Header,
     /// At the first byte of a content.
-    Opening(Part),
+    Opening(FormPart),
     /// In a content.
-    Content(Part),
+    Content(FormPart),
     /// After a file; its delimiter is held.
     Between,
     /// After the two hyphens of the last delimiter, which is held.
@@ -57,8 +57,8 @@ enum SplitterState {
 enum SplitterStep<'a> {
     Again,
     NeedsInput,
-    Content(Part, &'a [u8]),
-    HeldContent(Part),
+    Content(FormPart, &'a [u8]),
+    HeldContent(FormPart),
     Keep(&'a [u8]),
     KeepHeld,
     FileEnd,
@@ -108,7 +108,7 @@ impl Splitter {
     pub fn finish(&mut self) -> Option<FormEvent<'_>> {
         self.forget_handed_out();
         match self.state {
-            SplitterState::Opening(Part::File) | SplitterState::Content(Part::File)
+            SplitterState::Opening(FormPart::File) | SplitterState::Content(FormPart::File)
                 if self.held.is_empty() =>
             {
                 self.state = SplitterState::Over;
@@ -181,11 +181,11 @@ impl Splitter {
         if self.parts > self.limits.parts {
             return Err(Exceeded::Parts);
         }
-        let part = Part::of(&self.held[..self.held.len() - 2]);
-        if part == Part::Doubtful {
+        let part = FormPart::of(&self.held[..self.held.len() - 2]);
+        if part == FormPart::Doubtful {
             return Ok(self.keep_held_and(SplitterState::Verbatim));
         }
-        self.files += usize::from(part == Part::File);
+        self.files += usize::from(part == FormPart::File);
         if self.files > self.limits.files {
             return Err(Exceeded::Files);
         }
@@ -193,7 +193,7 @@ impl Splitter {
     }
 
     /// A content that begins with a delimiter without its CRLF is over for some parsers.
-    fn opening<'a>(&mut self, part: Part, input: &mut &'a [u8]) -> SplitterStep<'a> {
+    fn opening<'a>(&mut self, part: FormPart, input: &mut &'a [u8]) -> SplitterStep<'a> {
         let delimiter = self.delimiter.bare();
         hold_while_equal(&mut self.held, delimiter, input);
         if self.held.len() == delimiter.len() {
@@ -211,7 +211,7 @@ impl Splitter {
     }
 
     /// Reads up to the next delimiter. Bytes that may begin one are held until that is certain.
-    fn content<'a>(&mut self, part: Part, input: &mut &'a [u8]) -> SplitterStep<'a> {
+    fn content<'a>(&mut self, part: FormPart, input: &mut &'a [u8]) -> SplitterStep<'a> {
         if self.held.is_empty() {
             let (content, rest) = input.split_at(self.delimiter.candidate(input));
             *input = rest;
@@ -234,13 +234,13 @@ impl Splitter {
     }
 
     /// Ends a content, whose delimiter is held.
-    fn delimited<'a>(&mut self, part: Part, is_last: bool) -> SplitterStep<'a> {
+    fn delimited<'a>(&mut self, part: FormPart, is_last: bool) -> SplitterStep<'a> {
         self.state = if is_last {
             SplitterState::Closing
         } else {
             SplitterState::Between
         };
-        if part == Part::File {
+        if part == FormPart::File {
             SplitterStep::FileEnd
         } else {
             SplitterStep::Again
@@ -269,8 +269,8 @@ impl Splitter {
         }
     }
 
-    fn count(&mut self, part: Part, bytes: usize) -> Result<(), Exceeded> {
-        if part != Part::File {
+    fn count(&mut self, part: FormPart, bytes: usize) -> Result<(), Exceeded> {
+        if part != FormPart::File {
             self.field_bytes += bytes;
         }
         if self.field_bytes > self.limits.field_bytes {
@@ -291,8 +291,8 @@ impl Splitter {
     }
 }
 
-fn content(part: Part, bytes: &[u8]) -> FormEvent<'_> {
-    if part == Part::File {
+fn content(part: FormPart, bytes: &[u8]) -> FormEvent<'_> {
+    if part == FormPart::File {
         FormEvent::File(bytes)
     } else {
         FormEvent::Keep(bytes)

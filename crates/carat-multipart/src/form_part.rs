@@ -2,7 +2,7 @@ use crate::disposition::names_a_file;
 
 /// The kind of a part, according to its headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum FormPart {
     /// A field: no parser finds a file name in the headers.
     Field,
     /// A file to every parser.
@@ -11,15 +11,15 @@ pub(crate) enum Part {
     Doubtful,
 }
 
-impl Part {
+impl FormPart {
     /// Classifies the headers of a part, given with their line ends.
-    pub(crate) fn of(header: &[u8]) -> Part {
+    pub(crate) fn of(header: &[u8]) -> FormPart {
         if !mentions_filename(header) {
-            Part::Field
+            FormPart::Field
         } else if is_file(header) {
-            Part::File
+            FormPart::File
         } else {
-            Part::Doubtful
+            FormPart::Doubtful
         }
     }
 }
@@ -71,20 +71,23 @@ mod tests {
 
     const FILE: &str = "Content-Disposition: form-data; name=\"a\"; filename=\"b\"\r\n";
 
-    fn part(header: &str) -> Part {
-        Part::of(header.as_bytes())
+    fn part(header: &str) -> FormPart {
+        FormPart::of(header.as_bytes())
     }
 
     #[test]
     fn a_header_with_one_plain_disposition_is_a_files() {
-        assert_eq!(part(FILE), Part::File);
+        assert_eq!(part(FILE), FormPart::File);
         assert_eq!(
             part(&format!(
                 "Content-Type: image/png\r\n{FILE}X-Odd: \u{e9}\r\n"
             )),
-            Part::File
+            FormPart::File
         );
-        assert_eq!(part(&FILE.replace("Content-D", "CONTENT-d")), Part::File);
+        assert_eq!(
+            part(&FILE.replace("Content-D", "CONTENT-d")),
+            FormPart::File
+        );
     }
 
     #[test]
@@ -94,7 +97,7 @@ mod tests {
             "no colon\r\n",
             "\0\r\n folded\r\n",
         ] {
-            assert_eq!(part(header), Part::Field);
+            assert_eq!(part(header), FormPart::Field);
         }
     }
 
@@ -113,7 +116,7 @@ mod tests {
             "Content-Disposition: form-data; name=\"FileName\"\r\n",
             "Content-Disposition: form-data; name=a; FILENAME=b\r\n",
         ] {
-            assert_eq!(part(header), Part::Doubtful, "{header}");
+            assert_eq!(part(header), FormPart::Doubtful, "{header}");
         }
     }
 }

@@ -17,7 +17,7 @@ module Suite
   # These depend on no other crate: no sockets, no clock of their own, no runtime.
   PURE = %w[carat-fields carat-guard carat-wire].freeze
   # These use other crates, but none that does I/O.
-  WITHOUT_IO = %w[carat-cable carat-cache].freeze
+  WITHOUT_IO = %w[carat-cable].freeze
   IO_CRATES = %w[mio nix rustix socket2 tokio].freeze
   # A lane has two ends: the edge's, and the class that Ruby sees.
   SEVERAL = %w[Lane].freeze

@@ -7,7 +7,7 @@ module Suite
   # The rooms of each part, and the words by which a file names it.
   PARTS = {
     "cable" => ["crates/{carat-cable,carat-http/src/cable}/**", /cable/i],
-    "cache" => ["crates/{carat-cache,carat-http/src/cache}/**", /response_?cache|carat_cache|crate::cache|`cache`/i],
+    "cache" => ["crates/carat-cache/**", /response_?cache|carat_cache|`cache`/i],
     "site" => ["crates/{carat-static,carat-http/src/site}/**",
                /carat_static|site_?files|crate::site|static_files|send_?files?\b|error_?pages|maintenance|force_?tls/i],
     "codings" => ["crates/{carat-coding,carat-body/src/{request/decode,response/enc}*}/**",
@@ -23,14 +23,14 @@ module Suite
     "fibers" => ["crates/carat-fibers/**", /\bfibers?\b/i]
   }.freeze
 
-  # The edge's side; its tests may name all.
+  # The edge's side; its tests may name all, and so may the list.
   CORE = "crates/carat-{body,dispatch,edge,exchange,fields,files,guard,http,link,log,machine,policy,settings," \
          "supervisor,wire}/src/**/*.rs"
-  OUTSIDE = %r{/(?:simulation|tests?)(?:/|\.rs\z)|_tests?\.rs\z}
+  OUTSIDE = %r{/(?:simulation|tests?)(?:/|\.rs\z)|_tests?\.rs\z|\Acrates/carat-edge/src/parts\.rs\z}
   TESTS = /^#\[cfg\(test\)\]\nmod .*/m
 
   # The files that name a part when this was last counted.
-  LIMIT = 100
+  LIMIT = 99
 
   # Returns the names of parts by file.
   def self.naming_files

@@ -8,7 +8,7 @@ module Suite
   # of a room above.
   class Rooms
     # From the top. A module of the edge that is not named here is at the bottom, and imports none of these.
-    EDGE = %w[main admin supervise].freeze
+    EDGE = %w[main parts admin supervise].freeze
 
     # @param src [String] the crate's src folder, or that of a module that is built for tests only
     # @param rooms [Array<String>] its rooms from the top

@@ -1,5 +1,5 @@
 //! A bounded cache of public responses (RFC 9111): what may be stored, how long it is fresh, which request it answers, and
-//! what goes first. It has no socket and no clock.
+//! what goes first; and the part of the edge that serves them, [`part()`]. The rules have no socket and no clock.
 //!
 //! ```
 //! use std::time::{Instant, SystemTime};
@@ -27,6 +27,7 @@
 mod directives;
 mod entry;
 mod freshness;
+mod part;
 mod pass_list;
 mod queues;
 mod request_policy;
@@ -38,6 +39,7 @@ mod validation;
 pub use directives::RequestDirectives;
 pub use entry::{Refreshing, StoredResponse};
 pub use freshness::{CacheVerdict, Freshness};
+pub use part::part;
 pub use request_policy::{RequestPolicy, is_unsafe};
 pub use selection::{RequestKey, url_key};
 pub use storable::ExchangeTimes;

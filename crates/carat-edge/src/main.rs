@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod parts;
 #[cfg(test)]
 mod simulation;
 mod supervise;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::admin::{administer, serve_metrics};
+use crate::parts::{check_parts, make_parts};
 use crate::supervise::{
     LocalHost, Mailbox, Predecessor, Ready, Signals, Supervisor, client_memory_limit,
     descriptor_budget, inherit_listeners, reap, restart_path, take_descriptor, watch_restart_file,
@@ -32,7 +34,7 @@ use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;
 use carat_files::PidFile;
 use carat_files::{CONFIGURATION_THREADS, blocking_threads, in_time};
-use carat_http::{Listener, Listeners, Server, SiteFiles, accept, bind_all};
+use carat_http::{EdgeCore, Listener, Listeners, Part, Server, SiteFiles, accept, bind_all};
 use carat_log::{Log, LogWriter, complaint};
 use carat_machine::MachineLimits;
 use carat_settings::{Identity, LogFormat, Settings};
@@ -49,7 +51,9 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).as_deref() == Some(LIMITS_FLAG) {
         return print_limits();
     }
-    let settings = match Settings::from_environment() {
+    let settings = Settings::from_environment();
+    let settings = settings.and_then(|it| check_parts(&it).map(|()| it));
+    let settings = match settings {
         Ok(settings) => settings,
         Err(error) => return complain(LogFormat::Text, &error, 78),
     };
@@ -139,7 +143,8 @@ async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> 
     let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, memory);
     let certificates = listeners.iter().filter_map(|it| it.certificates());
     let files = SiteFiles::open(&settings, certificates.collect(), &log)?;
-    let server = Server::new(&settings, &log, dispatcher, files, &budget);
+    let core = EdgeCore::new(&settings, &log, dispatcher);
+    let server = Server::new(&core, make_parts(&core)?, files, &budget);
     let host = LocalHost::find(Rc::clone(&origin.listeners));
     let mut tasks = start_tasks(&server, &mailbox.0, listeners, &origin);
     let tracer = server.tracer.clone();
@@ -195,6 +200,9 @@ fn start_tasks(
         issuer.opened.wait().await;
         issue_certificates(stores, client, Rc::clone(&issuer.log)).await
     });
+    for task in server.parts.iter().flat_map(Part::tasks) {
+        tasks.spawn(task.name, task.work);
+    }
     for listener in listeners {
         tasks.spawn("accept", accept(listener, Rc::clone(server)));
     }

@@ -4,7 +4,6 @@
 
 mod accept;
 mod cable;
-mod cache;
 mod connection_permits;
 mod connections;
 mod date_field;
@@ -14,6 +13,7 @@ mod handshake_thread;
 mod handshakes;
 mod http1;
 mod http2;
+mod parts;
 mod request;
 mod request_metrics;
 mod server;
@@ -25,7 +25,14 @@ mod tunnels;
 
 pub use accept::accept;
 pub use cable::{Cable, CableSocket, CableStats};
-pub use cache::{CacheReport, ResponseCache};
+pub use parts::{
+    EdgeCore, Lends, Part, PartList, PartSample, PartStep, PartTask, ReplyStep, SampleValue,
+    SlowReply,
+};
+pub use request::{
+    AccessEntry, ArrivedRequest, Later, ReplySearch, RequestAnswer, RequestContext,
+    RequestDispatch, RequestSlots, RequestStep, WaitingRequest,
+};
 pub use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};
 pub use server::Server;
 pub use site::SiteFiles;

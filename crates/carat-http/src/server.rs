@@ -9,11 +9,11 @@ use hyper::server::conn::http1;
 use tokio::sync::{Notify, watch};
 
 use super::cable::Cable;
-use super::cache::ResponseCache;
 use super::connection_permits::ConnectionPermits;
 use super::handshakes::Handshakes;
 use super::http1::http1;
 use super::http2::Http2;
+use super::parts::{EdgeCore, Part, PartList};
 use super::request::AccessLog;
 use super::request_metrics::RequestMetrics;
 use super::steps::Steps;
@@ -40,6 +40,8 @@ pub struct Server {
     /// The log of the server.
     pub log: Rc<Log>,
     pub(super) steps: Rc<Steps>,
+    /// The parts that are switched on.
+    pub parts: Rc<PartList>,
     /// `None` without the option `metrics`.
     pub metrics: Option<Rc<RequestMetrics>>,
     /// `None` without the option `otlp`.
@@ -75,28 +77,29 @@ pub struct Server {
 impl Server {
     /// A server without clients. It accepts them once `opened` is set.
     pub fn new(
-        settings: &Rc<Settings>,
-        log: &Rc<Log>,
-        dispatcher: Rc<Dispatcher>,
+        core: &EdgeCore,
+        parts: PartList,
         files: SiteFiles,
         budget: &DescriptorBudget,
     ) -> Rc<Server> {
-        let files = Rc::new(files);
+        let (settings, log, dispatcher) = (&core.settings, &core.log, &core.dispatch.dispatcher);
+        let (parts, files) = (Rc::new(parts), Rc::new(files));
         let metrics = !settings.metrics.is_empty();
         let metrics = metrics.then(|| Rc::new(RequestMetrics::new(&settings.pool)));
         let tracer = Tracer::new(settings);
         let access_log =
             AccessLog::new(log, settings.access_log, metrics.as_ref(), tracer.as_ref());
-        let steps = Steps::new(settings, log, &dispatcher, &files, access_log);
+        let steps = Steps::new(core, &parts, &files, access_log);
         Rc::new(Server {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
             metrics,
             tracer,
             deadlines: Deadlines::new(),
-            active: ActiveConnections::new(&dispatcher.client_memory, steps.cache.as_ref()),
+            active: ActiveConnections::new(&dispatcher.client_memory, &parts),
             steps,
-            dispatcher,
+            parts,
+            dispatcher: Rc::clone(dispatcher),
             files,
             http1: http1(settings),
             http2: Http2::new(settings),
@@ -227,6 +230,7 @@ impl Server {
             if let Some(cable) = self.cable() {
                 cable.tick();
             }
+            self.parts.iter().for_each(Part::tick);
             if self.first_requests_until.get().is_some_and(|at| now >= at) {
                 self.end_first_requests();
             }
@@ -236,20 +240,15 @@ impl Server {
         !has_paused
     }
 
-    /// The responses that are kept; `None` without the option `cache`.
-    pub fn cache(&self) -> Option<&Rc<ResponseCache>> {
-        self.steps.cache.as_ref()
-    }
-
     /// The sockets of the cable; `None` without the option `cable`.
     pub fn cable(&self) -> Option<&Rc<Cable>> {
         self.steps.cable.as_ref()
     }
 
-    /// Bytes that clients may make the edge hold, and the cache with them.
+    /// The bytes that clients may make the edge hold, and parts with them.
     pub fn held_limit(&self) -> u64 {
-        let cache = self.cache().map_or(0, |cache| cache.report().limit);
-        self.client_memory().own_limit().saturating_add(cache)
+        let parts = self.parts.memory_limit();
+        self.client_memory().own_limit().saturating_add(parts)
     }
 
     /// The memory that clients make the edge hold.
@@ -326,7 +325,8 @@ impl Server {
         let (lanes, _) = carat_dispatch::LaneEvents::channel();
         let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, Rc::clone(memory));
         let files = SiteFiles::none(&settings, &log);
-        let server = Server::new(&settings, &log, dispatcher, files, &budget);
+        let core = EdgeCore::new(&settings, &log, dispatcher);
+        let server = Server::new(&core, PartList::default(), files, &budget);
         server.opened.set();
         server
     }

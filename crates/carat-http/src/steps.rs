@@ -7,22 +7,20 @@ use http::header::CONTENT_TYPE;
 use http::{Request, Response, StatusCode, Version};
 
 use crate::cable::Cable;
-use crate::cache::{ChangedUrl, ResponseCache};
+use crate::parts::{EdgeCore, PartList, PartStep, ReplyStep};
 use crate::request::{
-    AccessLog, ArrivedRequest, ConnectionEnd, Later, RequestAnswer, RequestContext,
-    RequestDispatch, Takeovers, TrackedBody, asks_to_close, check_prefix, cut, delimit, encode,
-    take_body,
+    AccessLog, ArrivedRequest, ConnectionEnd, ReplySearch, RequestAnswer, RequestContext,
+    RequestDispatch, RequestSlots, Takeovers, TrackedBody, WaitingRequest, asks_to_close,
+    check_prefix, cut, delimit, encode, take_body,
 };
-use crate::site::{DiskSearch, ForceTls, ReadinessChecks, SiteFiles};
+use crate::site::{ForceTls, ReadinessChecks, SiteFiles};
 use carat_body::request::{ReceivedBody, RequestBodies};
 use carat_body::response::{Encoders, RangeRequest, ResponseEncoding};
-use carat_dispatch::Dispatcher;
 use carat_exchange::{
     Call, ConnectionState, Peer, ProxyFields, ProxyPolicy, Refusal, Reply, clock,
 };
 use carat_files::are_too_many_waiting;
-use carat_log::Log;
-use carat_settings::{Settings, UrlPrefix};
+use carat_settings::UrlPrefix;
 use carat_telemetry::TracedClient;
 
 /// The way of a request to the application, and of its response to the client.
@@ -35,8 +33,7 @@ pub(super) struct Steps {
     pub(super) readiness: ReadinessChecks,
     files: Rc<SiteFiles>,
     dispatch: Rc<RequestDispatch>,
-    /// `None` without the option `cache`.
-    pub(super) cache: Option<Rc<ResponseCache>>,
+    parts: Rc<PartList>,
     takeovers: Takeovers,
     /// `None` without the option `cable`.
     pub(super) cable: Option<Rc<Cable>>,
@@ -47,16 +44,14 @@ pub(super) struct Steps {
 
 impl Steps {
     pub(super) fn new(
-        settings: &Rc<Settings>,
-        log: &Rc<Log>,
-        dispatcher: &Rc<Dispatcher>,
+        core: &EdgeCore,
+        parts: &Rc<PartList>,
         files: &Rc<SiteFiles>,
         access_log: AccessLog,
     ) -> Rc<Steps> {
-        let dispatch = Rc::new(RequestDispatch {
-            dispatcher: Rc::clone(dispatcher),
-            stamps: settings.request_start,
-        });
+        let (settings, log) = (&core.settings, &core.log);
+        let dispatch = Rc::clone(&core.dispatch);
+        let dispatcher = &dispatch.dispatcher;
         let takeovers = Takeovers::new(settings);
         Rc::new(Steps {
             proxies: ProxyPolicy::new(settings),
@@ -65,7 +60,7 @@ impl Steps {
             bodies: Rc::new(RequestBodies::new(settings, log, &dispatcher.spool_quota)),
             readiness: ReadinessChecks::new(settings),
             files: Rc::clone(files),
-            cache: ResponseCache::new(settings, &dispatch),
+            parts: Rc::clone(parts),
             cable: Cable::new(settings, log, &dispatch, access_log.clone(), &takeovers),
             access_log,
             dispatch,
@@ -85,12 +80,10 @@ impl Steps {
         peer: &Rc<Peer>,
         state: &Rc<ConnectionState>,
     ) -> impl Future<Output = Result<Response<TrackedBody>, Infallible>> + use<> {
-        let mut request = self.begin(request, peer, state);
-        let cache = self.cache.as_ref();
-        let changed = cache.and_then(|_| ChangedUrl::by(request.call()));
-        let ControlFlow::Break(answer) = self.request(&mut request);
-        let (mut context, steps) = (request.context, Rc::clone(self));
-        async move { Ok(steps.response(answer, &mut context, changed).await) }
+        let (mut request, mut context) = self.begin(request, peer, state);
+        let ControlFlow::Break(answer) = self.request(&mut request, &mut context);
+        let steps = Rc::clone(self);
+        async move { Ok(steps.response(answer, &mut context).await) }
     }
 
     /// Refuses a request that no step has seen.
@@ -101,9 +94,9 @@ impl Steps {
         state: &Rc<ConnectionState>,
         refusal: Refusal,
     ) -> Response<TrackedBody> {
-        let mut context = self.begin(request, peer, state).context;
+        let (_, mut context) = self.begin(request, peer, state);
         let refused = RequestAnswer::Now(Err(refusal));
-        self.response(refused, &mut context, None).await
+        self.response(refused, &mut context).await
     }
 
     /// Reads what the steps need to know, and starts the line of the access log.
@@ -112,7 +105,7 @@ impl Steps {
         mut request: Request<ReceivedBody>,
         peer: &Rc<Peer>,
         state: &Rc<ConnectionState>,
-    ) -> ArrivedRequest {
+    ) -> (ArrivedRequest, RequestContext) {
         let fields = request.headers_mut();
         let forwarded = self.proxies.receive(peer.proxy_fields, fields);
         let client = forwarded.as_ref();
@@ -135,10 +128,11 @@ impl Steps {
         if version >= Version::HTTP_11 {
             call.hints = Some(Rc::<ConnectionState>::clone(state));
         }
-        let context = RequestContext {
+        let mut context = RequestContext {
             state: Rc::clone(state),
             dispatch: Rc::clone(&self.dispatch),
             entry,
+            slots: RequestSlots::default(),
             is_http10: version == Version::HTTP_10,
             closes,
             scheme: call.scheme(),
@@ -149,61 +143,76 @@ impl Steps {
             encoding,
             spooled: None,
         };
-        ArrivedRequest {
-            call: Some(call),
-            body,
-            context,
+        for part in self.parts.iter() {
+            part.begin(&mut call, &mut context);
         }
+        (ArrivedRequest::new(call, body), context)
     }
 
     /// The steps of a request. The first one that answers it is the last.
     fn request(
-        self: &Rc<Self>,
+        &self,
         request: &mut ArrivedRequest,
+        context: &mut RequestContext,
     ) -> ControlFlow<RequestAnswer, Infallible> {
-        self.files.validations.check(request)?;
-        self.force_tls.check(request)?;
-        self.files.pages.maintenance.check(request)?;
-        request.refuse_if(are_too_many_waiting(clock::now), Refusal::NoDescriptors)?;
-        check_prefix(request, self.prefix.as_ref())?;
-        take_body(request, &self.bodies)?;
+        self.files.validations.check(request, context)?;
+        self.force_tls.check(request, context)?;
+        self.files.pages.maintenance.check(request, context)?;
+        for part in self.parts.iter() {
+            part.admit(request, context)?;
+        }
+        context.refuse_if(are_too_many_waiting(clock::now), Refusal::NoDescriptors)?;
+        check_prefix(request, context, self.prefix.as_ref())?;
+        take_body(request, context, &self.bodies)?;
         self.readiness.check(request)?;
         if let Some(cable) = &self.cable {
-            cable.look(request)?;
+            cable.look(request, context)?;
         }
-        let search = self.files.requested.look(request)?;
-        let call = request.take_call();
-        ControlFlow::Break(match search {
-            None => self.forward(call),
-            Some(search) => {
-                RequestAnswer::Later(Rc::clone(self).forward_unless_found(search, call))
-            }
+        ControlFlow::Break(match self.files.requested.look(request, context)? {
+            None => self.answer(request, context, 0),
+            Some(search) => wait(search, request, 0),
         })
     }
 
-    /// The steps behind those that may wait.
-    fn forward(&self, call: Call) -> RequestAnswer {
-        let call = match &self.cache {
-            Some(cache) => match cache.look(call) {
-                ControlFlow::Break(answer) => return answer,
-                ControlFlow::Continue(call) => call,
-            },
-            None => call,
-        };
-        RequestAnswer::Now(self.dispatch.dispatch(call))
+    /// The parts that may answer a request, from the one with the index `first` on, and the application behind them.
+    fn answer(
+        &self,
+        request: &mut ArrivedRequest,
+        context: &mut RequestContext,
+        first: usize,
+    ) -> RequestAnswer {
+        for (index, part) in self.parts.iter().enumerate().skip(first) {
+            match part.answer(request, context) {
+                PartStep::Next => {}
+                PartStep::Answer(answer) => return answer,
+                PartStep::Wait(search) => return wait(search, request, index + 1),
+            }
+        }
+        RequestAnswer::Now(self.dispatch.dispatch(request.take_call()))
     }
 
-    fn forward_unless_found(
-        self: Rc<Self>,
-        search: DiskSearch,
-        call: Call,
-    ) -> Later<Result<Reply, Refusal>> {
-        Box::pin(async move {
-            match search.await? {
-                Some(found) => Ok(found),
-                None => self.forward(call).reply().await,
-            }
-        })
+    /// The reply to a request. A wait that has brought nothing goes on with the next step.
+    async fn reply(
+        &self,
+        mut answer: RequestAnswer,
+        context: &mut RequestContext,
+    ) -> Result<Reply, Refusal> {
+        loop {
+            answer = match answer {
+                RequestAnswer::Now(pending) => return pending?.await,
+                RequestAnswer::Later(reply) => return reply.await,
+                RequestAnswer::Found(reply) => return Ok(*reply),
+                RequestAnswer::Waits(waiting) => match waiting.search.await? {
+                    Some(found) => return Ok(found),
+                    None => self.resume(waiting.call, waiting.next, context),
+                },
+            };
+        }
+    }
+
+    fn resume(&self, call: Call, next: usize, context: &mut RequestContext) -> RequestAnswer {
+        let mut request = ArrivedRequest::new(call, ReceivedBody::None);
+        self.answer(&mut request, context, next)
     }
 
     /// The steps of a response.
@@ -211,13 +220,17 @@ impl Steps {
         &self,
         answer: RequestAnswer,
         context: &mut RequestContext,
-        changed: Option<Box<ChangedUrl>>,
     ) -> Response<TrackedBody> {
         // In a block: what follows takes its room.
         let mut response = {
-            let mut reply = answer.reply().await;
-            if let (Some(cache), Some(changed)) = (&self.cache, changed) {
-                cache.note_change(*changed, &reply);
+            let mut reply = self.reply(answer, context).await;
+            for part in self.parts.iter().rev() {
+                let slow = part.reply(&mut reply, context);
+                if let Some(slow) = slow {
+                    if slow.await == ReplyStep::TakenOver {
+                        pending::<()>().await;
+                    }
+                }
             }
             poll_fn(|cx| context.state.interim.poll_written(cx)).await;
             if let Some(replaced) = self.files.named.replace(&mut reply) {
@@ -249,4 +262,9 @@ impl Steps {
         self.end.announce(&mut response, context);
         response
     }
+}
+
+fn wait(search: ReplySearch, request: &mut ArrivedRequest, next: usize) -> RequestAnswer {
+    let call = request.take_call();
+    RequestAnswer::Waits(Box::new(WaitingRequest { search, call, next }))
 }

@@ -8,7 +8,7 @@ use super::report::{MeasuredProcess, budget, memory_report};
 use crate::supervise::{Mailbox, Message, ProcessStats, StatsMessage, StatsReport};
 use carat_exchange::ClientMemory;
 use carat_files::REPORT_THREAD;
-use carat_http::{ResponseCache, Server};
+use carat_http::{PartList, Server};
 use carat_machine::{Rollup, group_members};
 use carat_settings::Settings;
 use carat_supervisor::Role;
@@ -18,7 +18,7 @@ pub(super) struct MemoryReader {
     settings: Rc<Settings>,
     mailbox: Mailbox,
     clients: Rc<ClientMemory>,
-    cache: Option<Rc<ResponseCache>>,
+    parts: Rc<PartList>,
 }
 
 impl MemoryReader {
@@ -27,7 +27,7 @@ impl MemoryReader {
             settings: Rc::clone(&server.settings),
             mailbox,
             clients: Rc::clone(server.client_memory()),
-            cache: server.cache().cloned(),
+            parts: Rc::clone(&server.parts),
         }
     }
 
@@ -38,17 +38,20 @@ impl MemoryReader {
         let stats = stats.ok_or(StatusCode::SERVICE_UNAVAILABLE)?;
         let version = self.settings.version.clone();
         let held = |limit: u64, used: u64| json!({ "limit": limit, "used": used });
+        let parts = self.parts.iter().filter_map(|part| {
+            let memory = part.memory()?;
+            Some((part.name(), held(memory.limit(), memory.held())))
+        });
         let clients = held(self.clients.own_limit(), self.clients.used());
-        let cache = self.cache.as_ref().map(|cache| cache.report());
-        let cache = cache.map(|cache| held(cache.limit, cache.used));
-        let report = REPORT_THREAD.run(move || report(&version, stats, (clients, cache)));
+        let held = parts.chain([("clients", clients)]).collect();
+        let report = REPORT_THREAD.run(move || report(&version, stats, held));
         let report = report.await;
         report.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
     }
 }
 
 /// Reads the memory of the processes. Those that ended meanwhile are omitted.
-fn report(version: &str, stats: StatsReport, (clients, cache): (Value, Option<Value>)) -> String {
+fn report(version: &str, stats: StatsReport, held: Vec<(&'static str, Value)>) -> String {
     let own_pid = std::process::id();
     let edge = ProcessStats {
         role: Role::Edge,
@@ -74,7 +77,7 @@ fn report(version: &str, stats: StatsReport, (clients, cache): (Value, Option<Va
         budget((it.limit, it.used), container, it.machine)
     });
     let measured: Vec<_> = measured.collect();
-    memory_report((version, own_pid), &measured, (budget, clients, cache)).to_string()
+    memory_report((version, own_pid), &measured, budget.as_ref(), held).to_string()
 }
 
 /// The processes that further processes of the application have forked.

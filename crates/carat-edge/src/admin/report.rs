@@ -13,18 +13,19 @@ pub(super) struct MeasuredProcess {
     pub(super) rollup: Option<Rollup>,
 }
 
-/// The response to `GET /memory`; all sizes are bytes, and what there is not is null. `clients` and `cache` tell what may be
-/// held, and is.
+/// The response to `GET /memory`; all sizes are bytes, and what there is not is null. `held` has what
+/// clients and parts may hold, and do.
 pub(super) fn memory_report(
     (version, pid): (&str, u32),
     processes: &[MeasuredProcess],
-    (budget, clients, cache): (Option<Value>, Value, Option<Value>),
+    budget: Option<&Value>,
+    held: Vec<(&'static str, Value)>,
 ) -> Value {
     let all = || processes.iter().filter_map(|it| it.rollup.as_ref());
     let pss: u64 = all().map(|rollup| rollup.pss).sum();
     let private: u64 = all().map(|rollup| rollup.private).sum();
     let passing_molds = passing_molds(processes);
-    json!({
+    let mut report = json!({
         "version": version,
         "pid": pid,
         "processes": processes.iter().map(row).collect::<Vec<_>>(),
@@ -40,9 +41,11 @@ pub(super) fn memory_report(
         "without_sharing": without_sharing(processes),
         "passing_molds": passing_molds,
         "budget": budget,
-        "clients": clients,
-        "cache": cache,
-    })
+    });
+    for (holder, bytes) in held {
+        report[holder] = bytes;
+    }
+    report
 }
 
 /// The memory that all may use together (the option `memory`). The smaller of the memory of the container and of the machine
@@ -181,7 +184,7 @@ mod tests {
 
     fn report(processes: &[MeasuredProcess]) -> Value {
         let clients = json!({ "limit": 8, "used": 2 });
-        memory_report(("0.1.0", 41), processes, (None, clients, None))
+        memory_report(("0.1.0", 41), processes, None, vec![("clients", clients)])
     }
 
     #[test]

@@ -13,13 +13,14 @@ use super::cable_client::CableClient;
 use super::client::SimulatedClient;
 use super::console_client::ConsoleClient;
 use super::tasks_waker::TasksWaker;
+use crate::parts::make_parts;
 use crate::simulation::plan::{Answer, Moment};
 use crate::simulation::processes::{ProcessTable, SimulatedHost, reading};
 use crate::simulation::world::{World, micros};
 use crate::supervise::{Mailbox, Message, Ready, Supervisor};
 use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;
-use carat_http::{Server, SiteFiles};
+use carat_http::{EdgeCore, Server, SiteFiles};
 use carat_log::Log;
 use carat_supervisor::{Event, Outcome};
 
@@ -79,13 +80,10 @@ impl ServerRun {
             &BUDGET,
             ClientMemory::new(CLIENT_MEMORY),
         );
-        let server = Server::new(
-            &world.settings,
-            &log,
-            dispatcher,
-            SiteFiles::none(&world.settings, &log),
-            &BUDGET,
-        );
+        let core = EdgeCore::new(&world.settings, &log, dispatcher);
+        let parts = make_parts(&core).expect("the parts of the scenario");
+        let files = SiteFiles::none(&world.settings, &log);
+        let server = Server::new(&core, parts, files, &BUDGET);
         let ready = Ready::new(Vec::new(), None);
         let host = SimulatedHost(Rc::clone(&world));
         let messages = (mailbox, messages);

@@ -151,8 +151,7 @@ impl<H: Host> Executor<H> {
     }
 
     fn read_memory(&self, subjects: MemorySubjects) {
-        let cached = self.server.cache().map_or(0, |cache| cache.used());
-        let clients = self.server.client_memory().used() + cached;
+        let clients = self.server.client_memory().used() + self.server.parts.held();
         self.host
             .read_memory(subjects, clients, self.mailbox.clone());
     }
@@ -234,8 +233,8 @@ impl<H: Host> Executor<H> {
         let settings = self.generations.adopt(generation);
         self.server.dispatcher.adopt(&settings);
         self.server.files.adopt(&settings);
-        if let Some(cache) = self.server.cache() {
-            cache.adopt(generation);
+        for part in self.server.parts.iter() {
+            part.adopt(&settings, generation);
         }
     }
 

@@ -27,7 +27,11 @@ const SESSION_NAME_LIMIT: usize = 32;
 
 impl Cable {
     /// Sends the handshake of a WebSocket to the application, as a request of the cable.
-    pub(crate) fn look(self: &Rc<Self>, request: &mut ArrivedRequest) -> RequestStep {
+    pub(crate) fn look(
+        self: &Rc<Self>,
+        request: &mut ArrivedRequest,
+        context: &mut RequestContext,
+    ) -> RequestStep {
         let call = request.call();
         let headers = &call.parts.headers;
         let is_handshake = call.parts.method == Method::GET
@@ -47,14 +51,14 @@ impl Cable {
         };
         let permit = self.permits.clone().map(Semaphore::try_acquire_owned);
         let Ok(permit) = permit.transpose() else {
-            return request.refuse_if(true, Refusal::TooManyTunnels);
+            return context.refuse_if(true, Refusal::TooManyTunnels);
         };
         let protocol = protocol_of(headers, self.hub.history().is_some());
         let deflate = self.compresses.then(|| deflate_of(headers)).flatten();
         let mut call = request.take_call();
         call.is_cable = true;
         call.parts.headers.remove(ACCEPT_ENCODING);
-        request.context.cable = Some(Box::new(CableHandshake {
+        context.cable = Some(Box::new(CableHandshake {
             accept,
             protocol,
             deflate,

@@ -25,7 +25,7 @@ pub(crate) struct AccessLog {
 
 /// The line of one request, written, counted, and traced when it is dropped. `None` when nobody reads any.
 #[derive(Debug, Default)]
-pub(crate) struct AccessEntry(Option<Box<AccessLine>>);
+pub struct AccessEntry(Option<Box<AccessLine>>);
 
 #[derive(Debug)]
 struct AccessLine {
@@ -133,7 +133,7 @@ impl AccessLog {
 
 impl AccessEntry {
     /// Records that the edge refused the request.
-    pub(crate) fn refused(&mut self, refusal: Refusal) {
+    pub fn refused(&mut self, refusal: Refusal) {
         if let Some(line) = &mut self.0 {
             line.reason = Some(refusal.reason());
             if let Some(metrics) = &line.metrics {
@@ -143,7 +143,7 @@ impl AccessEntry {
     }
 
     /// Writes a line now, besides the one at the end: the request has become a socket, which may stay for days.
-    pub(crate) fn opened(&mut self) {
+    pub fn opened(&mut self) {
         if let Some(line) = &mut self.0 {
             line.reason = Some("socket opened");
             line.write();
@@ -152,14 +152,14 @@ impl AccessEntry {
     }
 
     /// Records why a socket has ended.
-    pub(crate) fn ended(&mut self, reason: &'static str) {
+    pub fn ended(&mut self, reason: &'static str) {
         if let Some(line) = &mut self.0 {
             line.reason = Some(reason);
         }
     }
 
     /// Records how long the request waited for a worker, and how long the application took.
-    pub(crate) fn timed(&mut self, queue_time: Duration, app_time: Duration) {
+    pub fn timed(&mut self, queue_time: Duration, app_time: Duration) {
         if let Some(line) = &mut self.0 {
             line.queue_time = queue_time;
             line.app_time = app_time;
@@ -170,14 +170,14 @@ impl AccessEntry {
     }
 
     /// Records the status of the response.
-    pub(crate) fn responded(&mut self, status: StatusCode) {
+    pub fn responded(&mut self, status: StatusCode) {
         if let Some(line) = &mut self.0 {
             line.status = status.as_u16();
         }
     }
 
     /// Counts bytes of the response body.
-    pub(crate) fn count(&mut self, bytes: usize) {
+    pub fn count(&mut self, bytes: usize) {
         if let Some(line) = &mut self.0 {
             line.bytes += bytes;
         }

@@ -12,18 +12,25 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::request::access::AccessEntry;
 use crate::request::request_dispatch::RequestDispatch;
+use crate::request::request_slots::RequestSlots;
 use carat_body::response::{RangeRequest, ResponseEncoding};
 use carat_exchange::{ConnectionState, Peer, SpoolReservation};
 
 /// The facts about a request that the steps of its response know, when the application has the request itself.
-pub(crate) struct RequestContext {
-    pub(crate) state: Rc<ConnectionState>,
-    pub(crate) dispatch: Rc<RequestDispatch>,
-    pub(crate) entry: AccessEntry,
+pub struct RequestContext {
+    /// The connection, or the stream of HTTP/2.
+    pub state: Rc<ConnectionState>,
+    /// The way to the application.
+    pub dispatch: Rc<RequestDispatch>,
+    /// The line of the access log.
+    pub entry: AccessEntry,
+    /// The facts that parts remember.
+    pub slots: RequestSlots,
     pub(crate) is_http10: bool,
     /// Whether the client ends the connection with this request.
     pub(crate) closes: bool,
-    pub(crate) scheme: Scheme,
+    /// How the client reached the first server.
+    pub scheme: Scheme,
     /// Set when the client asks for a socket of the cable.
     pub(crate) cable: Option<Box<CableHandshake>>,
     /// Where `force_tls` sends the client.

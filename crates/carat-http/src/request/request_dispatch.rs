@@ -8,15 +8,16 @@ use carat_exchange::{Call, Refusal, Reply, ReplyBody, SpoolReservation};
 
 /// Where requests leave the edge.
 #[derive(Debug)]
-pub(crate) struct RequestDispatch {
-    pub(crate) dispatcher: Rc<Dispatcher>,
+pub struct RequestDispatch {
+    /// The queue and the lanes.
+    pub dispatcher: Rc<Dispatcher>,
     /// Whether the application is told when: the option `request_start`.
     pub(crate) stamps: bool,
 }
 
 impl RequestDispatch {
     /// Passes a request to a worker, or to the queue.
-    pub(crate) fn dispatch(&self, mut call: Call) -> Result<PendingReply, Refusal> {
+    pub fn dispatch(&self, mut call: Call) -> Result<PendingReply, Refusal> {
         if self.stamps {
             // A clock before 1970 has no time that monitoring could use.
             call.waits_since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
@@ -25,7 +26,7 @@ impl RequestDispatch {
     }
 
     /// A reply that no worker has made.
-    pub(crate) fn own_reply(&self, response: Response<ReplyBody>) -> Reply {
+    pub fn own_reply(&self, response: Response<ReplyBody>) -> Reply {
         Reply {
             response,
             spooled: SpoolReservation::of(&self.dispatcher.spool_quota),

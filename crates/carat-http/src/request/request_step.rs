@@ -5,60 +5,75 @@ use crate::request::request_context::RequestContext;
 use carat_body::request::ReceivedBody;
 use carat_dispatch::PendingReply;
 use carat_exchange::{Call, ConnectionState, Refusal, Reply};
+use carat_settings::UrlPrefix;
 
 /// The result of a step of a request: its answer, or nothing, so that the next step follows.
-pub(crate) type RequestStep = ControlFlow<RequestAnswer>;
+pub type RequestStep = ControlFlow<RequestAnswer>;
 
 /// A request that no step has answered yet.
-pub(crate) struct ArrivedRequest {
+pub struct ArrivedRequest {
     /// `None` once it was taken, by the step that answers.
-    pub(crate) call: Option<Call>,
+    call: Option<Call>,
     pub(crate) body: ReceivedBody,
-    pub(crate) context: RequestContext,
 }
 
 impl ArrivedRequest {
-    pub(crate) fn call(&mut self) -> &mut Call {
+    pub(crate) fn new(call: Call, body: ReceivedBody) -> ArrivedRequest {
+        let call = Some(call);
+        ArrivedRequest { call, body }
+    }
+
+    /// The request as the application would see it.
+    pub fn call(&mut self) -> &mut Call {
         self.call.as_mut().expect("who takes it answers")
     }
 
-    pub(crate) fn take_call(&mut self) -> Call {
+    /// Takes the request, to dispatch it. The step that does so answers.
+    pub fn take_call(&mut self) -> Call {
         self.call.take().expect("who takes it answers")
     }
 
-    pub(crate) fn path(&mut self) -> &str {
+    /// The path of the target, as the client spells it.
+    pub fn path(&mut self) -> &str {
         self.call().parts.uri.path()
-    }
-
-    pub(crate) fn refuse_if(&self, is_refused: bool, refusal: Refusal) -> RequestStep {
-        if is_refused {
-            let refusal = refuse(refusal, &self.context.state);
-            return ControlFlow::Break(RequestAnswer::Now(Err(refusal)));
-        }
-        ControlFlow::Continue(())
     }
 }
 
 /// A value that is there once something was awaited. Boxed: it takes no room in other requests.
-pub(crate) type Later<T> = Pin<Box<dyn Future<Output = T>>>;
+pub type Later<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// How a request is answered.
-pub(crate) enum RequestAnswer {
+pub enum RequestAnswer {
     /// By a worker, or by a refusal.
     Now(Result<PendingReply, Refusal>),
-    /// Once the body has arrived, or a disk has told whether there is a file.
+    /// Once the body has arrived, or another request has got its reply.
     Later(Later<Result<Reply, Refusal>>),
-    /// By a file.
+    /// By the edge.
     Found(Box<Reply>),
+    /// By what a wait brings, or by the steps after it.
+    Waits(Box<WaitingRequest>),
 }
 
-impl RequestAnswer {
-    pub(crate) async fn reply(self) -> Result<Reply, Refusal> {
-        match self {
-            RequestAnswer::Now(pending) => pending?.await,
-            RequestAnswer::Later(reply) => reply.await,
-            RequestAnswer::Found(reply) => Ok(*reply),
+/// A request whose step waits for something, such as a disk.
+pub struct WaitingRequest {
+    /// Brings the reply, or nothing.
+    pub(crate) search: ReplySearch,
+    pub(crate) call: Call,
+    /// The index of the part whose turn it is if the search brings nothing.
+    pub(crate) next: usize,
+}
+
+/// A reply, if there is one.
+pub type ReplySearch = Later<Result<Option<Reply>, Refusal>>;
+
+impl RequestContext {
+    /// Refuses a request that was not received completely if `is_refused` is true.
+    pub fn refuse_if(&self, is_refused: bool, refusal: Refusal) -> RequestStep {
+        if is_refused {
+            let refusal = refuse(refusal, &self.state);
+            return ControlFlow::Break(RequestAnswer::Now(Err(refusal)));
         }
+        ControlFlow::Continue(())
     }
 }
 
@@ -71,4 +86,14 @@ pub(crate) fn refuse(refusal: Refusal, state: &ConnectionState) -> Refusal {
         .refusal()
         .inspect(|_| state.end.refusal_sent())
         .unwrap_or(refusal)
+}
+
+/// Refuses a request for a path that does not lead to the application.
+pub(crate) fn check_prefix(
+    request: &mut ArrivedRequest,
+    context: &RequestContext,
+    prefix: Option<&UrlPrefix>,
+) -> RequestStep {
+    let is_outside = prefix.is_some_and(|prefix| !prefix.contains(request.path()));
+    context.refuse_if(is_outside, Refusal::OutsidePrefix)
 }

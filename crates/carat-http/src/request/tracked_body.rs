@@ -10,10 +10,39 @@ use hyper::body::{Body, Frame, SizeHint};
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::request::access::AccessEntry;
-use crate::request::body_piece::BodyPiece;
 use crate::request::request_context::RequestContext;
 use carat_body::response::ClientBody;
 use carat_exchange::{ConnectionState, FilePlaceholder, SpoolReservation};
+
+/// A piece of a response as hyper holds it.
+pub(crate) enum BodyPiece {
+    Bytes(Bytes),
+    /// The stream below hyper sends a part of a file in its place.
+    File(FilePlaceholder),
+}
+
+impl Buf for BodyPiece {
+    fn remaining(&self) -> usize {
+        match self {
+            BodyPiece::Bytes(bytes) => bytes.remaining(),
+            BodyPiece::File(file) => file.remaining(),
+        }
+    }
+
+    fn chunk(&self) -> &[u8] {
+        match self {
+            BodyPiece::Bytes(bytes) => bytes.chunk(),
+            BodyPiece::File(file) => file.chunk(),
+        }
+    }
+
+    fn advance(&mut self, count: usize) {
+        match self {
+            BodyPiece::Bytes(bytes) => bytes.advance(count),
+            BodyPiece::File(file) => file.advance(count),
+        }
+    }
+}
 
 /// The body of a response on its way to hyper. When hyper drops it, complete or not, the request is
 /// over.

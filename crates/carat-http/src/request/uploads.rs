@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::time::Instant;
 
+use crate::request::request_context::RequestContext;
 use crate::request::request_dispatch::RequestDispatch;
 use crate::request::request_step::{ArrivedRequest, RequestAnswer, RequestStep, refuse};
 use carat_body::request::{ReceivedBody, RequestBodies, UploadProgress, receive, receive_empty};
@@ -11,14 +12,17 @@ use carat_dispatch::PendingReply;
 use carat_exchange::{Call, ConnectionState, Refusal, Reply};
 
 /// Receives the body of a request. One that has a body is dispatched from here, and no file of the server's is looked for.
-pub(crate) fn take_body(request: &mut ArrivedRequest, bodies: &Rc<RequestBodies>) -> RequestStep {
+pub(crate) fn take_body(
+    request: &mut ArrivedRequest,
+    context: &RequestContext,
+    bodies: &Rc<RequestBodies>,
+) -> RequestStep {
     if request.body.is_end_stream() {
         receive_empty(request.call(), bodies);
         return ControlFlow::Continue(());
     }
     let call = request.take_call();
     let body = replace(&mut request.body, ReceivedBody::None);
-    let context = &request.context;
     let (state, dispatch) = (Rc::clone(&context.state), Rc::clone(&context.dispatch));
     let upload = receive_and_dispatch((call, body), state, dispatch, Rc::clone(bodies));
     ControlFlow::Break(RequestAnswer::Later(Box::pin(upload)))

@@ -28,9 +28,13 @@ impl ForceTls {
     }
 
     /// Refuses a request in clear. The response says where to go.
-    pub(crate) fn check(&self, request: &mut ArrivedRequest) -> RequestStep {
-        request.context.location = self.location(request.call());
-        request.refuse_if(request.context.location.is_some(), Refusal::TlsRequired)
+    pub(crate) fn check(
+        &self,
+        request: &mut ArrivedRequest,
+        context: &mut RequestContext,
+    ) -> RequestStep {
+        context.location = self.location(request.call());
+        context.refuse_if(context.location.is_some(), Refusal::TlsRequired)
     }
 
     /// Where the client of a request in clear is sent: to the same target at the default port of HTTPS.

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use bytes::Bytes;
 use tokio::task::spawn_local;
 
-use crate::request::{ArrivedRequest, RequestStep};
+use crate::request::{ArrivedRequest, RequestContext, RequestStep};
 use crate::site::page_file::read_page;
 use crate::site::readiness::ReadinessPaths;
 use carat_exchange::Refusal;
@@ -56,9 +56,13 @@ impl Maintenance {
     }
 
     /// Keeps requests from the application.
-    pub(crate) fn check(&self, request: &mut ArrivedRequest) -> RequestStep {
+    pub(crate) fn check(
+        &self,
+        request: &mut ArrivedRequest,
+        context: &RequestContext,
+    ) -> RequestStep {
         let keeps_out = self.is_on() && !self.exempt.contains(request.path());
-        request.refuse_if(keeps_out, Refusal::Maintenance)
+        context.refuse_if(keeps_out, Refusal::Maintenance)
     }
 
     /// Whether no request reaches the application.

@@ -14,4 +14,3 @@ mod validations;
 pub(crate) use force_tls::ForceTls;
 pub(crate) use readiness::ReadinessChecks;
 pub use site_files::SiteFiles;
-pub(crate) use static_files::DiskSearch;

@@ -7,15 +7,12 @@ use carat_static::{Access, FileContent, LookupError, Mounts, UrlMount};
 use http::HeaderValue;
 use tokio::task::{JoinHandle, spawn, spawn_local};
 
-use crate::request::{ArrivedRequest, Later, RequestAnswer};
+use crate::request::{ArrivedRequest, ReplySearch, RequestAnswer, RequestContext};
 use crate::site::disk_lookups::DiskLookups;
-use carat_exchange::{FileRange, Refusal, Reply, ReplyBody, ReplyContent, clock};
+use carat_exchange::{FileRange, Refusal, ReplyBody, ReplyContent, clock};
 use carat_files::{LOOKUP_THREADS, in_time};
 use carat_log::Log;
 use carat_settings::{Settings, StaticDirectory, UrlPrefix};
-
-/// A file, if the disk has it.
-pub(crate) type DiskSearch = Later<Result<Option<Reply>, Refusal>>;
 
 /// The directories of the `static` option.
 pub(crate) struct StaticFiles {
@@ -50,11 +47,12 @@ impl StaticFiles {
     pub(crate) fn look(
         &self,
         request: &mut ArrivedRequest,
-    ) -> ControlFlow<RequestAnswer, Option<DiskSearch>> {
+        context: &RequestContext,
+    ) -> ControlFlow<RequestAnswer, Option<ReplySearch>> {
         let Some(query) = self.mounts.borrow().query(&request.call().parts) else {
             return ControlFlow::Continue(None);
         };
-        let dispatch = &request.context.dispatch;
+        let dispatch = &context.dispatch;
         ControlFlow::Break(match query.run(Access::Cached) {
             Ok(Some(found)) => RequestAnswer::Found(Box::new(dispatch.own_reply(found.map(body)))),
             Ok(None) => return ControlFlow::Continue(None),

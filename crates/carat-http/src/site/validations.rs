@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Response};
 
-use crate::request::{ArrivedRequest, RequestAnswer, RequestStep};
+use crate::request::{ArrivedRequest, RequestAnswer, RequestContext, RequestStep};
 use carat_exchange::ReplyBody;
 use carat_settings::Settings;
 use carat_tls::{AcmeClient, CertificateStatus, CertificateStore};
@@ -29,14 +29,18 @@ impl Validations {
     }
 
     /// Answers a request for a token that is pending. Others may be the application's.
-    pub(crate) fn check(&self, request: &mut ArrivedRequest) -> RequestStep {
+    pub(crate) fn check(
+        &self,
+        request: &mut ArrivedRequest,
+        context: &RequestContext,
+    ) -> RequestStep {
         let Some(response) = self.response(request) else {
             return ControlFlow::Continue(());
         };
         let mut response = Response::new(ReplyBody::full(response.into()));
         let kind = HeaderValue::from_static("application/octet-stream");
         response.headers_mut().insert(CONTENT_TYPE, kind);
-        let reply = request.context.dispatch.own_reply(response);
+        let reply = context.dispatch.own_reply(response);
         ControlFlow::Break(RequestAnswer::Found(Box::new(reply)))
     }
 

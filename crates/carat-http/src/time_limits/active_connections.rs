@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use carat_policy::{HolderStage, MemoryDemand, MemoryHolder, relief};
 
-use crate::cache::ResponseCache;
+use crate::parts::PartList;
 use crate::time_limits::allocator_use::AllocatorUse;
 use crate::time_limits::deadlines::Deadline;
 use carat_exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal, clock};
@@ -16,8 +16,8 @@ const LOOK: Duration = Duration::from_millis(250);
 /// The connections that hyper serves. When clients make the edge hold too much, those with the least progress go.
 pub(crate) struct ActiveConnections {
     memory: Rc<ClientMemory>,
-    /// The cache, which gives way before any client does.
-    cache: Option<Rc<ResponseCache>>,
+    /// The parts, whose memory gives way before any client does.
+    parts: Rc<PartList>,
     allocator: AllocatorUse,
     entries: RefCell<Vec<Option<ActiveConnection>>>,
     free: RefCell<Vec<usize>>,
@@ -50,13 +50,10 @@ pub(crate) struct ActiveGuard<'a> {
 }
 
 impl ActiveConnections {
-    pub(crate) fn new(
-        memory: &Rc<ClientMemory>,
-        cache: Option<&Rc<ResponseCache>>,
-    ) -> ActiveConnections {
+    pub(crate) fn new(memory: &Rc<ClientMemory>, parts: &Rc<PartList>) -> ActiveConnections {
         ActiveConnections {
             memory: Rc::clone(memory),
-            cache: cache.cloned(),
+            parts: Rc::clone(parts),
             allocator: AllocatorUse::default(),
             entries: RefCell::default(),
             free: RefCell::default(),
@@ -114,16 +111,13 @@ impl ActiveConnections {
         }
     }
 
-    /// Adds what the allocator holds for clients beyond what is counted. When that is much, the cache leaves them its memory.
+    /// Adds what the allocator holds for clients beyond what is counted. When that is much, parts leave them their memory.
     fn measure(&self, now: Instant) {
         let memory = &self.memory;
-        let cached = self.cache.as_ref().map_or(0, |cache| cache.used());
-        let counted = (memory.counted(), cached);
+        let counted = (memory.counted(), self.parts.held());
         let uncounted = self.allocator.uncounted(counted, memory.limit(), now);
         memory.set_uncounted(uncounted);
-        if let Some(cache) = &self.cache {
-            cache.give_way(memory);
-        }
+        memory.lend(self.parts.give_way(memory.needs_more()));
     }
 
     fn look(&self) {
@@ -314,7 +308,7 @@ mod tests {
         fn new() -> Scene {
             let memory = ClientMemory::new(LIMIT);
             Scene {
-                connections: ActiveConnections::new(&memory, None),
+                connections: ActiveConnections::new(&memory, &Rc::default()),
                 deadline: Rc::new(Deadlines::new().deadline()),
                 memory,
                 start: Instant::now(),

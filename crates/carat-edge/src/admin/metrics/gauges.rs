@@ -6,7 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 use serde_json::Value;
 
-use carat_http::{CableStats, CacheReport, Server};
+use carat_http::{CableStats, Part, PartSample, SampleValue, Server};
 
 /// Metrics with one label, whose values are known beforehand.
 type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;
@@ -62,9 +62,8 @@ pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry 
     register_bytes(&mut registry, server);
     register_memory(&mut registry, status);
     register_ruby(&mut registry, status);
-    if let Some(cache) = server.cache() {
-        register_cache(&mut registry, &cache.report());
-    }
+    let samples = server.parts.iter().flat_map(Part::samples);
+    samples.for_each(|sample| register_sample(&mut registry, &sample));
     if let Some(cable) = server.cable() {
         register_cable(&mut registry, cable.stats());
         let help = "Time from a broadcast until its last subscriber had its turn";
@@ -112,47 +111,15 @@ pub(super) fn as_puma(server: &Server, status: &Value) -> Registry {
     registry
 }
 
-/// Registers the metrics of the cache.
-fn register_cache(registry: &mut Registry, cache: &CacheReport) {
-    let gauges = [
-        ("cache_limit", "The option cache", cache.limit),
-        ("cache_used", "Stored responses", cache.used),
-    ];
-    for (name, help, value) in gauges {
-        registry.register_with_unit(name, help, Unit::Bytes, gauge(value));
-    }
-    let help = "Stored responses";
-    registry.register("cache_entries", help, gauge(cache.entries));
-    let counters = [
-        ("cache_hits", "Requests that the cache answered", cache.hits),
-        (
-            "cache_stale",
-            "Of these, with a response that was not fresh",
-            cache.stale,
-        ),
-        (
-            "cache_collapsed",
-            "Of these, with the response to another request",
-            cache.collapsed,
-        ),
-        (
-            "cache_misses",
-            "Requests that the cache passed to the application",
-            cache.misses,
-        ),
-        (
-            "cache_revalidations",
-            "Of these, after which the stored response still held",
-            cache.revalidated,
-        ),
-        (
-            "cache_evictions",
-            "Stored responses that had to go because others came",
-            cache.evictions,
-        ),
-    ];
-    for (name, help, value) in counters {
-        registry.register(name, help, ConstCounter::new(value));
+/// Registers a number of a part.
+fn register_sample(registry: &mut Registry, sample: &PartSample) {
+    let (name, help) = (sample.name, sample.help);
+    match sample.value {
+        SampleValue::Gauge(count) => registry.register(name, help, gauge(count)),
+        SampleValue::Bytes(bytes) => {
+            registry.register_with_unit(name, help, Unit::Bytes, gauge(bytes));
+        }
+        SampleValue::Counter(count) => registry.register(name, help, ConstCounter::new(count)),
     }
 }
 

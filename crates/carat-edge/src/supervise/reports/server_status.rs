@@ -19,7 +19,7 @@ pub(crate) fn server_status(
     let bounds = state.limits().elastic;
     let worker = |status| worker(&status, server, executor);
     let molds = processes.molds.iter().filter_map(|(mold, _)| mold.pid);
-    json!({
+    let mut status = json!({
         "version": server.settings.version,
         "pid": std::process::id(),
         "state": match state.phase_name() {
@@ -44,7 +44,6 @@ pub(crate) fn server_status(
         "upgrade": state.upgrades().is_under_way().then_some("starting"),
         // Why the last worker that was to become the mold did not.
         "refork": state.refork_refusal(),
-        "cache": server.cache().map(|cache| cache.report()),
         "cable": server.cable().map(|cable| cable.stats()),
         "workers": { "min": bounds.min, "max": bounds.max, "wanted": processes.workers.wanted },
         "processes": processes.worker_statuses(now).map(worker).collect::<Vec<_>>(),
@@ -54,7 +53,11 @@ pub(crate) fn server_status(
         "molds": molds.collect::<Vec<_>>(),
         // Those that an authority issues.
         "certificates": server.files.validations.statuses(),
-    })
+    });
+    for part in server.parts.iter() {
+        status[part.name()] = part.report();
+    }
+    status
 }
 
 fn worker(status: &WorkerStatus, server: &Server, executor: &Executor<impl Host>) -> Value {

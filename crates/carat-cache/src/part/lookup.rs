@@ -1,16 +1,15 @@
-use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use carat_cache::{CacheVerdict, RequestKey, RequestPolicy, StoredResponse};
 use http::{HeaderMap, Response, StatusCode};
 use tokio::time::timeout_at;
 
 use super::cached_reply::{self, COLLAPSED, HIT, NOT_CACHED, STALE};
 use super::flights::{Flight, Joined};
 use super::response_cache::{ResponseCache, key_of};
-use crate::request::{Later, RequestAnswer};
+use crate::{CacheVerdict, RequestKey, RequestPolicy, StoredResponse};
 use carat_exchange::{Call, Refusal, Reply, ReplyBody, clock};
+use carat_http::{ArrivedRequest, Later, PartStep, RequestAnswer};
 
 /// How long a request waits for the response to another one. Then it goes to the application itself.
 const WAIT_LIMIT: Duration = Duration::from_secs(5);
@@ -29,25 +28,26 @@ type Found = Option<(Rc<StoredResponse>, CacheVerdict)>;
 impl ResponseCache {
     /// Answers a request with a stored response. Without one it goes to the application, or waits for the response to
     /// another one like it.
-    pub(crate) fn look(self: &Rc<Self>, call: Call) -> ControlFlow<RequestAnswer, Call> {
+    pub(super) fn look(self: &Rc<Self>, request: &mut ArrivedRequest) -> PartStep {
+        let call = request.call();
         let parts = &call.parts;
         let Some(policy) = RequestPolicy::of(&parts.method, &parts.headers) else {
-            return ControlFlow::Continue(call);
+            return PartStep::Next;
         };
-        let (key, arrived) = (key_of(&call), clock::now());
+        let (key, arrived) = (key_of(call), clock::now());
         let headers = &call.parts.headers;
         let stale = match self.find(&key, headers, &policy, arrived) {
             Some((entry, CacheVerdict::Fresh)) => {
                 self.counts.hits.add();
                 let reply = self.reply(&entry, headers, policy, HIT);
-                return ControlFlow::Break(RequestAnswer::Found(Box::new(reply)));
+                return PartStep::found(reply);
             }
             Some((entry, CacheVerdict::StaleWhileRevalidate)) => {
                 self.counts.hits.add();
                 self.counts.stale.add();
                 let reply = self.reply(&entry, headers, policy, STALE);
-                self.refresh(call, key, policy, &entry);
-                return ControlFlow::Break(RequestAnswer::Found(Box::new(reply)));
+                self.refresh(request.take_call(), key, policy, &entry);
+                return PartStep::found(reply);
             }
             Some((entry, CacheVerdict::Stale)) => Some(entry),
             None => None,
@@ -57,15 +57,15 @@ impl ResponseCache {
             *response.status_mut() = StatusCode::GATEWAY_TIMEOUT;
             cached_reply::say(response.headers_mut(), NOT_CACHED);
             let reply = self.dispatch.own_reply(response);
-            return ControlFlow::Break(RequestAnswer::Found(Box::new(reply)));
+            return PartStep::found(reply);
         }
         let asked = Asked {
-            call,
+            call: request.take_call(),
             key,
             policy,
             arrived,
         };
-        ControlFlow::Break(RequestAnswer::Later(self.go(asked, stale)))
+        PartStep::Answer(RequestAnswer::Later(self.go(asked, stale)))
     }
 
     /// Goes to the application, or waits for a request that does.

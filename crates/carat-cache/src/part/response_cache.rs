@@ -4,18 +4,17 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use carat_cache::{RequestKey, Store, StoredResponse};
 
 use super::changes::ChangedUrl;
-use super::counts::{CacheCounts, CacheReport};
+use super::counts::CacheCounts;
 use super::flights::Flights;
-use crate::request::RequestDispatch;
-use carat_exchange::{Call, ClientMemory, Refusal, Reply, RequestTarget, clock};
-use carat_settings::Settings;
+use crate::{RequestKey, Store, StoredResponse};
+use carat_exchange::{Call, Refusal, Reply, RequestTarget, clock};
+use carat_http::RequestDispatch;
 
 /// Public responses of the application, kept in memory for further requests.
 #[derive(Debug)]
-pub struct ResponseCache {
+pub(super) struct ResponseCache {
     pub(super) store: RefCell<Store>,
     pub(super) flights: Flights,
     pub(super) counts: CacheCounts,
@@ -29,13 +28,9 @@ pub struct ResponseCache {
 }
 
 impl ResponseCache {
-    /// `None` without the option, and where changed code is loaded before each request.
-    pub(crate) fn new(
-        settings: &Settings,
-        dispatch: &Rc<RequestDispatch>,
-    ) -> Option<Rc<ResponseCache>> {
-        let limit = settings.cache.filter(|_| !settings.reload)?;
-        Some(Rc::new(ResponseCache {
+    /// A cache of up to `limit` bytes.
+    pub(super) fn new(limit: u64, dispatch: &Rc<RequestDispatch>) -> Rc<ResponseCache> {
+        Rc::new(ResponseCache {
             store: RefCell::new(Store::new(usize::try_from(limit).unwrap_or(usize::MAX))),
             flights: Flights::default(),
             counts: CacheCounts::default(),
@@ -43,52 +38,25 @@ impl ResponseCache {
             refreshes: Rc::default(),
             generation: Cell::new(0),
             gives_way: Cell::new(false),
-        }))
+        })
     }
 
     /// From now on this generation serves: what older code has made goes.
-    pub fn adopt(&self, generation: u32) {
+    pub(super) fn adopt(&self, generation: u32) {
         self.generation.set(generation);
         self.store.borrow_mut().clear();
     }
 
-    /// Leaves its memory to clients as long as they need it. Called once a tick, and when they have used up theirs.
-    pub(crate) fn give_way(&self, clients: &ClientMemory) {
-        let gives_way = clients.needs_more();
+    /// Stores nothing while clients need the memory.
+    pub(super) fn give_way(&self, gives_way: bool) {
         self.gives_way.set(gives_way);
-        let lent = if gives_way {
-            let mut store = self.store.borrow_mut();
-            store.clear();
-            store.limit().saturating_sub(store.used()) as u64
-        } else {
-            0
-        };
-        clients.lend(lent);
-    }
-
-    /// Bytes that it takes.
-    pub fn used(&self) -> u64 {
-        self.store.borrow().used() as u64
-    }
-
-    /// The contents and the counts of the cache.
-    pub fn report(&self) -> CacheReport {
-        let (store, counts) = (self.store.borrow(), &self.counts);
-        CacheReport {
-            limit: store.limit() as u64,
-            used: store.used() as u64,
-            entries: store.entries() as u64,
-            hits: counts.hits.get(),
-            stale: counts.stale.get(),
-            collapsed: counts.collapsed.get(),
-            misses: counts.misses.get(),
-            revalidated: counts.revalidated.get(),
-            evictions: store.evictions(),
+        if gives_way {
+            self.store.borrow_mut().clear();
         }
     }
 
     /// A request that may have changed something has this reply.
-    pub(crate) fn note_change(&self, changed: ChangedUrl, reply: &Result<Reply, Refusal>) {
+    pub(super) fn note_change(&self, changed: ChangedUrl, reply: &Result<Reply, Refusal>) {
         let Ok(reply) = reply else { return };
         let status = reply.response.status();
         if status.is_success() || status.is_redirection() {

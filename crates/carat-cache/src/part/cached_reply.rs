@@ -2,12 +2,12 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use carat_cache::{StoredResponse, client_has};
 use carat_coding::Coding;
 use http::header::{AGE, CONTENT_ENCODING, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 
 use super::response_cache::ResponseCache;
+use crate::{StoredResponse, client_has};
 use carat_exchange::{ReplyBody, ReplyContent, StoredBody};
 
 /// The header field that says what a cache has done with a request (RFC 9211).

@@ -2,11 +2,11 @@ use http::header::{CONTENT_LOCATION, LOCATION};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Uri};
 
-use carat_cache::{is_unsafe, url_key};
+use crate::{is_unsafe, url_key};
 use carat_exchange::{Call, RequestTarget};
 
 /// The URL that a request may change (RFC 9111, section 4.4).
-pub(crate) struct ChangedUrl {
+pub(super) struct ChangedUrl {
     host: Box<[u8]>,
     port: u16,
     url: Box<[u8]>,
@@ -14,8 +14,8 @@ pub(crate) struct ChangedUrl {
 
 impl ChangedUrl {
     /// `None` for a request that changes nothing.
-    pub(crate) fn by(call: &Call) -> Option<Box<ChangedUrl>> {
-        is_unsafe(&call.parts.method).then(|| Box::new(ChangedUrl::of(call)))
+    pub(super) fn by(call: &Call) -> Option<ChangedUrl> {
+        is_unsafe(&call.parts.method).then(|| ChangedUrl::of(call))
     }
 
     fn of(call: &Call) -> ChangedUrl {

@@ -2,10 +2,6 @@ use std::rc::Rc;
 use std::time::{Instant, SystemTime};
 
 use bytes::Bytes;
-use carat_cache::{
-    ExchangeTimes, Exchanged, RequestKey, RequestPolicy, Store, StoredResponse, ask_to_confirm,
-    confirmed, is_failure,
-};
 use http::header::DATE;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use tokio::task::spawn_local;
@@ -14,9 +10,13 @@ use super::cached_reply::{CONFIRMED, PASSED, STALE, STORED, say};
 use super::flights::{Joined, Lead};
 use super::lookup::Asked;
 use super::response_cache::ResponseCache;
-use crate::request::Later;
+use crate::{
+    ExchangeTimes, Exchanged, RequestKey, RequestPolicy, Store, StoredResponse, ask_to_confirm,
+    confirmed, is_failure,
+};
 use carat_body::response::read_file;
 use carat_exchange::{Call, Refusal, Reply, ReplyContent, clock};
+use carat_http::Later;
 
 /// Requests that fetch a response in the background at once. Beyond them, stale ones are served without.
 const REFRESHES_LIMIT: usize = 16;

@@ -1,0 +1,72 @@
+//! The list of the parts: all that the edge knows of each is a name, and whether the settings ask for it.
+
+use carat_http::{EdgeCore, Part, PartList};
+use carat_settings::Settings;
+
+/// A part that the settings may switch on.
+struct PartEntry {
+    /// The name of the cargo feature with which the part is built.
+    feature: &'static str,
+    is_wanted: fn(&Settings) -> bool,
+    /// Makes the part if the settings ask for it. `None` in a build without it.
+    make: Option<MakePart>,
+}
+
+type MakePart = fn(&EdgeCore) -> Result<Option<Box<dyn Part>>, String>;
+
+macro_rules! part {
+    ($feature:literal, $is_wanted:expr, $make:expr) => {
+        PartEntry {
+            feature: $feature,
+            is_wanted: $is_wanted,
+            #[cfg(feature = $feature)]
+            make: Some($make),
+            #[cfg(not(feature = $feature))]
+            make: None,
+        }
+    };
+}
+
+/// All parts in the order in which they act. Replies pass them in reverse order.
+const PARTS: &[PartEntry] = &[part!(
+    "cache",
+    |settings| settings.cache.is_some(),
+    |core| Ok(carat_cache::part(core))
+)];
+
+/// Makes the parts that are switched on. An error says what one of them cannot do, such as read a directory.
+pub(crate) fn make_parts(core: &EdgeCore) -> Result<PartList, String> {
+    let made = PARTS.iter().filter_map(|entry| entry.make);
+    let made = made.filter_map(|make| make(core).transpose());
+    made.collect()
+}
+
+/// Refuses settings that ask for a part that was not built in.
+pub(crate) fn check_parts(settings: &Settings) -> Result<(), String> {
+    missing_part(PARTS, settings).map_or(Ok(()), |name| {
+        Err(format!(
+            "{name}: this edge was built without it (cargo feature `{name}`)"
+        ))
+    })
+}
+
+fn missing_part(parts: &[PartEntry], settings: &Settings) -> Option<&'static str> {
+    let missing = parts.iter().filter(|entry| entry.make.is_none());
+    let mut missing = missing.filter(|entry| (entry.is_wanted)(settings));
+    missing.next().map(|entry| entry.feature)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_that_ask_for_a_part_that_is_not_built_in_are_refused() {
+        let parts = [false, true].map(|is_wanted| PartEntry {
+            feature: if is_wanted { "wanted" } else { "other" },
+            is_wanted: if is_wanted { |_| true } else { |_| false },
+            make: None,
+        });
+        assert_eq!(missing_part(&parts, &Settings::plain()), Some("wanted"));
+    }
+}

@@ -1,0 +1,31 @@
+use std::rc::Rc;
+
+use crate::request::RequestDispatch;
+use carat_dispatch::Dispatcher;
+use carat_log::Log;
+use carat_settings::Settings;
+
+/// The rooms of the core on which parts build.
+pub struct EdgeCore {
+    /// The settings from the configuration.
+    pub settings: Rc<Settings>,
+    /// The log of the server.
+    pub log: Rc<Log>,
+    /// The way of requests to the application, and what clients may hold.
+    pub dispatch: Rc<RequestDispatch>,
+}
+
+impl EdgeCore {
+    /// The core of a server that is about to start.
+    pub fn new(settings: &Rc<Settings>, log: &Rc<Log>, dispatcher: Rc<Dispatcher>) -> EdgeCore {
+        let dispatch = RequestDispatch {
+            dispatcher,
+            stamps: settings.request_start,
+        };
+        EdgeCore {
+            settings: Rc::clone(settings),
+            log: Rc::clone(log),
+            dispatch: Rc::new(dispatch),
+        }
+    }
+}

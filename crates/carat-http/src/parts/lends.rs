@@ -1,0 +1,12 @@
+/// Memory that a part holds beside `client_memory`, and leaves to clients while they need it.
+pub trait Lends {
+    /// The bytes that the part may hold.
+    fn limit(&self) -> u64;
+
+    /// The bytes that the part holds.
+    fn held(&self) -> u64;
+
+    /// Called once a tick, and when clients have used up their memory. While `gives_way` is true, clients need more: the part
+    /// gives back what it can, and takes nothing. They may use what it leaves of its limit.
+    fn give_way(&self, gives_way: bool);
+}

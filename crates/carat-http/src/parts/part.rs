@@ -1,0 +1,114 @@
+use std::io;
+use std::ops::ControlFlow;
+use std::pin::Pin;
+
+use serde_json::Value;
+
+use super::lends::Lends;
+use super::part_sample::PartSample;
+use crate::request::{
+    ArrivedRequest, Later, ReplySearch, RequestAnswer, RequestContext, RequestStep,
+};
+use carat_exchange::{Call, Refusal, Reply};
+use carat_settings::Settings;
+
+/// An optional capability, such as a cache. The core calls those that are switched on in the order of one list, and knows
+/// none of them by name. A hook that a part does not need does nothing.
+pub trait Part {
+    /// The key of the part in `carat status` and `carat memory`.
+    fn name(&self) -> &'static str;
+
+    // The hooks of a request follow in the order in which they are called.
+
+    /// Sees each request of a client before any step does, also one that no step will see, because it is malformed. Notes
+    /// in the slots of the context what later hooks need to know: the call is then gone.
+    fn begin(&self, _call: &mut Call, _context: &mut RequestContext) {}
+
+    /// Refuses or answers a request before its body is received.
+    fn admit(&self, _request: &mut ArrivedRequest, _context: &mut RequestContext) -> RequestStep {
+        ControlFlow::Continue(())
+    }
+
+    /// Answers a request without a body in place of the application, or passes it on itself. One that has a body goes from
+    /// its reception straight to the application.
+    fn answer(&self, _request: &mut ArrivedRequest, _context: &mut RequestContext) -> PartStep {
+        PartStep::Next
+    }
+
+    /// Sees each reply or refusal, and may change it, or take over the connection. The last part of the list is the first.
+    /// `None` when there is nothing to wait for.
+    fn reply<'a>(
+        &'a self,
+        _reply: &'a mut Result<Reply, Refusal>,
+        _context: &'a mut RequestContext,
+    ) -> Option<SlowReply<'a>> {
+        None
+    }
+
+    // The hooks of the server.
+
+    /// The work beside requests, begun when the server starts. It ends with the server.
+    fn tasks(&self) -> Vec<PartTask> {
+        Vec::new()
+    }
+
+    /// Called ten times a second.
+    fn tick(&self) {}
+
+    /// From now on, workers of this generation serve, and these settings hold.
+    fn adopt(&self, _settings: &Settings, _generation: u32) {}
+
+    /// The memory that the part leaves to clients when they need it.
+    fn memory(&self) -> Option<&dyn Lends> {
+        None
+    }
+
+    // The hooks for those who run the server.
+
+    /// The state of the part for `carat status`; null when there is nothing to say.
+    fn report(&self) -> Value {
+        Value::Null
+    }
+
+    /// The numbers of the part for monitoring systems.
+    fn samples(&self) -> Vec<PartSample> {
+        Vec::new()
+    }
+}
+
+/// What a part makes of a request.
+pub enum PartStep {
+    /// The next step follows.
+    Next,
+    /// The request is answered, or under way to its answer.
+    Answer(RequestAnswer),
+    /// The part waits, such as for a disk. If the wait brings no reply, the next step follows.
+    Wait(ReplySearch),
+}
+
+impl PartStep {
+    /// The request is answered by the edge.
+    pub fn found(reply: Reply) -> PartStep {
+        PartStep::Answer(RequestAnswer::Found(Box::new(reply)))
+    }
+}
+
+/// The wait of a part for what it makes of a reply.
+pub type SlowReply<'a> = Pin<Box<dyn Future<Output = ReplyStep> + 'a>>;
+
+/// What a part has made of a reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum ReplyStep {
+    /// The next step follows.
+    Next,
+    /// The part has taken over the connection: there is no response.
+    TakenOver,
+}
+
+/// Work of a part beside requests.
+pub struct PartTask {
+    /// What the log calls the task.
+    pub name: &'static str,
+    /// The work. When it fails or panics, the server stops: what it can do without ends with `Ok`.
+    pub work: Later<io::Result<()>>,
+}

@@ -1,0 +1,89 @@
+use super::lends::Lends;
+use super::part::Part;
+
+/// The parts that are switched on, in the order in which they act.
+#[derive(Default)]
+pub struct PartList(Box<[Box<dyn Part>]>);
+
+impl PartList {
+    /// The parts in their order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &dyn Part> + ExactSizeIterator {
+        self.0.iter().map(|part| &**part)
+    }
+
+    fn lenders(&self) -> impl Iterator<Item = &dyn Lends> {
+        self.iter().filter_map(|part| part.memory())
+    }
+
+    /// The bytes that parts hold beside `client_memory`.
+    pub fn held(&self) -> u64 {
+        self.lenders().map(Lends::held).sum()
+    }
+
+    /// The bytes that parts may hold beside `client_memory`.
+    pub fn memory_limit(&self) -> u64 {
+        let limits = self.lenders().map(Lends::limit);
+        limits.fold(0, u64::saturating_add)
+    }
+
+    /// Has parts leave their memory to clients, or take it again. Returns the bytes that clients may use.
+    pub(crate) fn give_way(&self, gives_way: bool) -> u64 {
+        let left = self.lenders().map(|memory| {
+            memory.give_way(gives_way);
+            memory.limit().saturating_sub(memory.held())
+        });
+        let left = left.fold(0, u64::saturating_add);
+        if gives_way { left } else { 0 }
+    }
+}
+
+impl FromIterator<Box<dyn Part>> for PartList {
+    fn from_iter<T: IntoIterator<Item = Box<dyn Part>>>(parts: T) -> PartList {
+        PartList(parts.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// A part that may hold 100 bytes, and holds some until it gives way.
+    struct Holder(Cell<u64>);
+
+    impl Part for Holder {
+        fn name(&self) -> &'static str {
+            "holder"
+        }
+
+        fn memory(&self) -> Option<&dyn Lends> {
+            Some(self)
+        }
+    }
+
+    impl Lends for Holder {
+        fn limit(&self) -> u64 {
+            100
+        }
+
+        fn held(&self) -> u64 {
+            self.0.get()
+        }
+
+        fn give_way(&self, gives_way: bool) {
+            if gives_way {
+                self.0.set(1);
+            }
+        }
+    }
+
+    #[test]
+    fn clients_get_what_parts_leave_of_their_limits() {
+        let held = [10, 20].map(|held| Box::new(Holder(Cell::new(held))) as Box<dyn Part>);
+        let parts: PartList = held.into_iter().collect();
+        assert_eq!((parts.memory_limit(), parts.held()), (200, 30));
+        assert_eq!((parts.give_way(false), parts.held()), (0, 30));
+        assert_eq!((parts.give_way(true), parts.held()), (198, 2));
+    }
+}

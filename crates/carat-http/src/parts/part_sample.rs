@@ -1,0 +1,39 @@
+/// A number of a part for monitoring systems.
+pub struct PartSample {
+    /// Without the prefix `carat_`, the unit, and `_total`.
+    pub name: &'static str,
+    /// One line for the reader of a dashboard.
+    pub help: &'static str,
+    /// The number, and whether it only grows.
+    pub value: SampleValue,
+}
+
+/// The value of a sample.
+pub enum SampleValue {
+    /// How many there are now.
+    Gauge(u64),
+    /// How many bytes there are now.
+    Bytes(u64),
+    /// How many there have been since the server started.
+    Counter(u64),
+}
+
+impl PartSample {
+    /// How many there are now.
+    pub fn gauge(name: &'static str, help: &'static str, value: u64) -> PartSample {
+        let value = SampleValue::Gauge(value);
+        PartSample { name, help, value }
+    }
+
+    /// How many bytes there are now.
+    pub fn bytes(name: &'static str, help: &'static str, value: u64) -> PartSample {
+        let value = SampleValue::Bytes(value);
+        PartSample { name, help, value }
+    }
+
+    /// How many there have been since the server started.
+    pub fn counter(name: &'static str, help: &'static str, value: u64) -> PartSample {
+        let value = SampleValue::Counter(value);
+        PartSample { name, help, value }
+    }
+}

@@ -81,8 +81,9 @@ module Carat
 
         def judgment(row)
           return "differs" if row["differs"]
+          return "" unless row["interval"]
 
-          row["interval"] && !row["settled"] ? "not known" : ""
+          row["settled"] ? "equal" : "not known"
         end
 
         # Of a share, the interval is that of the difference.

@@ -38,6 +38,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     ledger::gaps::define(ledger)?;
     ledger::held_objects::define(ledger)?;
     ledger::page_shares::define(ledger)?;
+    ledger::touched_pages::define(ledger)?;
     sampler::define(lab.define_module("Sampler")?)?;
     clocks::define(lab.define_module("Clocks")?)
 }

@@ -9,6 +9,7 @@ use std::hash::BuildHasherDefault;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::address_hasher::AddressHasher;
+use crate::ledger::memory_ledger::FIRST;
 use crate::ledger::recorder::recorder;
 use crate::malloc::Mallctl;
 use crate::malloc::hooks::{BlockSize, Hooks, remove};
@@ -46,6 +47,7 @@ pub(crate) fn start() -> bool {
         live: Mutex::default(),
     });
     drop(std::mem::take(&mut *map.live()));
+    reserve(FIRST);
     let hooks = Hooks::new(on_allocation, on_free, Some(on_expansion));
     let handle = hooks.install(&mallctl);
     map.live().handle = handle;
@@ -72,6 +74,29 @@ pub(crate) fn sums() -> Vec<i64> {
     let live = map.live();
     sums.extend(live.sums.iter().take(sums.capacity()));
     sums
+}
+
+/// Makes room for the sums of so many accounts. [`pass`] needs it.
+pub(crate) fn reserve(accounts: usize) {
+    let Some(map) = BLOCKS.get() else {
+        return;
+    };
+    // Nothing is allocated or freed while the lock is held: the hooks wait for it.
+    let mut sums = vec![0; accounts];
+    let mut live = map.live();
+    let known = live.sums.len();
+    if known < accounts {
+        sums[..known].copy_from_slice(&live.sums);
+        std::mem::swap(&mut live.sums, &mut sums);
+    }
+    drop(live);
+}
+
+/// Passes the block at an address, if there is one, from an account, or from any, to another.
+pub(crate) fn pass(address: u64, from: Option<u32>, to: u32) {
+    if let Some(map) = BLOCKS.get() {
+        map.live().pass(address, from, to);
+    }
 }
 
 /// Ends the notes. Returns all blocks by address, and forgets them.
@@ -171,6 +196,25 @@ impl LiveBlocks {
     fn expand(&mut self, address: u64, bytes: u64) {
         if let Some(block) = self.blocks.get(&address).copied() {
             self.note(address, BookedBlock { bytes, ..block });
+        }
+    }
+
+    /// Allocates nothing.
+    fn pass(&mut self, address: u64, from: Option<u32>, to: u32) {
+        if to as usize >= self.sums.len() {
+            return;
+        }
+        let found = self.blocks.get_mut(&address);
+        if let Some(block) = found.filter(|block| from.is_none_or(|from| from == block.account)) {
+            let old = std::mem::replace(
+                block,
+                BookedBlock {
+                    account: to,
+                    ..*block
+                },
+            );
+            self.add(old.account, old.bytes, -1);
+            self.add(to, old.bytes, 1);
         }
     }
 

@@ -42,10 +42,10 @@ pub(crate) struct MemoryLedger {
 
 /// The account of everything outside of files and lines.
 pub(crate) const ROOT: u32 = 1;
-/// The account of what the collector allocates for itself, such as its mark stack.
-const COLLECTOR: u32 = 2;
+/// The account of what the collector allocates for itself: its mark stack, and what it notes of each page.
+pub(crate) const COLLECTOR: u32 = 2;
 /// How many accounts are there from the beginning.
-const FIRST: usize = 3;
+pub(crate) const FIRST: usize = 3;
 
 impl MemoryLedger {
     pub(crate) fn new() -> MemoryLedger {
@@ -98,7 +98,7 @@ impl MemoryLedger {
 
     /// Notes an object that was booked before at another address.
     pub(crate) fn note(&mut self, address: u64, account: u32) {
-        self.slots.note(address, account);
+        let _ = self.slots.note(address, account);
     }
 
     /// Forgets where objects are, not what they weigh.
@@ -106,12 +106,13 @@ impl MemoryLedger {
         self.slots = Slots::default();
     }
 
-    /// Books a new object.
-    pub(crate) fn born(&mut self, object: Object, account: u32) {
-        self.slots.note(object.address, account);
+    /// Books a new object. Returns whether it is the first that was ever noted in its page.
+    pub(crate) fn born(&mut self, object: Object, account: u32) -> bool {
+        let is_first = self.slots.note(object.address, account);
         if account != EARLIER {
             self.enter(account, object, 1);
         }
+        is_first
     }
 
     /// Books an object that the collector is about to free.

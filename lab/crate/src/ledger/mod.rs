@@ -1,6 +1,7 @@
 //! `Carat::Lab::Ledger`: begins and ends the record of objects and blocks, and reads the accounts.
 
 pub(crate) mod block_map;
+pub(crate) mod collector_blocks;
 pub(crate) mod gaps;
 pub(crate) mod held_objects;
 pub(crate) mod line_accounts;
@@ -9,6 +10,7 @@ pub(crate) mod native_stacks;
 pub(crate) mod page_shares;
 pub(crate) mod recorder;
 pub(crate) mod slots;
+pub(crate) mod touched_pages;
 
 use std::sync::Once;
 
@@ -19,6 +21,7 @@ use magnus::{
 };
 use rb_sys::rb_gc_register_mark_object;
 
+use crate::ledger::collector_blocks::settle;
 use crate::ledger::line_accounts::LineAccounts;
 use crate::ledger::memory_ledger::ROOT;
 use crate::ledger::recorder::{Recorder, recorder};
@@ -70,11 +73,15 @@ fn stop() {
 /// seconds, without those of the accounts within.
 fn accounts(ruby: &Ruby) -> Result<RArray, Error> {
     let rows = ruby.ary_new();
-    let sums = block_map::sums();
     let mut accounts = Vec::new();
     if let Some(recorder) = recorder() {
-        recorder.change(|ledger| accounts = ledger.balance());
+        recorder.change(|ledger| {
+            accounts = ledger.balance();
+            block_map::reserve(accounts.len());
+        });
+        settle(recorder);
     }
+    let sums = block_map::sums();
     for (number, account) in accounts.into_iter().enumerate() {
         let time = account.time.as_secs_f64();
         let (malloc, slots) = (sums.get(number).copied().unwrap_or(0), account.slots);

@@ -14,6 +14,7 @@ use magnus::{Error, Object, RArray, RModule, Ruby, function};
 
 use crate::heap::each_object;
 use crate::ledger::block_map::take_blocks;
+use crate::ledger::collector_blocks::settle;
 use crate::ledger::recorder::recorder;
 
 const PAGE_BYTES: u64 = 4096;
@@ -62,6 +63,7 @@ pub(crate) fn define(ledger: RModule) -> Result<(), Error> {
 fn write_pages(ruby: &Ruby, descriptor: i32) -> Result<(), Error> {
     let mut parts = Vec::new();
     if let Some(recorder) = recorder() {
+        settle(recorder);
         each_object(|object, bytes| {
             add(
                 &mut parts,
@@ -233,7 +235,7 @@ fn fill(file: &mut impl Read, entry: &mut [u8]) -> io::Result<bool> {
 }
 
 /// The first page of a line of `/proc/self/maps`, and the one after the last.
-fn pages_of(line: &str) -> Option<(u64, u64)> {
+pub(crate) fn pages_of(line: &str) -> Option<(u64, u64)> {
     let (first, end) = line.split_whitespace().next()?.split_once('-')?;
     let page = |text| u64::from_str_radix(text, 16).map(|address| address / PAGE_BYTES);
     Some((page(first).ok()?, page(end).ok()?))

@@ -9,14 +9,16 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use magnus::rb_sys::FromRawValue;
 use magnus::{Error, Object as _, RArray, RModule, Ruby, Value, function};
 use rb_sys::{
-    RUBY_INTERNAL_EVENT_FREEOBJ, RUBY_INTERNAL_EVENT_GC_ENTER, RUBY_INTERNAL_EVENT_GC_EXIT,
-    RUBY_INTERNAL_EVENT_NEWOBJ, VALUE, rb_gc_register_mark_object, rb_tracearg_event_flag,
-    rb_tracearg_from_tracepoint, rb_tracearg_object, rb_tracepoint_disable, rb_tracepoint_enable,
-    rb_tracepoint_new, ruby_value_type,
+    RUBY_INTERNAL_EVENT_FREEOBJ, RUBY_INTERNAL_EVENT_GC_END_MARK, RUBY_INTERNAL_EVENT_GC_ENTER,
+    RUBY_INTERNAL_EVENT_GC_EXIT, RUBY_INTERNAL_EVENT_GC_START, RUBY_INTERNAL_EVENT_NEWOBJ, VALUE,
+    rb_gc_register_mark_object, rb_tracearg_event_flag, rb_tracearg_from_tracepoint,
+    rb_tracearg_object, rb_tracepoint_disable, rb_tracepoint_enable, rb_tracepoint_new,
+    ruby_value_type,
 };
 
 use crate::call_site::CallSite;
 use crate::heap::{SlotSize, each_object, is, kind};
+use crate::ledger::collector_blocks::{Evacuation, HeapPages};
 use crate::ledger::line_accounts::LineAccounts;
 use crate::ledger::memory_ledger::{MemoryLedger, Object};
 use crate::ledger::slots::EARLIER;
@@ -29,6 +31,12 @@ unsafe extern "C" {
     fn rb_objspace_internal_object_p(object: VALUE) -> c_int;
 }
 
+/// The events of a collection.
+const COLLECTOR_EVENTS: u32 = RUBY_INTERNAL_EVENT_GC_ENTER
+    | RUBY_INTERNAL_EVENT_GC_EXIT
+    | RUBY_INTERNAL_EVENT_GC_START
+    | RUBY_INTERNAL_EVENT_GC_END_MARK;
+
 /// The events that name an object.
 const HEAP_EVENTS: u32 = RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOBJ;
 
@@ -37,6 +45,8 @@ static RECORDER: OnceLock<Recorder> = OnceLock::new();
 /// What listens to this process.
 pub(crate) struct Recorder {
     slot_size: SlotSize,
+    evacuation: Option<Evacuation>,
+    pages: Option<HeapPages>,
     tracepoint: VALUE,
     /// The thread that has called `start`.
     thread: WatchedThread,
@@ -199,7 +209,7 @@ pub(crate) fn recorder() -> Option<&'static Recorder> {
 
 impl Recorder {
     fn new() -> Recorder {
-        let events = HEAP_EVENTS | RUBY_INTERNAL_EVENT_GC_ENTER | RUBY_INTERNAL_EVENT_GC_EXIT;
+        let events = HEAP_EVENTS | COLLECTOR_EVENTS;
         // SAFETY: Ruby calls the function with the tracepoint, and the object is kept for good.
         let tracepoint = unsafe {
             let tracepoint = rb_tracepoint_new(0, events, Some(on_event), std::ptr::null_mut());
@@ -208,11 +218,18 @@ impl Recorder {
         };
         Recorder {
             slot_size: SlotSize::find(),
+            evacuation: Evacuation::find(),
+            pages: HeapPages::find(),
             tracepoint,
             thread: WatchedThread::default(),
             owner: WatchedThread::default(),
             books: Mutex::new(Books::open(None)),
         }
+    }
+
+    /// The pages of Ruby's heap.
+    pub(crate) fn pages(&self) -> Option<HeapPages> {
+        self.pages
     }
 
     /// Changes the ledger.
@@ -288,12 +305,24 @@ impl Recorder {
     }
 
     fn on_event(&self, event: u32, object: Option<VALUE>) {
+        match (event, self.evacuation) {
+            (RUBY_INTERNAL_EVENT_GC_START, Some(evacuation)) => evacuation.prepare_end(),
+            (RUBY_INTERNAL_EVENT_GC_END_MARK, Some(evacuation)) => evacuation.prepare_begin(),
+            (RUBY_INTERNAL_EVENT_GC_START | RUBY_INTERNAL_EVENT_GC_END_MARK, None) => {}
+            _ => self.book(event, object),
+        }
+    }
+
+    fn book(&self, event: u32, object: Option<VALUE>) {
         let object = object.map(|value| self.describe(value));
         let is_watched = self.thread.is_present();
         let _ = self.work(|books| match object {
             Some(object) if event == RUBY_INTERNAL_EVENT_NEWOBJ => {
                 let account = books.payer_of_object(is_watched);
-                books.ledger.born(object, account);
+                let is_first = books.ledger.born(object, account);
+                if let Some(pages) = self.pages.filter(|_| is_first) {
+                    pages.pass_notes(object.address);
+                }
             }
             Some(object) => books.ledger.dies(object),
             None => books.ledger.collect(event == RUBY_INTERNAL_EVENT_GC_ENTER),

@@ -1,12 +1,13 @@
 //! The account of each live object, by the address of its slot.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::BuildHasherDefault;
 
 use crate::address_hasher::AddressHasher;
 
-/// Ruby's heap pages have this size and alignment.
-const PAGE_BYTES: u64 = 64 * 1024;
+/// Ruby's heap pages have at least this size and alignment: Ruby 3.1's have it, later ones four times as much.
+const PAGE_BYTES: u64 = 16 * 1024;
 /// No slot is smaller, so no two begin in the same cell.
 const CELL_BYTES: u64 = 32;
 const CELLS: usize = (PAGE_BYTES / CELL_BYTES) as usize;
@@ -21,13 +22,13 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Notes the account of a new object.
-    pub(crate) fn note(&mut self, address: u64, account: u32) {
-        let page = self
-            .pages
-            .entry(address / PAGE_BYTES)
-            .or_insert_with(|| Box::new([EARLIER; CELLS]));
+    /// Notes the account of a new object. Returns whether it is the first in its page.
+    pub(crate) fn note(&mut self, address: u64, account: u32) -> bool {
+        let entry = self.pages.entry(address / PAGE_BYTES);
+        let is_first = matches!(entry, Entry::Vacant(_));
+        let page = entry.or_insert_with(|| Box::new([EARLIER; CELLS]));
         page[cell(address)] = account;
+        is_first
     }
 
     /// Returns the account of an object.

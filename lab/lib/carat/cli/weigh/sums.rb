@@ -14,6 +14,8 @@ module Carat
           "other_malloc" => "malloc of other threads",
           "free_slots" => "heap pages without objects",
           "allocator" => "free parts of malloc's pages",
+          "young_buffers" => "buffers of young objects (Ruby 3.1)",
+          "untouched" => "allocated and never touched",
           "mapped_files" => "mapped files (libraries)",
           "machine_code" => "machine code (JIT)"
         }.freeze

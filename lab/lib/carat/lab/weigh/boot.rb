@@ -91,7 +91,8 @@ module Carat
         def sample
           taken = ProcessSample.take
           { heap: taken.heap, **taken.malloc.slice(:allocated, :active), pss: taken.pss, files: taken.pss_of_files,
-            code: Processes::JIT.to_h.to_h.fetch(:code, 0) }
+            code: Processes::JIT.to_h.to_h.fetch(:code, 0),
+            young: Ledger.young_bytes, untouched: Ledger.untouched_bytes }
         end
 
         def timed

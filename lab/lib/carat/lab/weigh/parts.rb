@@ -23,6 +23,8 @@ module Carat
             "other_malloc" => @delta.fetch("allocated") - @files.malloc - @collector - @own,
             "free_slots" => @delta.fetch("heap") - @files.slots,
             "allocator" => @delta.fetch("active") - @delta.fetch("allocated"),
+            "young_buffers" => @delta.fetch("young"),
+            "untouched" => -@delta.fetch("untouched"),
             "mapped_files" => @delta.fetch("files"),
             "machine_code" => @delta.fetch("code")
           }

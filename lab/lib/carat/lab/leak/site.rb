@@ -35,12 +35,12 @@ module Carat
               stack: line.fetch(:stack, []).map { |frame| NativeStacks.describe(*frame) })
         end
 
-        # Bytes of a line in a round, without those of containers that grow. The collector may move memory of an object:
-        # the line then has less than its objects.
+        # Bytes of a line in a round, without those of containers that grow. Where the allocator does not show its
+        # blocks, the line has less than its objects.
         def self.rest(line, containers)
           rounds = line.fetch(:bytes)
           of_objects = median(line.fetch(:objects)) * line.fetch(:object_bytes, 0)
-          return [median(rounds), of_objects].max if containers.empty?
+          return line[:exact] ? median(rounds) : [median(rounds), of_objects].max if containers.empty?
 
           steady = rounds.reject(&:negative?).min || 0
           containers.sum { |row| row.fetch(:count, 1) } < rounds.size ? steady : [steady, of_objects].min

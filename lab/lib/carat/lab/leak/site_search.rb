@@ -17,12 +17,14 @@ module Carat
         # Seconds for all rounds.
         SECONDS = 20.0
 
-        # Requests while the lines that fill a container are noted.
+        # Requests while the lines that fill a container are noted, and how often there are as many, until each kind of
+        # container has been filled: requests may take turns to fill some of many.
         WATCHED = 101
+        WATCHES = 10
 
         # Requests that show how slow the trace is.
         TRIAL = 53
-        private_constant :TRIAL
+        private_constant :TRIAL, :WATCHES
 
         # `server` is a Server that serves with one thread, `targets` are paths; a round has `requests` at most, and all
         # rounds take so many `seconds`. `trace` is the order that begins the trace.
@@ -43,7 +45,7 @@ module Carat
           requests = fit
           ROUNDS.times { |round| work(requests, round) }
           @server.ask("watch")
-          request([WATCHED, requests].min)
+          watch([WATCHED, requests].min)
           found = @server.ask("sites")
           Site.gather(found.fetch(:lines), found.fetch(:containers), requests)
         end
@@ -56,6 +58,13 @@ module Carat
           request(TRIAL)
           affordable = @seconds / ROUNDS / ((now - started) / TRIAL)
           Plan.prime(affordable.floor.clamp([TRIAL, @limit].min, @limit))
+        end
+
+        def watch(requests)
+          WATCHES.times do
+            request(requests)
+            break if @server.ask("watched").fetch(:enough)
+          end
         end
 
         def work(requests, round)

@@ -28,10 +28,12 @@ module Carat
       assert_in_delta 50.0, site.bytes_per_request
     end
 
-    def test_line_has_the_memory_of_its_objects_that_the_collector_moved
-      site = gather([{ **line(bytes: [4000] * 5, objects: [100] * 5), object_bytes: 96 }]).first
+    # An object may claim memory that is not malloc's: a Fiber has a stack of its own.
+    def test_line_has_the_memory_of_its_objects_where_blocks_are_not_shown
+      row = { **line(bytes: [4000] * 5, objects: [100] * 5), object_bytes: 96 }
 
-      assert_in_delta 96.0, site.bytes_per_request
+      assert_in_delta 96.0, gather([row]).first.bytes_per_request
+      assert_in_delta 40.0, gather([{ **row, exact: true }]).first.bytes_per_request
     end
 
     def test_container_without_growth_of_its_line_is_a_place

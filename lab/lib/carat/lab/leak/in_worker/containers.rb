@@ -53,6 +53,11 @@ module Carat
           @tracepoint.enable
         end
 
+        # Whether some container of each watched class has been filled since then.
+        def filled?
+          usual_lines.each_value.all?
+        end
+
         # Ends that.
         def unwatch
           @tracepoint&.disable

@@ -25,7 +25,7 @@ module Carat
 
         # Begins. When the allocator does not show its blocks, memory of C has no line.
         def start
-          Ledger.start
+          @exact = Ledger.start
           Ledger.trace_lines(*Library::CODE)
           settle
           @containers = Containers.new
@@ -46,6 +46,11 @@ module Carat
           @containers.watch
           Ledger.watch_stacks
           {}
+        end
+
+        # Whether the watch has seen what it is for.
+        def watched
+          { enough: @containers.filled? }
         end
 
         # Ends the trace. Returns `lines` and `containers`, those that grow most first.
@@ -85,7 +90,8 @@ module Carat
         def describe(row, stack)
           number = row.delete(:number)
           objects = Ledger.objects(number, OBJECTS_LIMIT)
-          { **row, objects: growth(number, 1), classes: objects.map { |object| class_name(object) }.tally,
+          { **row, exact: @exact, objects: growth(number, 1),
+                   classes: objects.map { |object| class_name(object) }.tally,
                    object_bytes: objects.sum { |object| ObjectSpace.memsize_of(object) }.fdiv([objects.size, 1].max),
                    stack:, sample: objects[objects.size / 2] }
         end

@@ -19,6 +19,7 @@ module Carat
           when "trace_gaps" then (@trace = GapTrace.new).start
           when "round" then @trace.round
           when "watch" then @trace.watch
+          when "watched" then @trace.watched
           when "sites" then @trace.sites
           end
         end

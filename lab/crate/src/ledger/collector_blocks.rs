@@ -11,7 +11,7 @@ use rb_sys::{VALUE, ruby_value_type};
 use crate::heap::{each_object, is, kind};
 use crate::ledger::block_map::pass;
 use crate::ledger::memory_ledger::COLLECTOR;
-use crate::ledger::recorder::{Recorder, recorder};
+use crate::ledger::recorder::{CollectorListener, Recorder, recorder};
 use crate::ledger::slots::EARLIER;
 use crate::libraries::function;
 
@@ -30,11 +30,11 @@ const WORD_BYTES: u64 = 8;
 /// Ruby runs the jobs that wait in reverse order, and registers this one between the events `GC_START` and
 /// `GC_END_MARK`: what is registered at the first runs after it, and what is registered at the second before it.
 #[derive(Clone, Copy)]
-pub(crate) struct Evacuation(Register);
+struct Evacuation(Register);
 
 impl Evacuation {
     /// Returns `None` when this Ruby has no such space.
-    pub(crate) fn find() -> Option<Evacuation> {
+    fn find() -> Option<Evacuation> {
         function(c"rb_ary_detransient")?;
         let register = function(c"rb_postponed_job_register_one")?;
         // SAFETY: a function of this name is Ruby's, and has this signature.
@@ -43,16 +43,45 @@ impl Evacuation {
         }))
     }
 
-    /// Call it when a collection begins to mark.
-    pub(crate) fn prepare_end(self) {
+    fn register(self, job: Job) {
         // SAFETY: Ruby allows this during a collection.
-        unsafe { (self.0)(0, end, null_mut()) };
+        unsafe { (self.0)(0, job, null_mut()) };
+    }
+}
+
+/// Keeps the collector's blocks apart while objects are recorded; [`settle`] passes the rest.
+pub(crate) struct CollectorBlocks {
+    evacuation: Option<Evacuation>,
+    pages: Option<HeapPages>,
+}
+
+impl CollectorBlocks {
+    /// For the Ruby of this process.
+    pub(crate) fn find() -> CollectorBlocks {
+        CollectorBlocks {
+            evacuation: Evacuation::find(),
+            pages: HeapPages::find(),
+        }
+    }
+}
+
+impl CollectorListener for CollectorBlocks {
+    fn on_start(&self) {
+        if let Some(evacuation) = self.evacuation {
+            evacuation.register(end);
+        }
     }
 
-    /// Call it when a collection has marked.
-    pub(crate) fn prepare_begin(self) {
-        // SAFETY: Ruby allows this during a collection.
-        unsafe { (self.0)(0, begin, null_mut()) };
+    fn on_end_mark(&self) {
+        if let Some(evacuation) = self.evacuation {
+            evacuation.register(begin);
+        }
+    }
+
+    fn on_page(&self, object: VALUE) {
+        if let Some(pages) = self.pages {
+            pages.pass_notes(object);
+        }
     }
 }
 
@@ -72,13 +101,13 @@ unsafe extern "C" fn end(_data: *mut c_void) {
 
 /// The pages of Ruby's heap, which are aligned to their size.
 #[derive(Clone, Copy)]
-pub(crate) struct HeapPages {
+struct HeapPages {
     bytes: u64,
 }
 
 impl HeapPages {
     /// Returns `None` when Ruby does not say how large they are.
-    pub(crate) fn find() -> Option<HeapPages> {
+    fn find() -> Option<HeapPages> {
         let ruby = Ruby::get().ok()?;
         let collector: RModule = ruby.class_object().const_get("GC").ok()?;
         let constants: RHash = collector.const_get("INTERNAL_CONSTANTS").ok()?;
@@ -91,7 +120,7 @@ impl HeapPages {
     }
 
     /// Passes what the collector notes of the page of a live object to the collector.
-    pub(crate) fn pass_notes(self, object: VALUE) {
+    fn pass_notes(self, object: VALUE) {
         // SAFETY: a page of Ruby's heap begins with the address of its notes.
         let notes = unsafe { *(self.of(object) as *const u64) };
         pass(notes, None, COLLECTOR);
@@ -101,7 +130,7 @@ impl HeapPages {
 /// Passes each buffer that the collector has moved to the account of its object, and the notes of all pages to the
 /// collector. The accounts must have room in the block map.
 pub(crate) fn settle(recorder: &Recorder) {
-    let (pages, moves_buffers) = (recorder.pages(), Evacuation::find().is_some());
+    let CollectorBlocks { evacuation, pages } = CollectorBlocks::find();
     let mut last_page = 0;
     // The walk may collect first, so the ledger is not locked meanwhile.
     each_object(|object, _bytes| {
@@ -109,7 +138,7 @@ pub(crate) fn settle(recorder: &Recorder) {
             last_page = pages.of(object);
             pages.pass_notes(object);
         }
-        if moves_buffers && has_buffer(object) {
+        if evacuation.is_some() && has_buffer(object) {
             pass_buffer(object, recorder);
         }
     });

@@ -21,7 +21,7 @@ use magnus::{
 };
 use rb_sys::rb_gc_register_mark_object;
 
-use crate::ledger::collector_blocks::settle;
+use crate::ledger::collector_blocks::{CollectorBlocks, settle};
 use crate::ledger::line_accounts::LineAccounts;
 use crate::ledger::memory_ledger::ROOT;
 use crate::ledger::recorder::{Recorder, recorder};
@@ -60,7 +60,7 @@ fn start(ruby: &Ruby) -> bool {
         // SAFETY: it is an object.
         unsafe { rb_gc_register_mark_object(ruby.obj_wrap(PathMarks).as_raw()) };
     });
-    recorder::begin() && block_map::start()
+    recorder::begin(CollectorBlocks::find()) && block_map::start()
 }
 
 /// Ends the recording.

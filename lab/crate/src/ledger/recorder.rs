@@ -18,7 +18,6 @@ use rb_sys::{
 
 use crate::call_site::CallSite;
 use crate::heap::{SlotSize, each_object, is, kind};
-use crate::ledger::collector_blocks::{Evacuation, HeapPages};
 use crate::ledger::line_accounts::LineAccounts;
 use crate::ledger::memory_ledger::{MemoryLedger, Object};
 use crate::ledger::slots::EARLIER;
@@ -42,11 +41,20 @@ const HEAP_EVENTS: u32 = RUBY_INTERNAL_EVENT_NEWOBJ | RUBY_INTERNAL_EVENT_FREEOB
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
 
+/// What hears of the collector's work. It must not allocate objects.
+pub(crate) trait CollectorListener: Send + Sync {
+    /// A collection begins to mark.
+    fn on_start(&self);
+    /// A collection has marked.
+    fn on_end_mark(&self);
+    /// The object is the first that was ever noted in its page.
+    fn on_page(&self, object: VALUE);
+}
+
 /// What listens to this process.
 pub(crate) struct Recorder {
     slot_size: SlotSize,
-    evacuation: Option<Evacuation>,
-    pages: Option<HeapPages>,
+    listener: Box<dyn CollectorListener>,
     tracepoint: VALUE,
     /// The thread that has called `start`.
     thread: WatchedThread,
@@ -183,8 +191,8 @@ unsafe extern "C" fn on_event(tracepoint: VALUE, _data: *mut c_void) {
 
 /// Begins to record, with empty accounts. Files are loaded by the thread that calls this, which must live as long as
 /// the recording. Returns whether this process's allocator counts bytes.
-pub(crate) fn begin() -> bool {
-    let recorder = RECORDER.get_or_init(Recorder::new);
+pub(crate) fn begin(listener: impl CollectorListener + 'static) -> bool {
+    let recorder = RECORDER.get_or_init(|| Recorder::new(Box::new(listener)));
     recorder.thread.enter();
     let counters = Counters::find();
     let counts = counters.is_some();
@@ -208,7 +216,7 @@ pub(crate) fn recorder() -> Option<&'static Recorder> {
 }
 
 impl Recorder {
-    fn new() -> Recorder {
+    fn new(listener: Box<dyn CollectorListener>) -> Recorder {
         let events = HEAP_EVENTS | COLLECTOR_EVENTS;
         // SAFETY: Ruby calls the function with the tracepoint, and the object is kept for good.
         let tracepoint = unsafe {
@@ -218,18 +226,12 @@ impl Recorder {
         };
         Recorder {
             slot_size: SlotSize::find(),
-            evacuation: Evacuation::find(),
-            pages: HeapPages::find(),
+            listener,
             tracepoint,
             thread: WatchedThread::default(),
             owner: WatchedThread::default(),
             books: Mutex::new(Books::open(None)),
         }
-    }
-
-    /// The pages of Ruby's heap.
-    pub(crate) fn pages(&self) -> Option<HeapPages> {
-        self.pages
     }
 
     /// Changes the ledger.
@@ -305,10 +307,9 @@ impl Recorder {
     }
 
     fn on_event(&self, event: u32, object: Option<VALUE>) {
-        match (event, self.evacuation) {
-            (RUBY_INTERNAL_EVENT_GC_START, Some(evacuation)) => evacuation.prepare_end(),
-            (RUBY_INTERNAL_EVENT_GC_END_MARK, Some(evacuation)) => evacuation.prepare_begin(),
-            (RUBY_INTERNAL_EVENT_GC_START | RUBY_INTERNAL_EVENT_GC_END_MARK, None) => {}
+        match event {
+            RUBY_INTERNAL_EVENT_GC_START => self.listener.on_start(),
+            RUBY_INTERNAL_EVENT_GC_END_MARK => self.listener.on_end_mark(),
             _ => self.book(event, object),
         }
     }
@@ -319,9 +320,8 @@ impl Recorder {
         let _ = self.work(|books| match object {
             Some(object) if event == RUBY_INTERNAL_EVENT_NEWOBJ => {
                 let account = books.payer_of_object(is_watched);
-                let is_first = books.ledger.born(object, account);
-                if let Some(pages) = self.pages.filter(|_| is_first) {
-                    pages.pass_notes(object.address);
+                if books.ledger.born(object, account) {
+                    self.listener.on_page(object.address);
                 }
             }
             Some(object) => books.ledger.dies(object),

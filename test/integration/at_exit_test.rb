@@ -26,6 +26,12 @@ class AtExitTest < Support::IntegrationTest
     run ->(_env) { [200, {}, [Process.pid.to_s]] }
   RUBY
 
+  RAISING = <<~'RUBY'
+    at_exit { File.write("told", "inherited\n", mode: "a") }
+    at_exit { raise IOError, "no connection" }
+    run ->(_env) { [200, {}, [Process.pid.to_s]] }
+  RUBY
+
   def test_blocks_run_in_the_mold_and_in_every_process_that_inherits_them
     server = serve(APP, workers: 1, threads: 1)
     worker = server.get.body
@@ -61,6 +67,16 @@ class AtExitTest < Support::IntegrationTest
     Process.kill(:TERM, worker)
     await_log(server, /worker ended .*pid=#{worker}/)
     assert_equal [1, 0], [files(server, "mold"), files(server, "worker")]
+  end
+
+  def test_a_block_that_raises_is_named_and_the_end_is_as_planned
+    server = serve(RAISING, workers: 1, threads: 1)
+    worker = server.get.body
+    assert_predicate server.stop, :success?
+
+    assert_match(/worker=1: an at_exit block raised IOError: config\.ru:2:in /, server.log)
+    assert_match(/ info worker ended worker=1 .*pid=#{worker} cause="exit status 0"/, server.log)
+    assert_equal 2, server.directory.read("told").lines.size
   end
 
   private

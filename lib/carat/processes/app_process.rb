@@ -38,7 +38,7 @@ module Carat
 
       # Runs until the block returns, and exits with status 1 when it, or a hook, raises.
       def run
-        WorkerExit.arrange(log: @context.log.with(process: @order.name), seconds: exit_seconds)
+        WorkerExit.arrange(log: @context.log.with(process: @order.name), seconds: exit_seconds, last_seconds: nil)
         Process.setpgid(0, 0) # Whatever it forks ends with it.
         Process.setproctitle("carat: #{@order.name} #{measures? ? "load" : "number=#{@order.number}"} " \
                              "gen=#{@order.generation}")
@@ -56,7 +56,8 @@ module Carat
 
       private
 
-      # How long the at_exit blocks may take: a little less than the edge gives the process to stop.
+      # How long the at_exit blocks may take: a little less than the edge gives the process to stop, however often it
+      # sends the signal.
       def exit_seconds
         (@declaration&.stop_timeout || @context.configuration[:shutdown_timeout]) * 0.9
       end

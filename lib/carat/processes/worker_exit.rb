@@ -14,9 +14,10 @@ module Carat
       # The same once the edge is about to kill the process, 2 s after it has sent SIGTERM.
       LAST_SECONDS = 1.5
 
-      # What is known of the exit of this process: `seconds` is nil without a limit. With `by_signal`, the process dies
-      # by the signal that ended its main thread. With `is_mold`, processes that live on have its objects.
-      Arrangement = Struct.new(:log, :seconds, :by_signal, :pid, :error, :is_mold)
+      # What is known of the exit of this process: `seconds` is nil without a limit, and `last_seconds` when SIGTERM
+      # changes nothing. With `by_signal`, the process dies by the signal that ended its main thread. With `is_mold`,
+      # processes that live on have its objects.
+      Arrangement = Struct.new(:log, :seconds, :last_seconds, :by_signal, :pid, :error, :is_mold)
       private_constant :Arrangement
 
       module_function
@@ -30,7 +31,7 @@ module Carat
 
       # Ends the process without a block; its threads and its Tempfiles end with it.
       def finish
-        error = $! # rubocop:disable Style/SpecialGlobalVars -- the blocks may have changed it
+        error = outcome($!) # rubocop:disable Style/SpecialGlobalVars -- the blocks may have changed it
         end_threads
         clean_up(@arrangement)
         kill(error.signo) if @arrangement.by_signal && error.is_a?(SignalException)
@@ -39,8 +40,8 @@ module Carat
       end
 
       # Call it in a forked process. It takes the place of what the process has inherited.
-      def arrange(log: Log::ProcessLog.new, seconds: nil, by_signal: false)
-        @arrangement = Arrangement.new(log, seconds, by_signal, Process.pid)
+      def arrange(log: Log::ProcessLog.new, seconds: nil, last_seconds: LAST_SECONDS, by_signal: false)
+        @arrangement = Arrangement.new(log, seconds, last_seconds, by_signal, Process.pid)
       end
 
       # Whether this process has been a worker, or another process forked from the mold.
@@ -76,26 +77,49 @@ module Carat
         end
       end
 
+      # Returns what ended the process: `exit` in a block counts, an error there does not. Ruby has printed that error,
+      # whose cause is the one of an earlier block.
+      def outcome(last)
+        planned = @arrangement.error
+        return last if last.nil? || last.equal?(planned) || last.is_a?(SystemExit) || last.is_a?(SignalException)
+
+        errors = []
+        last = errors.push(last).last.cause until last.nil? || last.equal?(planned)
+        errors.reverse.uniq { |error| outermost(error.backtrace) }.each do |error|
+          @arrangement.log.warn("an at_exit block raised #{error.class}: #{outermost(error.backtrace)}")
+        end
+        planned
+      end
+
       # A thread cuts the blocks off. SIGTERM says that there is less time.
       def limit(arrangement)
         deadline = now + arrangement.seconds
-        trap("TERM") { deadline = [deadline, now + LAST_SECONDS].min and @watch&.wakeup }
+        last = arrangement.last_seconds
+        trap("TERM", last ? proc { deadline = [deadline, now + last].min and @watch&.wakeup } : "IGNORE")
         @watch = Thread.new do
           sleep([deadline - now, 0.001].max) while now < deadline
           cut_off(arrangement)
         end
       end
 
-      # The outermost frame of the main thread is the block's own.
       def cut_off(arrangement)
-        places = (Thread.main.backtrace || []).reject { |line| line.start_with?(__FILE__) }
-        places = places.map { |line| Log::RelativePath.of(line, @directory) }
-        place = places.last || "the end of its threads"
-        inner = places.first unless places.first == place
+        frames = Thread.main.backtrace
+        place = outermost(frames) || "the end of its threads"
+        inner = places(frames).first unless places(frames).first == place
         arrangement.log.warn("an at_exit block did not finish in time: #{[place, *inner].join(", at ")}")
         clean_up(arrangement)
       ensure
         exit!(status(arrangement.error))
+      end
+
+      # The outermost frame of a block that runs in the main thread is the block's own.
+      def outermost(frames)
+        places(frames).last
+      end
+
+      def places(frames)
+        ours = (frames || []).reject { |line| line.start_with?(__FILE__) }
+        ours.map { |line| Log::RelativePath.of(line, @directory) }
       end
 
       # As Ruby does, so that `ensure` blocks run.
@@ -152,8 +176,8 @@ module Carat
         Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      private_class_method :report, :limit, :cut_off, :end_threads, :clean_up, :remove,
-                           :path, :kill, :status, :now
+      private_class_method :report, :outcome, :limit, :cut_off, :outermost, :places, :end_threads, :clean_up,
+                           :remove_temporary_files, :remove, :path, :kill, :status, :now
     end
   end
 end

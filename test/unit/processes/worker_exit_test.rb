@@ -20,6 +20,37 @@ module Carat
       assert_match(/out of order \(NotImplementedError\)/, reader.read)
     end
 
+    def test_a_block_that_raises_is_named_and_the_end_stays_as_planned
+      first, second, status = lines(<<~RUBY)
+        if (pid = fork)
+          puts Process.wait2(pid).last.exitstatus
+        else
+          Carat::Processes::WorkerExit.install
+          Carat::Processes::WorkerExit.arrange(log: Carat::Log::ProcessLog.new($stdout, worker: 3), seconds: 60)
+          at_exit { {}.fetch(1) }
+          at_exit { raise IOError, "no" }
+          $stderr.reopen(File::NULL) # where Ruby prints the errors
+          Carat::Processes::WorkerExit.prepare
+        end
+      RUBY
+
+      assert_match(/\Acarat: worker=3: an at_exit block raised IOError: -e:\d+:in /, first)
+      assert_match(/\Acarat: worker=3: an at_exit block raised KeyError: -e:\d+:in /, second)
+      assert_equal "0", status
+    end
+
+    def test_sigterm_leaves_the_blocks_of_a_further_process_their_time
+      assert_equal %w[IGNORE], lines(<<~RUBY)
+        fork do
+          Carat::Processes::WorkerExit.install
+          Carat::Processes::WorkerExit.arrange(seconds: 60, last_seconds: nil)
+          at_exit { puts trap("TERM", "DEFAULT") }
+          Carat::Processes::WorkerExit.prepare
+        end
+        Process.wait
+      RUBY
+    end
+
     def test_buffered_output_is_flushed
       assert_equal ["kept", "of a thread"], lines(<<~RUBY)
         fork do
@@ -75,8 +106,8 @@ module Carat
         require "tmpdir"
         Dir.mktmpdir do |directory|
           theirs = Tempfile.new("theirs", directory)
+          Carat::Processes::WorkerExit.install
           fork do
-            Carat::Processes::WorkerExit.install
             Carat::Processes::WorkerExit.arrange
             MINE = [Tempfile.new("mine", directory), Tempfile.new(%w[mine .txt], directory), Tempfile.allocate]
           end
@@ -92,8 +123,8 @@ module Carat
         require "tempfile"
         require "tmpdir"
         Dir.mktmpdir do |directory|
+          Carat::Processes::WorkerExit.install
           fork do
-            Carat::Processes::WorkerExit.install
             Carat::Processes::WorkerExit.arrange
             SHARED = Tempfile.new("shared", directory)
             Carat::Processes::WorkerExit.leave_files

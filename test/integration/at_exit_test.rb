@@ -32,6 +32,17 @@ class AtExitTest < Support::IntegrationTest
     run ->(_env) { [200, {}, [Process.pid.to_s]] }
   RUBY
 
+  # Each process keeps the files that it has created, and knows those of its ancestors.
+  FILES = <<~'RUBY'
+    require "tempfile"
+    FILES = [Tempfile.new("boot", Dir.pwd)]
+    run(lambda do |_env|
+      FILES << Tempfile.new("worker", Dir.pwd) unless $mine == Process.pid
+      $mine = Process.pid
+      [200, {}, [FILES.map { |file| [File.basename(file.path)[/\A[a-z]+/], File.exist?(file.path)] }.inspect]]
+    end)
+  RUBY
+
   def test_blocks_run_in_the_mold_and_in_every_process_that_inherits_them
     server = serve(APP, workers: 1, threads: 1)
     worker = server.get.body
@@ -77,6 +88,30 @@ class AtExitTest < Support::IntegrationTest
     assert_match(/worker=1: an at_exit block raised IOError: config\.ru:2:in /, server.log)
     assert_match(/ info worker ended worker=1 .*pid=#{worker} cause="exit status 0"/, server.log)
     assert_equal 2, server.directory.read("told").lines.size
+  end
+
+  def test_temporary_files_live_as_long_as_a_process_that_has_them
+    server = serve(FILES, workers: 1, threads: 1, config: "refork after: [2, 2]\n")
+    bodies = []
+    eventually { bodies.push(server.get.body) && server.log.scan("mold ready").size == 3 }
+    eventually { bodies.push(server.get.body).last.scan("worker").size == 3 }
+    refute_includes bodies.join, "false"
+    eventually { [1, 3] == [files(server, "boot"), files(server, "worker")] } # others have ended
+    server.stop
+
+    assert_equal [0, 0], [files(server, "boot"), files(server, "worker")]
+  end
+
+  def test_temporary_files_of_replaced_code_end_with_its_processes
+    server = serve(FILES, workers: 1, threads: 1)
+    server.get
+    server.kill(:USR1)
+    await_log(server, /worker ended .*gen=1/)
+    server.get
+    assert_equal [2, 1], [files(server, "boot"), files(server, "worker")]
+    server.stop
+
+    assert_equal [0, 0], [files(server, "boot"), files(server, "worker")]
   end
 
   private

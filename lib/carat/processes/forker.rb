@@ -6,10 +6,8 @@ require_relative "boot_failure"
 require_relative "console/console"
 require_relative "double_fork"
 require_relative "measures/oom_score"
-require_relative "output"
 require_relative "measures/stats_report"
 require_relative "worker_exit"
-require_relative "worker_order"
 
 module Carat
   module Processes
@@ -32,7 +30,7 @@ module Carat
         while (message, *details = @control.receive)
           case message
           when :fork_worker
-            worker = fork_worker(WorkerOrder.new(*details))
+            worker = fork_worker(Worker::Order.new(*details))
             return worker if worker
           when :fork_app
             process = fork_app(AppProcess::Order.new(*details))
@@ -96,10 +94,7 @@ module Carat
       # The at_exit blocks do not run, as the application lives on in the next mold, unless this process has served: it
       # may hold what an agent has not sent yet.
       def finish
-        return if WorkerExit.here?
-
-        Output.flush
-        exit!(0)
+        WorkerExit.replaced(@context.log) unless WorkerExit.here?
       end
     end
   end

@@ -22,12 +22,19 @@ module Carat
       CUT_OFF_SECONDS = 0.5
       private_constant :CUT_OFF_SECONDS
 
+      # An order of the edge: the number, the generation, and IOs: the control socket and, for each lane, a pair of a
+      # socket and a page.
+      Order = Struct.new(:worker, :generation, :control, :lanes) do
+        # Closes the IOs; the worker has copies.
+        def close = [control, *lanes.flatten].each(&:close)
+      end
+
       class << self
         # The Worker of this process; nil in other processes.
         attr_accessor :current
       end
 
-      # `order` is a WorkerOrder, `context` an AppContext.
+      # `order` is an Order, `context` an AppContext.
       def initialize(order, context)
         @order = order
         @context = context
@@ -165,9 +172,7 @@ module Carat
         Promotion.new(@control, @context, generation)
       end
 
-      def now
-        Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      end
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
   end
 end

@@ -2,6 +2,7 @@
 
 require_relative "../log/process_log"
 require_relative "../log/relative_path"
+require_relative "lineage"
 require_relative "output"
 
 module Carat
@@ -26,7 +27,15 @@ module Carat
       # application's, and forked processes run no block that was registered before, and no finalizer of the mold.
       def install
         @directory = Dir.pwd # A deployment may remove it before the end.
-        at_exit { finish if here? }
+        @lineage = Lineage.new
+        at_exit { here? ? finish : remove_temporary_files(Log::ProcessLog.new(mold: true)) }
+      end
+
+      # Ends a mold that another one has replaced, without the blocks.
+      def replaced(log)
+        remove_temporary_files(log)
+        Output.flush
+        exit!(0)
       end
 
       # Ends the process without a block; its threads and its Tempfiles end with it.
@@ -132,17 +141,22 @@ module Carat
       end
 
       def clean_up(arrangement)
-        remove_temporary_files(arrangement.log) unless arrangement.is_mold
+        remove_temporary_files(arrangement.log, own: !arrangement.is_mold)
         Output.flush
       end
 
-      # exit! runs no finalizers. Those of Tempfile remove files whose names contain this process id. In a process that
-      # has had a Ractor, Ruby does not show these objects, and the files stay.
-      def remove_temporary_files(log)
+      # exit! runs no finalizers. Those of Tempfile remove files whose names contain this process id; others were left
+      # by processes that had ended before their forks. In a process that has had a Ractor, Ruby does not show these
+      # objects, and the files stay.
+      def remove_temporary_files(log, own: false)
         return unless Object.const_defined?(:Tempfile) && !Object.autoload?(:Tempfile)
 
+        all = @lineage.over?
         mine = /-#{Process.pid}-[^\/]*\z/
-        ObjectSpace.each_object(::Tempfile) { |file| remove(file, log) if path(file)&.match?(mine) }
+        ObjectSpace.each_object(::Tempfile) do |file|
+          path = path(file)
+          remove(file, log) if path && (all || (own && path.match?(mine)))
+        end
       end
 
       def remove(file, log)

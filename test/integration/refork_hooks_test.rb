@@ -54,16 +54,26 @@ class ReforkHooksTest < Support::IntegrationTest
     assert_equal 1, server.log.scan("becomes the next mold").size
   end
 
+  TIMER = <<~'RUBY'
+    require "concurrent"
+    run ->(_env) { [200, {}, [$task.running?.to_s]] }
+  RUBY
+  TIMER_CONFIG = "after_fork { $task = Concurrent::TimerTask.new(execution_interval: 3600) { nil }.tap(&:execute) }\n"
+
   def test_the_thread_of_a_library_is_named_with_its_gem
-    config = <<~RUBY
-      after_fork { $task = Concurrent::TimerTask.new(execution_interval: 3600) { nil }.tap(&:execute) }
-      before_refork { $task.shutdown }
-    RUBY
-    app = "require \"concurrent\"\nrun ->(_env) { [200, {}, [$task.running?.to_s]] }"
-    server = serve(app, config: config, workers: 1, threads: 1, args: %w[--refork 3,1000000])
+    server = serve(TIMER, config: TIMER_CONFIG, workers: 1, threads: 1, args: %w[--refork 3,1000000])
     3.times { assert_equal "true", server.get.body }
 
     await_log(server, /did not become the mold .*cause="Ruby threads are left running: .* \(gem concurrent-ruby-\d/)
+    assert_equal "true", server.get.body
+  end
+
+  def test_a_timer_task_that_the_hook_shuts_down_leaves_no_thread
+    config = "#{TIMER_CONFIG}before_refork { $task.shutdown }\n"
+    server = serve(TIMER, config: config, workers: 1, threads: 1, args: %w[--refork 3,1000000])
+    3.times { assert_equal "true", server.get.body }
+
+    await_log(server, /mold ready gen=2/)
     assert_equal "true", server.get.body
   end
 

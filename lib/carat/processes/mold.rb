@@ -120,7 +120,7 @@ module Carat
         JIT.remark(@configuration[:jit])&.then { |remark| @log.warn(remark) }
         Warmup::ForkSafety.spared = @configuration[:fork_safe_threads]
         JIT.beside(@configuration, memory: @memory) do
-          Warmup::Agents.beside(ENV) { Warmup::Application.load(@configuration[:rackup]) }
+          Warmup::Agents.beside(ENV, log: @log) { Warmup::Application.load(@configuration[:rackup]) }
         end
       end
 

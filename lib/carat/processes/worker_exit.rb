@@ -2,6 +2,7 @@
 
 require_relative "../log/process_log"
 require_relative "../log/relative_path"
+require_relative "../warmup/agents"
 require_relative "lineage"
 require_relative "output"
 
@@ -28,7 +29,7 @@ module Carat
       def install
         @directory = Dir.pwd # A deployment may remove it before the end.
         @lineage = Lineage.new
-        at_exit { here? ? finish : remove_temporary_files(Log::ProcessLog.new(mold: true)) }
+        at_exit { here? ? finish(agents: true) : remove_temporary_files(Log::ProcessLog.new(mold: true)) }
       end
 
       # Ends a mold that another one has replaced, without the blocks.
@@ -38,9 +39,11 @@ module Carat
         exit!(0)
       end
 
-      # Ends the process without a block; its threads and its Tempfiles end with it.
-      def finish
+      # Ends the process without a block; its threads and its Tempfiles end with it. With `agents`, it first sends what
+      # they hold.
+      def finish(agents: false)
         error = outcome($!) # rubocop:disable Style/SpecialGlobalVars -- the blocks may have changed it
+        Warmup::Agents.finish(log: @arrangement.log) if agents
         end_threads
         clean_up(@arrangement)
         kill(error.signo) if @arrangement.by_signal && error.is_a?(SignalException)

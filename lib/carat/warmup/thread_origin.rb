@@ -7,7 +7,10 @@ module Carat
       # `#<Thread:0x000 /path/file.rb:12 sleep>`, also with a name before the path.
       START = / (\S+):\d+ \w+>\z/
       GEM = %r{/gems/([^/]+-\d[^/]*)/}
-      private_constant :GEM, :START
+      # New Relic wraps the block of each thread in one of its own.
+      WRAPPER = %r{/new_relic/agent/tracer\.rb\z}
+      FRAME = /\A(.*?):\d+:/
+      private_constant :FRAME, :GEM, :START, :WRAPPER
 
       def initialize(thread)
         @thread = thread
@@ -26,10 +29,16 @@ module Carat
 
       # Returns the path of the file whose code started the thread, or nil.
       def path
-        @path ||= @thread.inspect.b[START, 1]
+        @path ||= @thread.inspect.b[START, 1].then { |path| WRAPPER.match?(path.to_s) ? wrapped || path : path }
       end
 
       private
+
+      # The block that is wrapped is the next frame.
+      def wrapped
+        paths = (@thread.backtrace || []).filter_map { |frame| frame.b[FRAME, 1] }
+        paths.reverse.find { |path| !WRAPPER.match?(path) }
+      end
 
       # A gem that Bundler takes from a directory, or one of a Linux distribution.
       def loaded_gem(file)

@@ -39,6 +39,21 @@ module Carat
       assert_equal "0", status
     end
 
+    def test_what_libraries_without_a_block_hold_is_sent_after_the_blocks
+      assert_equal %w[block flush], lines(<<~RUBY)
+        module OpenTelemetry
+          def self.tracer_provider = Class.new { def force_flush(timeout:) = puts("flush") }.new
+        end
+        fork do
+          Carat::Processes::WorkerExit.install
+          Carat::Processes::WorkerExit.arrange(seconds: 60)
+          at_exit { puts "block" }
+          Carat::Processes::WorkerExit.prepare
+        end
+        Process.wait
+      RUBY
+    end
+
     def test_sigterm_leaves_the_blocks_of_a_further_process_their_time
       assert_equal %w[IGNORE], lines(<<~RUBY)
         fork do

@@ -16,10 +16,11 @@ module Carat
 
     def test_a_variable_that_tells_an_agent_of_forks_is_there_while_the_application_loads
       env = {}
-      assert_equal "puma", Warmup::Agents.beside(env) { env["NEW_RELIC_DISPATCHER"] }
+      log = Log::ProcessLog.new(StringIO.new)
+      assert_equal "puma", Warmup::Agents.beside(env, log:) { env["NEW_RELIC_DISPATCHER"] }
       assert_empty env
       env["NEW_RELIC_DISPATCHER"] = "unicorn"
-      Warmup::Agents.beside(env) { assert_equal "unicorn", env["NEW_RELIC_DISPATCHER"] }
+      Warmup::Agents.beside(env, log:) { assert_equal "unicorn", env["NEW_RELIC_DISPATCHER"] }
       assert_equal "unicorn", env["NEW_RELIC_DISPATCHER"]
     end
 
@@ -41,12 +42,39 @@ module Carat
     def test_an_agent_that_only_puma_would_start_is_started_and_its_failure_logged
       agent = Class.new { def start = raise("no key") }.new
       scout = Module.new { const_set(:Agent, Struct.new(:instance).new(agent)) }
-      Object.const_set(:ScoutApm, scout)
-      Warmup::Agents.start(log: Log::ProcessLog.new(log = StringIO.new))
+      text = loaded(ScoutApm: scout) { |log| Warmup::Agents.start(log:) }
 
-      assert_match(/cannot start ScoutApm: .*no key/, log.string)
-    ensure
-      Object.send(:remove_const, :ScoutApm)
+      assert_match(/cannot start ScoutApm: .*no key/, text)
+    end
+
+    def test_new_relic_does_not_start_in_the_mold_and_starts_anew_in_a_fork
+      deeds = []
+      harvester = Class.new { define_method(:mark_started) { deeds << :held } }.new
+      agent = Object.new.tap { |it| it.instance_variable_set(:@harvester, harvester) }
+      relic = Module.new { const_set(:Agent, Module.new) }
+      relic::Agent.define_singleton_method(:agent) { agent }
+      relic::Agent.define_singleton_method(:after_fork) { |**options| deeds << options }
+      text = loaded(NewRelic: relic) do |log|
+        Warmup::Agents.beside({}, log:) { deeds << :loaded }
+        Warmup::Agents.start(log:)
+      end
+
+      assert_equal [:loaded, :held, { force_reconnect: true }], deeds
+      assert_empty text
+    end
+
+    def test_elastic_can_start_in_forks_also_when_it_could_not_send_all
+      deeds = []
+      stopped = Class.new { define_method(:make_false) { deeds << :may_start } }.new
+      metrics = Class.new { define_method(:running?) { false } }.new
+      parts = [Struct.new(:promise).new, metrics, Struct.new(:stopped).new(stopped)]
+      agent = Struct.new(:central_config, :metrics, :transport).new(*parts)
+      agent.define_singleton_method(:stop) { raise IOError, "no collector" }
+      elastic = Module.new { define_singleton_method(:agent) { agent } }
+      text = loaded(ElasticAPM: elastic) { |log| Warmup::Agents.flush(log:) }
+
+      assert_equal [:may_start], deeds
+      assert_match(/cannot flush ElasticAPM: .*no collector/, text)
     end
 
     def test_a_kept_connection_ends_before_a_fork_and_is_opened_once_after_it
@@ -59,11 +87,20 @@ module Carat
       assert_equal %w[1 2], Array.new(2) { http.get("/").body }
       assert_empty log.string
     ensure
-      answering&.kill
+      answering&.kill&.join
       server.close
     end
 
     private
+
+    # What the block logs while the constants exist.
+    def loaded(**constants)
+      constants.each { |name, value| Object.const_set(name, value) }
+      yield Log::ProcessLog.new(text = StringIO.new)
+      text.string
+    ensure
+      constants.each_key { |name| Object.send(:remove_const, name) }
+    end
 
     # Answers each request of the connection with its number there.
     def answer(client)

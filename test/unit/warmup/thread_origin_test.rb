@@ -19,6 +19,19 @@ module Carat
       pool.kill
     end
 
+    def test_a_thread_whose_block_new_relic_has_wrapped_comes_from_the_block
+      wrap = eval("proc { |block| proc { block.call } }", binding, # rubocop:disable Security/Eval -- it names the file
+                  "/gems/newrelic_rpm-10.5.0/lib/new_relic/agent/tracer.rb")
+      gate = Queue.new
+      thread = Thread.new(&wrap.call(-> { gate.pop }))
+      Thread.pass until thread.stop?
+
+      assert_equal __FILE__, Warmup::ThreadOrigin.new(thread).path
+    ensure
+      gate.close
+      thread.join
+    end
+
     def test_a_thread_of_the_application_has_no_gem
       thread = Thread.new { Thread.stop }
 

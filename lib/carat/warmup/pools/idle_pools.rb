@@ -7,7 +7,9 @@ module Carat
     module IdlePools
       # How long to wait until a pool is asked again.
       PAUSE_SECONDS = 0.01
-      private_constant :PAUSE_SECONDS
+      # When the thread of the timers looks at them again. What is due within 0.01 s does not wake it.
+      WAKE_SECONDS = 0.02
+      private_constant :PAUSE_SECONDS, :WAKE_SECONDS
 
       module_function
 
@@ -20,14 +22,35 @@ module Carat
       # threads of other pools stay.
       def stop(within: 0)
         deadline = now + within
+        drop_timers
         pools.each { |pool| sleep(PAUSE_SECONDS) until empty(pool) || now >= deadline }
       end
 
-      def pools
-        return [] unless Object.const_defined?(:Concurrent) && ::Concurrent.const_defined?(:RubyThreadPoolExecutor)
-        return [] if ::Concurrent.autoload?(:RubyThreadPoolExecutor)
+      # A TimerTask that was shut down leaves its next run to the timers, whose thread waits until that is due.
+      def drop_timers
+        tasks = all(:ScheduledTask)
+        return if tasks.empty?
 
-        ObjectSpace.each_object(::Concurrent::RubyThreadPoolExecutor).to_a
+        tasks.select { |task| task.pending? && over?(task) }.each(&:cancel)
+        ::Concurrent::ScheduledTask.execute(WAKE_SECONDS) { nil }
+      end
+
+      def over?(task)
+        owner = task.instance_variable_get(:@task)&.binding&.receiver
+        owner.is_a?(::Concurrent::TimerTask) && !owner.running?
+      rescue ArgumentError
+        false # a block that is no Ruby code
+      end
+
+      def pools
+        all(:RubyThreadPoolExecutor)
+      end
+
+      def all(name)
+        return [] unless Object.const_defined?(:Concurrent) && ::Concurrent.const_defined?(name)
+        return [] if ::Concurrent.autoload?(name)
+
+        ObjectSpace.each_object(::Concurrent.const_get(name)).to_a
       end
 
       def all_of(pool) = pool.instance_variable_get(:@pool)
@@ -51,7 +74,7 @@ module Carat
         Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      private_class_method :pools, :all_of, :empty, :now
+      private_class_method :drop_timers, :over?, :pools, :all, :all_of, :empty, :now
     end
   end
 end

@@ -62,6 +62,17 @@ module Carat
       gate.close
     end
 
+    def test_the_next_run_of_a_timer_task_that_has_ended_keeps_no_thread
+      run = Queue.new
+      task = Concurrent::TimerTask.execute(execution_interval: 600, run_now: true) { run << true }
+      run.pop
+      thread = eventually { Warmup::IdlePools.threads.find { |it| it.backtrace&.join&.include?("process_tasks") } }
+      task.shutdown
+      Warmup::IdlePools.stop(within: Support::Eventually::DEADLINE_SECONDS)
+
+      assert thread.join(10)
+    end
+
     private
 
     # What a task of the pool returns.

@@ -14,6 +14,8 @@ module Carat
       def chosen?(name) = chosen && name == :max_connections
 
       def capacity = options.fetch(:threads)
+
+      def processes = [Config::Processes::Declaration.new(count: options.fetch(:processes)..9)]
     end
 
     def test_as_many_fibers_as_the_kernel_has_mappings_for_are_fine
@@ -51,16 +53,20 @@ module Carat
     def test_a_restart_fits_beside_workers_or_instead_of_them_or_not_at_all
       two = "two molds of 40 MiB"
       last = "once the last worker has ended: requests wait in the queue meanwhile"
-      { [200, true] => "ok       restart: #{two} fit beside 2 workers",
-        [125, true] => "ok       restart: #{two} fit once workers have ended, down to 1",
-        [110, true] => "ok       restart: #{two} fit #{last}",
-        [90, true] => "warning  restart: #{two} do not fit #{last}; raise the container's limit or memory by 5 MiB",
-        [110, false] => "warning  restart: #{two} do not fit #{last}; raise the container's limit or memory by 7 MiB" \
-                        ", or allow restart_hold" }
-        .each do |(memory, restart_hold), words|
-        options = { memory: memory * MIB, client_memory: nil, restart_hold:, workers: 2..2 }
+      none = "warning  restart: #{two} do not fit; raise the container's limit or memory by"
+      { [200, true, 0] => "ok       restart: #{two} fit beside 2 workers",
+        [200, true, 1] => "ok       restart: #{two} fit beside 2 workers and 1 further process",
+        [150, true, 1] => "ok       restart: #{two} fit once workers have ended, down to 1",
+        [125, false, 0] => "ok       restart: #{two} fit once workers have ended, down to 1",
+        [125, true, 2] => "ok       restart: #{two} fit once processes have ended: they start again after it",
+        [110, true, 0] => "ok       restart: #{two} fit #{last}",
+        [110, true, 2] => "ok       restart: #{two} fit #{last}",
+        [90, true, 0] => "#{none} 5 MiB", [90, false, 0] => "#{none} 25 MiB",
+        [110, false, 2] => "#{none} 7 MiB, or allow restart_hold" }
+        .each do |(memory, restart_hold, processes), words|
+        options = { memory: memory * MIB, client_memory: nil, restart_hold:, workers: 2..2, processes: }
         limits = CLI::MachineLimits.new("container_memory" => 512 * MIB, "machine_memory" => 4096 * MIB)
-        assert_equal words, said(:RestartRoom, options, limits:, mold: 40 * MIB)
+        assert_equal words, said(:RestartRoom, Options.new(options), limits:, mold: 40 * MIB)
       end
       assert_match(/unknown: the application cannot be loaded/,
                    said(:RestartRoom, { memory: 4 * MIB }, limits: CLI::MachineLimits.new({}), mold: nil))

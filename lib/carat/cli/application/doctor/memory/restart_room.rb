@@ -10,8 +10,7 @@ require_relative "memory_limit"
 module Carat
   module CLI
     class Doctor
-      # Whether a restart has memory for a second mold, and what ends to make room for it: see docs/releases.md. The
-      # further processes of the application, which end before the last worker does, are not counted.
+      # Whether a restart has memory for a second mold, and what ends to make room for it: see docs/releases.md.
       class RestartRoom
         # Bytes of the edge without clients.
         EDGE = 6 << 20
@@ -31,12 +30,9 @@ module Carat
         # Returns the Finding.
         def finding
           return Finding.warning("restart", "unknown: the application cannot be loaded") unless @mold && @memory
-          return Finding.ok("restart", "#{molds} fit#{rest}") if room >= least_room
 
-          missing = Bytes.words(least_room - room)
-          option = ", or allow restart_hold" unless @configuration[:restart_hold]
-          Finding.warning("restart", "#{molds} do not fit#{rest}; raise the container's limit or memory by #{missing}" \
-                                     "#{option}")
+          words = step or return Finding.warning("restart", "#{molds} do not fit; #{remedy}")
+          Finding.ok("restart", "#{molds} fit #{words}")
         end
 
         private
@@ -49,6 +45,29 @@ module Carat
         def molds
           "two molds of #{Bytes.words(@mold)}"
         end
+
+        # By which step they fit, or nil.
+        def step
+          fitting = room.fdiv(each).floor
+          workers = fitting - processes
+          return "beside #{Log::Counted.of(wanted, "worker")}#{and_processes}" if workers >= wanted
+          return "once workers have ended, down to #{workers}" if workers.positive?
+          return "once processes have ended: they start again after it" if processes.positive? && fitting.positive?
+
+          "once the last worker has ended: requests wait in the queue meanwhile" if hold? && !room.negative?
+        end
+
+        def and_processes
+          " and #{processes} further process#{"es" if processes > 1}" if processes.positive?
+        end
+
+        def remedy
+          missing = Bytes.words((hold? ? 0 : each) - room)
+          option = ", or allow restart_hold" unless hold? || room.negative?
+          "raise the container's limit or memory by #{missing}#{option}"
+        end
+
+        def hold? = @configuration[:restart_hold]
 
         # What is left of the budget beside two molds.
         def room
@@ -64,23 +83,19 @@ module Carat
           end
         end
 
-        # As the server expects of a worker before it has seen one at work.
-        def worker
+        # What the server expects of a worker, or of a further process, before it has seen one at work.
+        def each
           @mold / 2
         end
 
-        def least_room
-          @configuration[:restart_hold] ? 0 : worker
+        def wanted
+          workers = @configuration[:workers]
+          workers.is_a?(Range) ? workers.begin : 1
         end
 
-        def rest
-          workers = @configuration[:workers]
-          wanted = workers.is_a?(Range) ? workers.begin : 1
-          fitting = [room.fdiv(worker).floor, 0].max
-          return " beside #{Log::Counted.of(wanted, "worker")}" if fitting >= wanted
-          return " once workers have ended, down to #{fitting}" if fitting.positive?
-
-          " once the last worker has ended: requests wait in the queue meanwhile"
+        # How many further processes of the application run. What they fork is not known.
+        def processes
+          @configuration.processes.sum { |declaration| declaration.count.begin }
         end
       end
     end

@@ -101,8 +101,9 @@ module Support
       RUBY
     }.freeze
 
-    # The process of the config file: several processes, or several threads of one.
+    # The process of the config file: several processes, the same with two supervisors for a moment, or several threads.
     CONFIG = 'process("jobs", stop_timeout: "30s") { SolidQueue::Supervisor.start }'
+    OVERLAP = 'process("jobs", overlap: true, stop_timeout: "30s") { SolidQueue::Supervisor.start }'
     ASYNC = 'process("jobs", stop_timeout: "30s") { SolidQueue::Supervisor.start(mode: :async) }'
   end
 end

@@ -12,8 +12,6 @@ module Bench
     QUICK_SECONDS = 40
     SOCKETS = 100
     RESTARTS = 3
-    # A second mold has no room beside the jobs: they wait meanwhile.
-    RELEASE = [%w[scale jobs 0], %w[restart], %w[scale jobs 1]].freeze
     # Of each client, and of jobs, a second.
     PAGES = 5
     JOBS = 5
@@ -123,7 +121,7 @@ module Bench
     def self.restarts(setup, seconds)
       Array.new(RESTARTS) do
         sleep seconds / (RESTARTS + 1)
-        setup.plain? ? setup.signal(:USR2) : RELEASE.each { |words| setup.carat(*words) }
+        setup.plain? ? setup.signal(:USR2) : setup.carat("restart")
       rescue Failure => e
         warn(e.message)
         nil

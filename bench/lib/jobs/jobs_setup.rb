@@ -20,6 +20,8 @@ module Bench
     PROCESSES = {
       "solid" => Support::JobsApp::CONFIG,
       "async" => Support::JobsApp::ASYNC,
+      "reforked" => "refork after: [100]\n#{Support::JobsApp::CONFIG}",
+      "reforked-overlap" => "refork after: [100]\n#{Support::JobsApp::OVERLAP}",
       "sidekiq" => "process(\"sidekiq\", count: 2, stop_timeout: \"30s\") { #{CLI} }",
       "web" => ""
     }.freeze
@@ -101,12 +103,12 @@ module Bench
       running.each { |row| row["all"] = running.size }
     end
 
-    # Ends the last command of the set-up by a signal, and starts it anew.
-    def replace(signal)
+    # Ends the last command of the set-up by a signal, and starts it anew. `title` is a part of its title when it runs.
+    def replace(signal, title: " busy]")
       Process.kill(signal, @pids.last)
       Process.wait(@pids.last)
       pid = @pids[-1] = spawn(environment, *fill(COMMANDS.fetch(@name).first.last), **output)
-      wait("sidekiq", START_SECONDS) { File.read("/proc/#{pid}/cmdline").include?(" busy]") }
+      wait(title, START_SECONDS) { File.read("/proc/#{pid}/cmdline").include?(title) }
     end
 
     # Sends a signal to the first command.

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+module Bench
+  # How many ticks of a recurring task of Solid Queue, every 5 s, are skipped while the code or the mold is replaced: of
+  # Carat's process with and without `overlap`, and of bin/jobs, which is restarted as a service manager does. All run
+  # at the same time, each with a database of its own.
+  module JobsTicks
+    EVERY_SECONDS = 5
+    # From the end of one event to the next, so that each comes at another time of a tick.
+    QUIET_SECONDS = 6.7
+    FILES = {
+      "config/recurring.yml" => "production: { tick: { class: TickJob, schedule: every #{EVERY_SECONDS} seconds } }\n",
+      "app/jobs/tick_job.rb" => "class TickJob < ActiveJob::Base\n  def perform = nil\nend\n"
+    }.freeze
+    TICKS = "SELECT run_at FROM solid_queue_recurring_executions WHERE task_key = 'tick'"
+    # The set-up of each name, and its jobs.
+    SETUPS = { "overlap" => %w[carat reforked-overlap], "alone" => %w[carat reforked],
+               "bin/jobs" => %w[puma-jobs solid] }.freeze
+
+    # Returns, by name, how many ticks there should have been in the time of the events, and how many are missing.
+    def self.call(reforks, restarts)
+      threads = SETUPS.map do |name, (setup, jobs)|
+        Thread.new { [name, run(setup, jobs, reforks, restarts)] }
+      end
+      threads.to_h(&:value)
+    end
+
+    def self.run(name, jobs, reforks, restarts)
+      JobsSetup.run(name, jobs:, files: FILES) do |setup|
+        setup.wait("tick", 60) { ticks(setup).any? }
+        { reforks: count(setup, reforks, :refork), restarts: count(setup, restarts, :restart) }
+      end
+    end
+
+    def self.count(setup, times, event)
+      return if times.zero? || (event == :refork && setup.plain?)
+
+      begun = Time.now
+      times.times { public_send(event, setup) && sleep(QUIET_SECONDS) }
+      sleep 2 * EVERY_SECONDS
+      due = due(begun, Time.now - EVERY_SECONDS)
+      { times:, due: due.size, skipped: (due - ticks(setup)).size }
+    end
+
+    # The ticks between two times, as seconds since the epoch.
+    def self.due(from, to)
+      first = (from.to_f / EVERY_SECONDS).ceil
+      (first..(to.to_f / EVERY_SECONDS).floor).map { |number| number * EVERY_SECONDS }
+    end
+
+    def self.ticks(setup)
+      require "sqlite3"
+      database = SQLite3::Database.new(setup.path("storage/production_queue.sqlite3"), readonly: true)
+      database.busy_timeout = 5000
+      database.execute(TICKS).map { |(text)| Time.new("#{text} UTC").to_i }
+    ensure
+      database&.close
+    end
+
+    # Waits until all workers are of a newer generation.
+    def self.refork(setup)
+      before = generation(setup)
+      setup.wait("refork", 120) do
+        20.times { setup.get("/posts") }
+        generation(setup) > before
+      end
+    end
+
+    def self.generation(setup)
+      rows = JSON.parse(setup.carat("status", "--json")).fetch("processes")
+      rows.map { |row| row.fetch("generation") }.min || 0
+    end
+
+    def self.restart(setup)
+      setup.plain? ? setup.replace(:TERM, title: "solid-queue") : setup.carat("restart")
+    end
+  end
+end

@@ -3,8 +3,8 @@
 require_relative "../log/process_log"
 require_relative "../log/relative_path"
 require_relative "../warmup/agents"
-require_relative "lineage"
 require_relative "output"
+require_relative "temporary_files"
 
 module Carat
   module Processes
@@ -28,13 +28,13 @@ module Carat
       # application's, and forked processes run no block that was registered before, and no finalizer of the mold.
       def install
         @directory = Dir.pwd # A deployment may remove it before the end.
-        @lineage = Lineage.new
-        at_exit { here? ? finish(agents: true) : remove_temporary_files(Log::ProcessLog.new(mold: true)) }
+        @files = TemporaryFiles.new
+        at_exit { here? ? finish(agents: true) : @files.remove(Log::ProcessLog.new(mold: true)) }
       end
 
       # Ends a mold that another one has replaced, without the blocks.
       def replaced(log)
-        remove_temporary_files(log)
+        @files.remove(log)
         Output.flush
         exit!(0)
       end
@@ -144,35 +144,8 @@ module Carat
       end
 
       def clean_up(arrangement)
-        remove_temporary_files(arrangement.log, own: !arrangement.is_mold)
+        @files.remove(arrangement.log, own: !arrangement.is_mold)
         Output.flush
-      end
-
-      # exit! runs no finalizers. Those of Tempfile remove files whose names contain this process id; others were left
-      # by processes that had ended before their forks. In a process that has had a Ractor, Ruby does not show these
-      # objects, and the files stay.
-      def remove_temporary_files(log, own: false)
-        return unless Object.const_defined?(:Tempfile) && !Object.autoload?(:Tempfile)
-
-        all = @lineage.over?
-        mine = /-#{Process.pid}-[^\/]*\z/
-        ObjectSpace.each_object(::Tempfile) do |file|
-          path = path(file)
-          remove(file, log) if path && (all || (own && path.match?(mine)))
-        end
-      end
-
-      def remove(file, log)
-        file.close!
-      rescue IOError, SystemCallError => e
-        log.failure("cannot remove a temporary file", e)
-      end
-
-      # nil as well for an object whose file could not be created: Tempfile asks nil for its path, or delegates to none.
-      def path(file)
-        file.path
-      rescue NoMethodError, ArgumentError
-        nil
       end
 
       def kill(signal)
@@ -194,7 +167,7 @@ module Carat
       end
 
       private_class_method :report, :outcome, :limit, :cut_off, :outermost, :places, :end_threads, :clean_up,
-                           :remove_temporary_files, :remove, :path, :kill, :status, :now
+                           :kill, :status, :now
     end
   end
 end

@@ -115,24 +115,6 @@ module Carat
       RUBY
     end
 
-    def test_only_temporary_files_of_the_worker_are_removed
-      assert_equal ["theirs"], lines(<<~RUBY)
-        require "tempfile"
-        require "tmpdir"
-        Dir.mktmpdir do |directory|
-          theirs = Tempfile.new("theirs", directory)
-          Carat::Processes::WorkerExit.install
-          fork do
-            Carat::Processes::WorkerExit.arrange
-            MINE = [Tempfile.new("mine", directory), Tempfile.new(%w[mine .txt], directory), Tempfile.allocate]
-          end
-          Process.wait
-          puts Dir.children(directory).map { |name| name[/\\A[a-z]+/] }
-          theirs.close!
-        end
-      RUBY
-    end
-
     def test_temporary_files_of_a_worker_that_became_a_mold_stay_for_its_forks
       assert_equal ["shared"], lines(<<~RUBY)
         require "tempfile"

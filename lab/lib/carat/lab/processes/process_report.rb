@@ -22,8 +22,8 @@ module Carat
       def self.leave
         # Not before: it would be measured.
         require "carat/log/process_log"
-        require "carat/processes/worker_exit"
-        Processes::WorkerExit.remove_temporary_files(Log::ProcessLog.new)
+        require "carat/processes/temporary_files"
+        Processes::TemporaryFiles.remove_own(Log::ProcessLog.new)
         exit!(0)
       end
 

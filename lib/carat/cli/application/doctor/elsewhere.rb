@@ -2,7 +2,7 @@
 
 require "io/wait"
 require_relative "../../../log/process_log"
-require_relative "../../../processes/worker_exit"
+require_relative "../../../processes/temporary_files"
 require_relative "../../../warmup/agents"
 require_relative "../../../warmup/application"
 require_relative "../../../warmup/pools/idle_pools"
@@ -51,11 +51,11 @@ module Carat
 
         def report(writer)
           [$stdout, $stderr].each { |stream| stream.reopen(File::NULL, "w") }
-          Warmup::Agents.beside(ENV) { Warmup::Application.load(@rackup) }
+          Warmup::Agents.beside(ENV, log: Log::ProcessLog.new) { Warmup::Application.load(@rackup) }
           Warmup::IdlePools.stop
           writer.write(Marshal.dump(yield))
         ensure
-          Processes::WorkerExit.remove_temporary_files(Log::ProcessLog.new)
+          Processes::TemporaryFiles.remove_own(Log::ProcessLog.new)
           exit!
         end
       end

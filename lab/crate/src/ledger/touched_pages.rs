@@ -21,9 +21,10 @@ const CHUNK_BYTES: usize = 4096;
 /// The bits of an entry for a page in memory, and for one in a swap file.
 const TOUCHED: u64 = 1 << 63 | 1 << 62;
 
-/// Ruby 3.1 and 3.2 map a space of this size for the buffers of young objects.
-const YOUNG_BYTES: u64 = 32 * 1024 * 1024;
-/// Found once: later, the kernel may have joined it with other mappings.
+/// Ruby 3.1 and 3.2 have a space for the buffers of young objects, of blocks with this size and alignment.
+const YOUNG_BLOCK_BYTES: u64 = 32 * 1024;
+const YOUNG_BYTES: u64 = 1024 * YOUNG_BLOCK_BYTES;
+/// Found once.
 static YOUNG_SPACE: OnceLock<Option<Range<u64>>> = OnceLock::new();
 /// The elements of an Array with a buffer, and the word of its slot with the buffer's address.
 const ELEMENTS: usize = 8;
@@ -61,19 +62,48 @@ fn young_bytes(ruby: &Ruby) -> u64 {
     }
 }
 
-/// The pages of the space: the mapping of this size around the buffer of a new Array.
+/// The pages of the space, around the buffer of a new Array. The kernel may have joined it with other mappings.
 fn find_young_space(ruby: &Ruby) -> Option<Range<u64>> {
     function(c"rb_ary_detransient")?;
     let array = ruby.ary_from_iter(std::iter::repeat_n(0, ELEMENTS));
     // SAFETY: a slot in use has five words.
     let buffer = unsafe { *((array.as_raw() + BUFFER_OFFSET) as *const u64) };
     let areas = BufReader::new(File::open("/proc/self/maps").ok()?).lines();
-    areas
+    let area = areas
         .map_while(Result::ok)
         .filter_map(|line| pages_of(&line))
-        .map(|(first, end)| first..end)
-        .find(|pages| pages.contains(&(buffer / PAGE_BYTES)))
-        .filter(|pages| (pages.end - pages.start) * PAGE_BYTES == YOUNG_BYTES)
+        .map(|(first, end)| first * PAGE_BYTES..end * PAGE_BYTES)
+        .find(|area| area.contains(&buffer))?;
+    let is_block = |address: u64| area.contains(&address) && YoungBlock::at(address, &area);
+    let own = buffer & !(YOUNG_BLOCK_BYTES - 1);
+    let (mut first, mut end) = (own, own);
+    while is_block(first - YOUNG_BLOCK_BYTES) {
+        first -= YOUNG_BLOCK_BYTES;
+    }
+    while is_block(end) {
+        end += YOUNG_BLOCK_BYTES;
+    }
+    (end - first == YOUNG_BYTES).then_some(first / PAGE_BYTES..end / PAGE_BYTES)
+}
+
+/// The header of a block of the space, as Ruby's `transient_heap_block_header`.
+#[repr(C)]
+struct YoungBlock {
+    used: i16,
+    last_marked: i16,
+    objects: i16,
+    next: u64,
+}
+
+impl YoungBlock {
+    /// Whether a block begins at an address of an area.
+    fn at(address: u64, area: &Range<u64>) -> bool {
+        // SAFETY: the address is aligned, and within a mapping of which Ruby's heap has a part.
+        let block = unsafe { &*(address as *const YoungBlock) };
+        let is_used = block.used > 0 && block.objects > 0;
+        let is_linked = block.next % YOUNG_BLOCK_BYTES == 0 && area.contains(&block.next);
+        (is_used || (block.used == 0 && block.last_marked == -1)) && (block.next == 0 || is_linked)
+    }
 }
 
 /// How many of these pages the kernel has memory for. Allocates nothing.

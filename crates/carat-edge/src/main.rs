@@ -147,7 +147,7 @@ async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> 
     let server = Server::new(&core, make_parts(&core)?, files, &budget);
     let host = LocalHost::find(Rc::clone(&origin.listeners));
     let mut tasks = start_tasks(&server, &mailbox.0, listeners, &origin);
-    let tracer = server.tracer.clone();
+    let parts = Rc::clone(&server.parts);
     let supervisor = Supervisor::new(host, server, mailbox, lane_events, ready);
     let supervisor = supervisor
         .after(origin.predecessor)
@@ -156,8 +156,10 @@ async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> 
         outcome = supervisor.run(signals) => outcome,
         failure = tasks.failure() => Outcome::Failed(failure),
     };
-    if let (Some(tracer), Outcome::Finished) = (tracer, &outcome) {
-        tracer.finish(&log).await;
+    if let Outcome::Finished = outcome {
+        for work in parts.iter().filter_map(Part::shut_down) {
+            work.await;
+        }
     }
     log.finish();
     Ok(outcome)
@@ -178,10 +180,6 @@ fn start_tasks(
         let all = Rc::clone(&origin.listeners);
         let metrics = serve_metrics(address, Rc::clone(server), mailbox.clone(), all);
         tasks.spawn("metrics", metrics);
-    }
-    if let Some(tracer) = server.tracer.clone() {
-        // No task of the server: what it fails at costs spans, and nothing else.
-        spawn_local(tracer.export(Rc::clone(&server.log)));
     }
     let restart_file = watch_restart_file(restart_path(&server.settings), mailbox.clone());
     tasks.spawn("restart file", restart_file);

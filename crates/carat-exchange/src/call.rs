@@ -72,6 +72,13 @@ impl Call {
         remote.unwrap_or(&self.peer.remote)
     }
 
+    /// The client for the access log: as a trusted proxy names it, or the peer itself.
+    pub fn logged(&self) -> &str {
+        let client = self.forwarded.as_ref();
+        let remote = client.and_then(|client| client.remote.as_deref());
+        remote.unwrap_or_else(|| self.peer.logged())
+    }
+
     /// How the client reached the first server.
     pub fn scheme(&self) -> Scheme {
         let client = self.forwarded.as_ref();

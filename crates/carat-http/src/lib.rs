@@ -30,8 +30,8 @@ pub use parts::{
     SlowReply,
 };
 pub use request::{
-    AccessEntry, ArrivedRequest, Later, ReplySearch, RequestAnswer, RequestContext,
-    RequestDispatch, RequestSlots, RequestStep, WaitingRequest,
+    AccessEntry, AccessLog, ArrivedRequest, FinishedRequest, Later, ReplySearch, RequestAnswer,
+    RequestContext, RequestDispatch, RequestObserver, RequestSlots, RequestStep, WaitingRequest,
 };
 pub use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};
 pub use server::Server;

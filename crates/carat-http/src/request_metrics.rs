@@ -7,8 +7,9 @@ use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::request::{FinishedRequest, RequestObserver, RequestSlots};
 use carat_dispatch::{MAIN_POOL, PathPattern};
-use carat_exchange::Refusal;
+use carat_exchange::Call;
 use carat_settings::PoolSettings;
 
 /// Upper bounds of the buckets, in microseconds.
@@ -107,17 +108,11 @@ impl RequestMetrics {
     pub(crate) fn responded(
         &self,
         pool: usize,
-        status: u16,
+        status: Option<u16>,
         (queue_time, app_time): (Duration, Duration),
     ) {
-        self.pools[pool]
-            .queue_times
-            .observe(Some(status), queue_time);
-        self.pools[pool].app_times.observe(Some(status), app_time);
-    }
-
-    pub(crate) fn refused(&self, refusal: Refusal) {
-        self.refused.add(refusal.reason());
+        self.pools[pool].queue_times.observe(status, queue_time);
+        self.pools[pool].app_times.observe(status, app_time);
     }
 
     /// A client speaks this protocol.
@@ -194,6 +189,30 @@ impl RequestMetrics {
             seen.map(|(class, times)| times.count([("status", *class), ("pool", &pool.name)]))
         });
         ScrapedTimes(classes.collect())
+    }
+}
+
+/// The index of the pool that a request joins, unless it is the first.
+struct JoinedPool(usize);
+
+impl RequestObserver for RequestMetrics {
+    fn begin(&self, call: &mut Call, slots: &mut RequestSlots) {
+        let pool = self.pool(call.parts.uri.path());
+        if pool > 0 {
+            slots.set(JoinedPool(pool));
+        }
+    }
+
+    fn finished(&self, request: &mut FinishedRequest) {
+        let pool = request.slots.take().map_or(0, |JoinedPool(pool)| pool);
+        self.ended(pool, request.status, request.took);
+        if request.answered.is_some() {
+            let times = (request.queue_time, request.app_time);
+            self.responded(pool, request.status, times);
+        }
+        if let Some(refusal) = request.refusal {
+            self.refused.add(refusal.reason());
+        }
     }
 }
 

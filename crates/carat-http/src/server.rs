@@ -14,7 +14,7 @@ use super::handshakes::Handshakes;
 use super::http1::http1;
 use super::http2::Http2;
 use super::parts::{EdgeCore, Part, PartList};
-use super::request::AccessLog;
+use super::request::RequestObserver;
 use super::request_metrics::RequestMetrics;
 use super::steps::Steps;
 use crate::site::SiteFiles;
@@ -23,7 +23,6 @@ use carat_dispatch::Dispatcher;
 use carat_exchange::{ClientMemory, clock};
 use carat_log::Log;
 use carat_settings::Settings;
-use carat_telemetry::Tracer;
 
 /// For how long a client that has connected may send its first request once the server drains. A proxy in front of the
 /// server connects because it has one, and does not repeat a POST whose connection ends. At most half of
@@ -44,8 +43,6 @@ pub struct Server {
     pub parts: Rc<PartList>,
     /// `None` without the option `metrics`.
     pub metrics: Option<Rc<RequestMetrics>>,
-    /// `None` without the option `otlp`.
-    pub tracer: Option<Rc<Tracer>>,
     pub(crate) deadlines: Rc<Deadlines>,
     /// Hands requests to workers.
     pub dispatcher: Rc<Dispatcher>,
@@ -86,15 +83,14 @@ impl Server {
         let (parts, files) = (Rc::new(parts), Rc::new(files));
         let metrics = !settings.metrics.is_empty();
         let metrics = metrics.then(|| Rc::new(RequestMetrics::new(&settings.pool)));
-        let tracer = Tracer::new(settings);
-        let access_log =
-            AccessLog::new(log, settings.access_log, metrics.as_ref(), tracer.as_ref());
-        let steps = Steps::new(core, &parts, &files, access_log);
+        let counts = metrics.clone().map(|it| it as Rc<dyn RequestObserver>);
+        let observers = parts.iter().filter_map(Part::observer).chain(counts);
+        core.access_log.show_to(observers.collect());
+        let steps = Steps::new(core, &parts, &files);
         Rc::new(Server {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
             metrics,
-            tracer,
             deadlines: Deadlines::new(),
             active: ActiveConnections::new(&dispatcher.client_memory, &parts),
             steps,

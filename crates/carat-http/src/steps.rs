@@ -16,12 +16,9 @@ use crate::request::{
 use crate::site::{ForceTls, ReadinessChecks, SiteFiles};
 use carat_body::request::{ReceivedBody, RequestBodies};
 use carat_body::response::{Encoders, RangeRequest, ResponseEncoding};
-use carat_exchange::{
-    Call, ConnectionState, Peer, ProxyFields, ProxyPolicy, Refusal, Reply, clock,
-};
+use carat_exchange::{Call, ConnectionState, Peer, ProxyPolicy, Refusal, Reply, clock};
 use carat_files::are_too_many_waiting;
 use carat_settings::UrlPrefix;
-use carat_telemetry::TracedClient;
 
 /// The way of a request to the application, and of its response to the client.
 pub(super) struct Steps {
@@ -43,12 +40,7 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    pub(super) fn new(
-        core: &EdgeCore,
-        parts: &Rc<PartList>,
-        files: &Rc<SiteFiles>,
-        access_log: AccessLog,
-    ) -> Rc<Steps> {
+    pub(super) fn new(core: &EdgeCore, parts: &Rc<PartList>, files: &Rc<SiteFiles>) -> Rc<Steps> {
         let (settings, log) = (&core.settings, &core.log);
         let dispatch = Rc::clone(&core.dispatch);
         let dispatcher = &dispatch.dispatcher;
@@ -61,8 +53,8 @@ impl Steps {
             readiness: ReadinessChecks::new(settings),
             files: Rc::clone(files),
             parts: Rc::clone(parts),
-            cable: Cable::new(settings, log, &dispatch, access_log.clone(), &takeovers),
-            access_log,
+            cable: Cable::new(core, &takeovers),
+            access_log: core.access_log.clone(),
             dispatch,
             takeovers,
             encoders: Encoders::new(settings, log),
@@ -108,15 +100,6 @@ impl Steps {
     ) -> (ArrivedRequest, RequestContext) {
         let fields = request.headers_mut();
         let forwarded = self.proxies.receive(peer.proxy_fields, fields);
-        let client = forwarded.as_ref();
-        let scheme = client.and_then(|client| client.scheme);
-        let client = client.and_then(|client| client.remote.as_deref());
-        let client = TracedClient {
-            address: client.unwrap_or_else(|| peer.logged()),
-            scheme: scheme.unwrap_or(peer.scheme),
-            names_parent: peer.proxy_fields != ProxyFields::Removed,
-        };
-        let entry = self.access_log.start(&mut request, &client);
         let encoders = self.encoders.as_ref();
         let encoding = encoders.map(|encoders| ResponseEncoding::negotiate(&request, encoders));
         let gets_page = self.files.pages.are_for(&request);
@@ -128,6 +111,7 @@ impl Steps {
         if version >= Version::HTTP_11 {
             call.hints = Some(Rc::<ConnectionState>::clone(state));
         }
+        let entry = self.access_log.start(&mut call);
         let mut context = RequestContext {
             state: Rc::clone(state),
             dispatch: Rc::clone(&self.dispatch),

@@ -1,8 +1,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::collector_client::CollectorClient;
-use crate::delivery::Delivery;
+use crate::collector_client::{CollectorClient, Delivery};
 use crate::messages::message;
 use crate::protobuf::ProtoMessage;
 use crate::span_queue::SpanQueue;

@@ -1,21 +1,19 @@
-//! Spans of requests: the option `otlp`. [`Tracer`] decides which requests have spans, and tells the application in
-//! `traceparent`; [`Tracer::export`] sends the spans to an `OpenTelemetry` collector by OTLP over HTTP. A collector that is
+//! Spans of requests: the option `otlp`. The [`part()`] decides which requests have spans, and tells the application in
+//! `traceparent`; a task beside the server sends the spans to an `OpenTelemetry` collector by OTLP over HTTP. A collector that is
 //! slow, hangs, or is gone costs spans, which are counted, and nothing else.
 
 #![forbid(unsafe_code)]
 
 mod collector_client;
-mod delivery;
 mod exporter;
-mod finished_request;
 mod messages;
+mod part;
 mod protobuf;
 mod request_span;
 mod resource;
 mod span_queue;
 mod trace_context;
+mod traced_request;
 mod tracer;
 
-pub use finished_request::TracedClient;
-pub use request_span::RequestSpan;
-pub use tracer::Tracer;
+pub use part::part;

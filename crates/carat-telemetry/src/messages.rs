@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use crate::finished_request::{FinishedRequest, Phases};
 use crate::protobuf::ProtoMessage;
 use crate::trace_context::SpanId;
+use crate::traced_request::{Phases, TracedRequest};
 
 /// Statuses from here on are failures of the server.
 const FIRST_FAILURE: u16 = 500;
@@ -18,7 +18,7 @@ const ERROR: u64 = 2;
 pub(crate) fn message(
     version: &str,
     resource: &ProtoMessage,
-    batch: &[Box<FinishedRequest>],
+    batch: &[Box<TracedRequest>],
 ) -> Vec<u8> {
     let scope = ProtoMessage::default().bytes(1, "carat");
     let scope = scope.bytes(2, version);
@@ -47,7 +47,7 @@ fn attribute(key: &str, value: &ProtoMessage) -> ProtoMessage {
 }
 
 /// The span of the request, and those of its phases.
-fn spans(request: &FinishedRequest) -> Vec<ProtoMessage> {
+fn spans(request: &TracedRequest) -> Vec<ProtoMessage> {
     let mut spans = vec![root(request)];
     if let Some(Phases {
         queued,
@@ -66,7 +66,7 @@ fn spans(request: &FinishedRequest) -> Vec<ProtoMessage> {
 }
 
 /// By the conventions for spans of HTTP servers.
-fn root(request: &FinishedRequest) -> ProtoMessage {
+fn root(request: &TracedRequest) -> ProtoMessage {
     let about = &request.request;
     let method = about.method;
     let mut attributes = vec![
@@ -102,7 +102,7 @@ fn root(request: &FinishedRequest) -> ProtoMessage {
 }
 
 fn phase(
-    request: &FinishedRequest,
+    request: &TracedRequest,
     name: &str,
     id: SpanId,
     between: (Duration, Duration),
@@ -112,7 +112,7 @@ fn phase(
 }
 
 fn span(
-    request: &FinishedRequest,
+    request: &TracedRequest,
     name: &str,
     id: SpanId,
     (from, to): (Duration, Duration),
@@ -131,8 +131,8 @@ mod tests {
     use super::*;
     use crate::protobuf::{ProtoFields, Value};
 
-    fn of(finish: impl FnOnce(&mut FinishedRequest)) -> Vec<ProtoMessage> {
-        let mut request = FinishedRequest::plain();
+    fn of(finish: impl FnOnce(&mut TracedRequest)) -> Vec<ProtoMessage> {
+        let mut request = TracedRequest::plain();
         request.took = Duration::from_millis(9);
         finish(&mut request);
         spans(&request)

@@ -1,16 +1,16 @@
 use std::rc::Rc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::finished_request::{FinishedRequest, Phases, SpanIds, SpanRequest};
 use crate::span_queue::SpanQueue;
 use crate::trace_context::SpanId;
+use crate::traced_request::{Phases, SpanIds, SpanRequest, TracedRequest};
+use carat_http::FinishedRequest;
 
 /// The spans of a request that is being served.
 #[derive(Debug)]
-pub struct RequestSpan {
+pub(crate) struct RequestSpan {
     queue: Rc<SpanQueue>,
-    began: Instant,
-    span: Box<FinishedRequest>,
+    span: Box<TracedRequest>,
 }
 
 impl RequestSpan {
@@ -24,8 +24,7 @@ impl RequestSpan {
         let start = SystemTime::now().duration_since(UNIX_EPOCH);
         RequestSpan {
             queue,
-            began: Instant::now(),
-            span: Box::new(FinishedRequest {
+            span: Box::new(TracedRequest {
                 ids,
                 parent,
                 trace_state,
@@ -39,22 +38,19 @@ impl RequestSpan {
         }
     }
 
-    /// The application has just begun its response, after these times.
-    pub fn responded(&mut self, queue_time: Duration, app_time: Duration) {
-        let answered = self.began.elapsed();
-        let begun = answered.saturating_sub(app_time);
-        self.span.phases = Some(Phases {
-            queued: begun.saturating_sub(queue_time),
-            begun,
-            answered,
+    /// Leaves the spans of a request that is over to the exporter.
+    pub(crate) fn finish(mut self, request: &FinishedRequest) {
+        self.span.phases = request.answered.map(|answered| {
+            let begun = answered.saturating_sub(request.app_time);
+            Phases {
+                queued: begun.saturating_sub(request.queue_time),
+                begun,
+                answered,
+            }
         });
-    }
-
-    /// The request is over. Without a status its client left before the response; `reason` says why the edge refused it.
-    pub fn finish(mut self, status: Option<u16>, reason: Option<&'static str>) {
-        self.span.took = self.began.elapsed();
-        self.span.status = status;
-        self.span.reason = reason;
+        self.span.took = request.took;
+        self.span.status = request.status;
+        self.span.reason = request.reason;
         self.queue.push(self.span);
     }
 }

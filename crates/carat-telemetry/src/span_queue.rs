@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::finished_request::FinishedRequest;
+use crate::traced_request::TracedRequest;
 
 /// Requests whose spans wait for the collector; the spans of further ones are dropped. One takes less than 2 KiB.
 const SPAN_REQUEST_LIMIT: usize = 1024;
@@ -17,7 +17,7 @@ const BATCH_DELAY: Duration = Duration::from_secs(1);
 /// The spans of requests that are over, until they are sent.
 #[derive(Debug, Default)]
 pub(crate) struct SpanQueue {
-    requests: RefCell<VecDeque<Box<FinishedRequest>>>,
+    requests: RefCell<VecDeque<Box<TracedRequest>>>,
     exported: Cell<u64>,
     dropped: Cell<u64>,
     /// Spans that the exporter has taken, and that are neither exported nor dropped.
@@ -27,7 +27,7 @@ pub(crate) struct SpanQueue {
 }
 
 impl SpanQueue {
-    pub(crate) fn push(&self, request: Box<FinishedRequest>) {
+    pub(crate) fn push(&self, request: Box<TracedRequest>) {
         let mut requests = self.requests.borrow_mut();
         if requests.len() >= SPAN_REQUEST_LIMIT {
             add(&self.dropped, request.spans());
@@ -40,7 +40,7 @@ impl SpanQueue {
     }
 
     /// Waits for spans to be sent together; `None` once the queue is closed and empty.
-    pub(crate) async fn next_batch(&self) -> Option<Vec<Box<FinishedRequest>>> {
+    pub(crate) async fn next_batch(&self) -> Option<Vec<Box<TracedRequest>>> {
         while self.requests.borrow().is_empty() {
             if self.is_closed() {
                 return None;
@@ -117,7 +117,7 @@ mod tests {
     async fn spans_beyond_the_limit_are_dropped_and_counted() {
         let queue = SpanQueue::default();
         for _ in 0..SPAN_REQUEST_LIMIT + 2 {
-            queue.push(FinishedRequest::plain());
+            queue.push(TracedRequest::plain());
         }
         assert_eq!((queue.dropped(), queue.unsent()), (2, 1024));
         let batch = queue.next_batch().await.expect("spans");
@@ -130,7 +130,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_closed_queue_gives_what_it_has_at_once_and_then_ends() {
         let queue = SpanQueue::default();
-        queue.push(FinishedRequest::plain());
+        queue.push(TracedRequest::plain());
         queue.close();
         assert_eq!(queue.next_batch().await.map(|batch| batch.len()), Some(1));
         queue.settle(1);

@@ -1,15 +1,16 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use http::Request;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::exporter::{Destination, Exporter};
-use crate::finished_request::{SpanIds, SpanRequest, TracedClient};
 use crate::request_span::RequestSpan;
 use crate::resource::resource;
 use crate::trace_context::{TraceContext, random, trace_state};
+use crate::traced_request::{SpanIds, SpanRequest};
+use carat_exchange::{Call, ProxyFields};
+use carat_http::{FinishedRequest, RequestObserver, RequestSlots};
 use carat_log::Log;
 use carat_settings::Settings;
 
@@ -18,14 +19,14 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Decides which requests have spans, and keeps them until the collector has them.
 #[derive(Debug)]
-pub struct Tracer {
+pub(crate) struct Tracer {
     destination: Destination,
     finished: Notify,
 }
 
 impl Tracer {
     /// `None` without the option `otlp`.
-    pub fn new(settings: &Settings) -> Option<Rc<Tracer>> {
+    pub(crate) fn new(settings: &Settings) -> Option<Rc<Tracer>> {
         let otlp = settings.otlp.clone()?;
         let variable = |name: &str| std::env::var(name).ok();
         let destination = Destination {
@@ -42,12 +43,11 @@ impl Tracer {
 
     /// Begins the spans of a request, and names them to the application as the parents of its own. `None` for a request that
     /// is not sampled, which the application learns, too.
-    pub fn start<B>(
-        &self,
-        request: &mut Request<B>,
-        client: &TracedClient<'_>,
-    ) -> Option<Box<RequestSpan>> {
-        let parent = TraceContext::of(request.headers()).filter(|_| client.names_parent);
+    fn start(&self, call: &mut Call) -> Option<RequestSpan> {
+        // A peer without trust cannot name the span that the request belongs to.
+        let names_parent = call.peer.proxy_fields != ProxyFields::Removed;
+        let headers = &mut call.parts.headers;
+        let parent = TraceContext::of(headers).filter(|_| names_parent);
         if parent.is_some_and(|parent| !parent.is_sampled) {
             return None;
         }
@@ -58,25 +58,25 @@ impl Tracer {
             span: ids.application,
             is_sampled,
         };
-        let state = parent.map(|_| trace_state(request.headers()));
-        context.tell(request.headers_mut(), parent.is_some());
+        let state = parent.map(|_| trace_state(headers));
+        context.tell(headers, parent.is_some());
         is_sampled.then(|| {
-            let request = SpanRequest::of(request, client);
+            let request = SpanRequest::of(call);
             let parent = parent.map(|parent| parent.span);
             let queue = Rc::clone(&self.destination.queue);
             let parent = (parent, state.unwrap_or_default());
-            Box::new(RequestSpan::begin(ids, parent, request, queue))
+            RequestSpan::begin(ids, parent, request, queue)
         })
     }
 
     /// Sends spans until [`Tracer::finish`] is called; then what is left, and returns.
-    pub async fn export(self: Rc<Self>, log: Rc<Log>) {
+    pub(crate) async fn export(self: Rc<Self>, log: Rc<Log>) {
         Exporter::new(&self.destination, log).run().await;
         self.finished.notify_one();
     }
 
     /// Sends the last spans, and waits for that for a second at most.
-    pub async fn finish(&self, log: &Log) {
+    pub(crate) async fn finish(&self, log: &Log) {
         let queue = &self.destination.queue;
         let dropped = queue.dropped();
         queue.close();
@@ -89,11 +89,25 @@ impl Tracer {
     }
 
     /// Spans that the collector has taken, and spans that it has not and never will.
-    pub fn counts(&self) -> (u64, u64) {
+    pub(crate) fn counts(&self) -> (u64, u64) {
         (
             self.destination.queue.exported(),
             self.destination.queue.dropped(),
         )
+    }
+}
+
+impl RequestObserver for Tracer {
+    fn begin(&self, call: &mut Call, slots: &mut RequestSlots) {
+        if let Some(span) = self.start(call) {
+            slots.set(span);
+        }
+    }
+
+    fn finished(&self, request: &mut FinishedRequest) {
+        if let Some(span) = request.slots.take::<RequestSpan>() {
+            span.finish(request);
+        }
     }
 }
 
@@ -106,8 +120,9 @@ fn is_chosen(ids: &SpanIds, share: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use carat_exchange::Peer;
     use carat_settings::Otlp;
-    use carat_wire::Scheme;
+    use http::HeaderValue;
 
     use super::*;
 
@@ -127,56 +142,54 @@ mod tests {
         Tracer::new(&settings).expect("the option is set")
     }
 
-    fn client(names_parent: bool) -> TracedClient<'static> {
-        TracedClient {
-            address: "192.0.2.1",
-            scheme: Scheme::Http,
-            names_parent,
-        }
-    }
-
-    fn request(parent: Option<&str>) -> Request<()> {
-        let mut request = Request::builder().uri("/").header("tracestate", "a=1");
+    fn call(parent: Option<&str>) -> Call {
+        let mut call = Call::plain("GET", "/");
+        let headers = &mut call.parts.headers;
+        headers.insert("tracestate", HeaderValue::from_static("a=1"));
         if let Some(parent) = parent {
-            request = request.header("traceparent", parent);
+            let parent = HeaderValue::try_from(parent).expect("a value");
+            headers.insert("traceparent", parent);
         }
-        request.body(()).expect("a request")
+        call
     }
 
-    fn told(request: &Request<()>) -> &str {
-        let told = request.headers()["traceparent"].to_str();
+    fn told(call: &Call) -> &str {
+        let told = call.parts.headers["traceparent"].to_str();
         told.expect("text")
     }
 
     #[test]
     fn a_sampled_parent_is_followed_whatever_the_share_is() {
-        let mut request = request(Some(&format!("{PARENT}-01")));
-        assert!(tracer(0.0).start(&mut request, &client(true)).is_some());
-        assert_eq!(told(&request)[..36], PARENT[..36]);
-        assert_ne!(told(&request)[36..52], PARENT[36..52]);
-        assert_eq!(request.headers()["tracestate"], "a=1");
+        let mut call = call(Some(&format!("{PARENT}-01")));
+        assert!(tracer(0.0).start(&mut call).is_some());
+        assert_eq!(told(&call)[..36], PARENT[..36]);
+        assert_ne!(told(&call)[36..52], PARENT[36..52]);
+        assert_eq!(call.parts.headers["tracestate"], "a=1");
     }
 
     #[test]
     fn a_parent_that_is_not_sampled_is_passed_on() {
         let parent = format!("{PARENT}-00");
-        let mut request = request(Some(&parent));
-        assert!(tracer(1.0).start(&mut request, &client(true)).is_none());
-        assert_eq!(told(&request), parent);
+        let mut call = call(Some(&parent));
+        assert!(tracer(1.0).start(&mut call).is_none());
+        assert_eq!(told(&call), parent);
     }
 
     #[test]
     fn a_peer_without_trust_begins_a_trace_of_its_own() {
-        let mut request = request(Some(&format!("{PARENT}-00")));
-        assert!(tracer(1.0).start(&mut request, &client(false)).is_some());
-        assert_ne!(told(&request)[..36], PARENT[..36]);
-        assert!(!request.headers().contains_key("tracestate"));
+        let mut call = call(Some(&format!("{PARENT}-00")));
+        let mut peer = Peer::new(String::new(), false, 80, None);
+        peer.proxy_fields = ProxyFields::Removed;
+        call.peer = Rc::new(peer);
+        assert!(tracer(1.0).start(&mut call).is_some());
+        assert_ne!(told(&call)[..36], PARENT[..36]);
+        assert!(!call.parts.headers.contains_key("tracestate"));
     }
 
     #[test]
     fn the_application_learns_that_a_request_is_not_sampled() {
-        let mut request = request(None);
-        assert!(tracer(0.0).start(&mut request, &client(true)).is_none());
-        assert!(told(&request).ends_with("-00"));
+        let mut call = call(None);
+        assert!(tracer(0.0).start(&mut call).is_none());
+        assert!(told(&call).ends_with("-00"));
     }
 }

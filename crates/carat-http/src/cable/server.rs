@@ -14,7 +14,8 @@ use tokio::time::sleep;
 use crate::cable::cable_history::{self, CableHistory};
 use crate::cable::cable_sessions::CableSessions;
 use crate::cable::pulse::Pulse;
-use crate::request::{AccessEntry, AccessLog, Later, RequestDispatch, Takeovers};
+use crate::parts::EdgeCore;
+use crate::request::{AccessLog, Later, RequestDispatch, Takeovers};
 use crate::request_metrics::TimeHistogram;
 use carat_body::response::read_file;
 use carat_cable::{
@@ -26,8 +27,6 @@ use carat_exchange::{
     WorkerTunnels, clock,
 };
 use carat_log::Log;
-use carat_settings::Settings;
-use carat_telemetry::TracedClient;
 
 /// Handshakes and commands that are with the application, or in its queue, at once. Others wait beside the queue, which so
 /// has room for requests.
@@ -107,13 +106,8 @@ fn add(count: &Cell<u64>, more: usize) {
 
 impl Cable {
     /// `None` without the option `cable`.
-    pub(crate) fn new(
-        settings: &Settings,
-        log: &Rc<Log>,
-        dispatch: &Rc<RequestDispatch>,
-        access_log: AccessLog,
-        takeovers: &Takeovers,
-    ) -> Option<Rc<Cable>> {
+    pub(crate) fn new(core: &EdgeCore, takeovers: &Takeovers) -> Option<Rc<Cable>> {
+        let (settings, dispatch) = (&core.settings, &core.dispatch);
         let path = settings.cable.as_ref()?;
         let prefix = settings.prefix.as_ref();
         let path = prefix.map_or_else(|| path.clone(), |prefix| prefix.whole(path));
@@ -130,8 +124,8 @@ impl Cable {
             places: WorkerTunnels::default(),
             requests: Semaphore::new(REQUESTS_LIMIT),
             dispatch: Rc::clone(dispatch),
-            access_log,
-            log: Rc::clone(log),
+            access_log: core.access_log.clone(),
+            log: Rc::clone(&core.log),
             counts: CableCounts::default(),
             fan_outs: TimeHistogram::default(),
             last: Cell::default(),
@@ -259,23 +253,13 @@ impl Cable {
         Box::pin(async move { cable.carry_out(body, peer, memory).await })
     }
 
-    /// The line of a request that no client has sent.
-    fn begin_entry(&self, request: &mut Request<()>, peer: &Peer) -> AccessEntry {
-        let client = TracedClient {
-            address: peer.logged(),
-            scheme: peer.scheme,
-            names_parent: false,
-        };
-        self.access_log.start(request, &client)
-    }
-
     async fn carry_out(
         &self,
         body: String,
         peer: Rc<Peer>,
         memory: Rc<MemoryAccount>,
     ) -> Option<CommandResult> {
-        let mut request = Request::builder()
+        let request = Request::builder()
             .method(Method::POST)
             .uri(&self.path)
             .header(CONTENT_TYPE, "application/json")
@@ -283,12 +267,12 @@ impl Cable {
             .ok()?;
         // Nobody closes it.
         let _permit = self.requests.acquire().await.ok()?;
-        let mut entry = self.begin_entry(&mut request, &peer);
         // Few run at once, and a client that is served has been admitted.
         let bytes = InlineBytes::granted(body.into_bytes(), &memory);
         let mut call = Call::new(request.into_parts().0, peer, memory);
         call.body = CallBody::Inline(bytes);
         call.is_cable = true;
+        let mut entry = self.access_log.start(&mut call);
         let reply = match self.dispatch.dispatch(call) {
             Ok(pending) => pending.await,
             Err(refusal) => Err(refusal),

@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use crate::request::RequestDispatch;
+use crate::request::{AccessLog, RequestDispatch};
 use carat_dispatch::Dispatcher;
 use carat_log::Log;
 use carat_settings::Settings;
@@ -13,6 +13,8 @@ pub struct EdgeCore {
     pub log: Rc<Log>,
     /// The way of requests to the application, and what clients may hold.
     pub dispatch: Rc<RequestDispatch>,
+    /// The lines of requests, also of those by which a part asks the application.
+    pub access_log: AccessLog,
 }
 
 impl EdgeCore {
@@ -26,6 +28,7 @@ impl EdgeCore {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
             dispatch: Rc::new(dispatch),
+            access_log: AccessLog::new(log, settings.access_log),
         }
     }
 }

@@ -1,13 +1,14 @@
 use std::io;
 use std::ops::ControlFlow;
 use std::pin::Pin;
+use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::lends::Lends;
 use super::part_sample::PartSample;
 use crate::request::{
-    ArrivedRequest, Later, ReplySearch, RequestAnswer, RequestContext, RequestStep,
+    ArrivedRequest, Later, ReplySearch, RequestAnswer, RequestContext, RequestObserver, RequestStep,
 };
 use carat_exchange::{Call, Refusal, Reply};
 use carat_settings::Settings;
@@ -45,6 +46,11 @@ pub trait Part {
         None
     }
 
+    /// Sees each request at its beginning and its end, to count or trace it.
+    fn observer(&self) -> Option<Rc<dyn RequestObserver>> {
+        None
+    }
+
     // The hooks of the server.
 
     /// The work beside requests, begun when the server starts. It ends with the server.
@@ -57,6 +63,11 @@ pub trait Part {
 
     /// From now on, workers of this generation serve, and these settings hold.
     fn adopt(&self, _settings: &Settings, _generation: u32) {}
+
+    /// The last work of a server that has stopped as it should. It delays the exit, so it has a limit.
+    fn shut_down(&self) -> Option<Later<()>> {
+        None
+    }
 
     /// The memory that the part leaves to clients when they need it.
     fn memory(&self) -> Option<&dyn Lends> {

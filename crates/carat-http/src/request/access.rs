@@ -1,49 +1,42 @@
+use std::cell::OnceCell;
 use std::rc::Rc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use http::header::{REFERER, USER_AGENT};
-use http::{HeaderValue, Request, StatusCode, Version};
+use http::{HeaderValue, StatusCode, Version};
 use serde_json::json;
 
-use crate::RequestMetrics;
-use carat_exchange::{Peer, Refusal};
+use crate::request::finished_request::{FinishedRequest, RequestObserver};
+use carat_exchange::{Call, Peer, Refusal};
 use carat_log::{Log, Timestamp, json_printable};
 use carat_settings::LogFormat;
-use carat_telemetry::{RequestSpan, TracedClient, Tracer};
 
 /// The status of a request whose client closed the connection before the response, as in nginx.
 const CLIENT_GONE: u16 = 499;
 
-/// Writes a line for each request when the `access_log` option is on, counts requests when `metrics` is, and traces them when
-/// `otlp` is.
+/// Writes a line for each request when the `access_log` option is on, and shows requests to those who observe them.
 #[derive(Debug, Clone)]
-pub(crate) struct AccessLog {
+pub struct AccessLog {
     log: Option<Rc<Log>>,
-    metrics: Option<Rc<RequestMetrics>>,
-    tracer: Option<Rc<Tracer>>,
+    /// Set once, when the server starts.
+    observers: Rc<OnceCell<Observers>>,
 }
 
-/// The line of one request, written, counted, and traced when it is dropped. `None` when nobody reads any.
+type Observers = Box<[Rc<dyn RequestObserver>]>;
+
+/// The line of one request, written and shown to observers when it is dropped. `None` when nobody reads any.
 #[derive(Debug, Default)]
 pub struct AccessEntry(Option<Box<AccessLine>>);
 
 #[derive(Debug)]
 struct AccessLine {
-    log: Option<Rc<Log>>,
-    metrics: Option<Rc<RequestMetrics>>,
-    span: Option<Box<RequestSpan>>,
-    start: Instant,
+    access_log: AccessLog,
+    /// `took` and `status` are complete in the end.
+    finished: FinishedRequest,
     remote: String,
     /// `None` when the request was not understood. Apart, so that a request that is only counted moves few bytes.
     request: Option<Box<LoggedTarget>>,
-    status: u16,
-    /// Why the edge refused the request, or a socket has ended.
-    reason: Option<&'static str>,
     bytes: usize,
-    queue_time: Duration,
-    app_time: Duration,
-    /// Which pool it is of.
-    pool: usize,
 }
 
 #[derive(Debug)]
@@ -56,38 +49,46 @@ struct LoggedTarget {
 }
 
 impl AccessLog {
-    pub(crate) fn new(
-        log: &Rc<Log>,
-        enabled: bool,
-        metrics: Option<&Rc<RequestMetrics>>,
-        tracer: Option<&Rc<Tracer>>,
-    ) -> AccessLog {
+    pub(crate) fn new(log: &Rc<Log>, enabled: bool) -> AccessLog {
         AccessLog {
-            metrics: metrics.cloned(),
-            tracer: tracer.cloned(),
             log: enabled.then(|| Rc::clone(log)),
+            observers: Rc::default(),
         }
     }
 
-    /// Starts the line and the spans of a request.
-    pub(crate) fn start<B>(
-        &self,
-        request: &mut Request<B>,
-        client: &TracedClient<'_>,
-    ) -> AccessEntry {
-        let tracer = self.tracer.as_ref();
-        let span = tracer.and_then(|tracer| tracer.start(request, client));
-        let metrics = self.metrics.as_ref();
-        let pool = metrics.map_or(0, |metrics| metrics.pool(request.uri().path()));
-        self.entry(client.address, (span, pool), || {
-            Some(LoggedTarget {
-                method: request.method().to_string(),
-                target: request.uri().to_string(),
-                version: request.version(),
-                referer: request.headers().get(REFERER).cloned(),
-                user_agent: request.headers().get(USER_AGENT).cloned(),
-            })
-        })
+    /// From now on, these observers see each request.
+    pub(crate) fn show_to(&self, observers: Observers) {
+        if !observers.is_empty() {
+            // A server starts once.
+            let _ = self.observers.set(observers);
+        }
+    }
+
+    fn observers(&self) -> &[Rc<dyn RequestObserver>] {
+        self.observers.get().map_or(&[], |all| &all[..])
+    }
+
+    /// Starts the line of a request.
+    pub fn start(&self, call: &mut Call) -> AccessEntry {
+        let Some(mut line) = self.line() else {
+            return AccessEntry(None);
+        };
+        for observer in self.observers() {
+            observer.begin(call, &mut line.finished.slots);
+        }
+        if self.log.is_some() {
+            let parts = &call.parts;
+            let request = LoggedTarget {
+                method: parts.method.to_string(),
+                target: parts.uri.to_string(),
+                version: parts.version,
+                referer: parts.headers.get(REFERER).cloned(),
+                user_agent: parts.headers.get(USER_AGENT).cloned(),
+            };
+            line.request = Some(Box::new(request));
+            call.logged().clone_into(&mut line.remote);
+        }
+        AccessEntry(Some(line))
     }
 
     /// Writes the line of a request that was refused before hyper saw it.
@@ -97,37 +98,28 @@ impl AccessLog {
 
     /// Starts the line of a request that was not understood.
     pub(crate) fn start_refused(&self, peer: &Peer, refusal: Refusal) -> AccessEntry {
-        let mut entry = self.entry(peer.logged(), (None, 0), || None);
+        let mut line = self.line();
+        if let (Some(line), Some(_)) = (&mut line, &self.log) {
+            peer.logged().clone_into(&mut line.remote);
+        }
+        let mut entry = AccessEntry(line);
         entry.responded(refusal.status());
         entry.refused(refusal);
         entry
     }
 
-    fn entry(
-        &self,
-        client: &str,
-        (span, pool): (Option<Box<RequestSpan>>, usize),
-        request: impl FnOnce() -> Option<LoggedTarget>,
-    ) -> AccessEntry {
-        if self.log.is_none() && self.metrics.is_none() && span.is_none() {
-            return AccessEntry(None);
+    /// A line without content; `None` when nobody reads any.
+    fn line(&self) -> Option<Box<AccessLine>> {
+        if self.log.is_none() && self.observers.get().is_none() {
+            return None;
         }
-        let logged = self.log.as_ref().map(|_| (client.to_owned(), request()));
-        let (remote, request) = logged.unwrap_or_default();
-        AccessEntry(Some(Box::new(AccessLine {
-            log: self.log.clone(),
-            metrics: self.metrics.clone(),
-            span,
-            start: Instant::now(),
-            remote,
-            request: request.map(Box::new),
-            status: CLIENT_GONE,
-            reason: None,
+        Some(Box::new(AccessLine {
+            access_log: self.clone(),
+            finished: FinishedRequest::begin(),
+            remote: String::new(),
+            request: None,
             bytes: 0,
-            queue_time: Duration::ZERO,
-            app_time: Duration::ZERO,
-            pool,
-        })))
+        }))
     }
 }
 
@@ -135,44 +127,41 @@ impl AccessEntry {
     /// Records that the edge refused the request.
     pub fn refused(&mut self, refusal: Refusal) {
         if let Some(line) = &mut self.0 {
-            line.reason = Some(refusal.reason());
-            if let Some(metrics) = &line.metrics {
-                metrics.refused(refusal);
-            }
+            line.finished.reason = Some(refusal.reason());
+            line.finished.refusal = Some(refusal);
         }
     }
 
     /// Writes a line now, besides the one at the end: the request has become a socket, which may stay for days.
     pub fn opened(&mut self) {
         if let Some(line) = &mut self.0 {
-            line.reason = Some("socket opened");
+            line.finished.reason = Some("socket opened");
             line.write();
-            line.reason = None;
+            line.finished.reason = None;
         }
     }
 
     /// Records why a socket has ended.
     pub fn ended(&mut self, reason: &'static str) {
         if let Some(line) = &mut self.0 {
-            line.reason = Some(reason);
+            line.finished.reason = Some(reason);
         }
     }
 
     /// Records how long the request waited for a worker, and how long the application took.
     pub fn timed(&mut self, queue_time: Duration, app_time: Duration) {
         if let Some(line) = &mut self.0 {
-            line.queue_time = queue_time;
-            line.app_time = app_time;
-            if let (Some(span), false) = (&mut line.span, app_time.is_zero()) {
-                span.responded(queue_time, app_time);
-            }
+            let finished = &mut line.finished;
+            finished.queue_time = queue_time;
+            finished.app_time = app_time;
+            finished.answered = (!app_time.is_zero()).then(|| finished.start.elapsed());
         }
     }
 
     /// Records the status of the response.
     pub fn responded(&mut self, status: StatusCode) {
         if let Some(line) = &mut self.0 {
-            line.status = status.as_u16();
+            line.finished.status = Some(status.as_u16());
         }
     }
 
@@ -187,38 +176,27 @@ impl AccessEntry {
 impl Drop for AccessEntry {
     fn drop(&mut self) {
         let Some(line) = &mut self.0 else { return };
-        line.measure();
-        if let Some(span) = line.span.take() {
-            span.finish(line.sent_status(), line.reason);
+        line.finished.took = line.finished.start.elapsed();
+        for observer in line.access_log.observers() {
+            observer.finished(&mut line.finished);
         }
         line.write();
     }
 }
 
 impl AccessLine {
-    /// `None` when the client left before the response.
-    fn sent_status(&self) -> Option<u16> {
-        (self.status != CLIENT_GONE).then_some(self.status)
+    fn status(&self) -> u16 {
+        self.finished.status.unwrap_or(CLIENT_GONE)
     }
 
     fn write(&self) {
-        if let Some(log) = &self.log {
+        if let Some(log) = &self.access_log.log {
             let now = Timestamp::from(SystemTime::now());
             let text = match log.format {
                 LogFormat::Text => self.combined(now),
                 LogFormat::Json => self.json(now),
             };
             log.gather(text.as_bytes());
-        }
-    }
-
-    /// Counts the request.
-    fn measure(&self) {
-        let Some(metrics) = &self.metrics else { return };
-        metrics.ended(self.pool, self.sent_status(), self.start.elapsed());
-        if !self.app_time.is_zero() {
-            let times = (self.queue_time, self.app_time);
-            metrics.responded(self.pool, self.status, times);
         }
     }
 
@@ -242,17 +220,18 @@ impl AccessLine {
         let referer = field(request.and_then(|line| line.referer.as_ref()));
         let user_agent = field(request.and_then(|line| line.user_agent.as_ref()));
         let reason = self
+            .finished
             .reason
             .map_or_else(String::new, |reason| format!(" reason=\"{reason}\""));
         format!(
             "{} - - [{}] \"{request_line}\" {} {} \"{referer}\" \"{user_agent}\" queue={:.3} app={:.3} total={:.3}{reason}\n",
             self.remote,
             now.common(),
-            self.status,
+            self.status(),
             self.bytes,
-            milliseconds(self.queue_time),
-            milliseconds(self.app_time),
-            milliseconds(self.start.elapsed()),
+            milliseconds(self.finished.queue_time),
+            milliseconds(self.finished.app_time),
+            milliseconds(self.finished.start.elapsed()),
         )
     }
 
@@ -260,11 +239,11 @@ impl AccessLine {
         let mut line = json!({
             "time": now.to_string(),
             "remote": self.remote,
-            "status": self.status,
+            "status": self.status(),
             "bytes": self.bytes,
-            "queue_ms": milliseconds(self.queue_time),
-            "app_ms": milliseconds(self.app_time),
-            "total_ms": milliseconds(self.start.elapsed()),
+            "queue_ms": milliseconds(self.finished.queue_time),
+            "app_ms": milliseconds(self.finished.app_time),
+            "total_ms": milliseconds(self.finished.start.elapsed()),
         });
         if let Some(request) = &self.request {
             line["method"] = json!(request.method);
@@ -277,7 +256,7 @@ impl AccessLine {
             line["referer"] = json!(field(&request.referer));
             line["user_agent"] = json!(field(&request.user_agent));
         }
-        if let Some(reason) = self.reason {
+        if let Some(reason) = self.finished.reason {
             line["reason"] = json!(reason);
         }
         format!("{}\n", json_printable(line.to_string()))

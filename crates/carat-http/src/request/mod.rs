@@ -2,6 +2,7 @@
 
 mod access;
 mod connection_end;
+mod finished_request;
 mod representation;
 mod request_context;
 mod request_dispatch;
@@ -11,9 +12,9 @@ mod takeover;
 mod tracked_body;
 mod uploads;
 
-pub use access::AccessEntry;
-pub(crate) use access::AccessLog;
+pub use access::{AccessEntry, AccessLog};
 pub(crate) use connection_end::{ConnectionEnd, asks_to_close, delimit};
+pub use finished_request::{FinishedRequest, RequestObserver};
 pub(crate) use representation::{cut, encode};
 pub(crate) use request_context::CableHandshake;
 pub use request_context::RequestContext;

@@ -1,10 +1,11 @@
 use std::any::Any;
 
 /// The facts that parts remember of a request: at most one value of each type. Empty, they take no memory of their own.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct RequestSlots(Option<Box<RequestSlot<dyn Any>>>);
 
 /// A value, and the slots behind it.
+#[derive(Debug)]
 struct RequestSlot<T: ?Sized> {
     next: RequestSlots,
     /// An `Option<T>`: `None` once the value was taken.

@@ -71,12 +71,6 @@ pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry 
             .fan_outs
             .register(&mut registry, "cable_fan_out", help);
     }
-    if let Some((exported, dropped)) = server.tracer.as_ref().map(|tracer| tracer.counts()) {
-        let help = "Spans that the collector has taken";
-        registry.register("otlp_spans_exported", help, ConstCounter::new(exported));
-        let help = "Spans that the collector has not taken";
-        registry.register("otlp_spans_dropped", help, ConstCounter::new(dropped));
-    }
     let dropped = ConstCounter::new(server.log.dropped_lines());
     registry.register(
         "log_lines_dropped",

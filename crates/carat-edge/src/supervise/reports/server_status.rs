@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
 use carat_exchange::clock;
-use carat_http::Server;
+use carat_http::{PartList, Server};
 use carat_supervisor::{AppProcessStatus, State, WantedProcesses, WorkerStatus};
 
 /// The response to `GET /status`. Times are in seconds, sizes in bytes; a value that does not exist is null.
@@ -54,10 +54,18 @@ pub(crate) fn server_status(
         // Those that an authority issues.
         "certificates": server.files.validations.statuses(),
     });
-    for part in server.parts.iter() {
-        status[part.name()] = part.report();
-    }
+    add_reports(&mut status, &server.parts);
     status
+}
+
+/// Adds what each part reports, under its name.
+fn add_reports(status: &mut Value, parts: &PartList) {
+    for part in parts.iter() {
+        let report = part.report();
+        if !report.is_null() {
+            status[part.name()] = report;
+        }
+    }
 }
 
 fn worker(status: &WorkerStatus, server: &Server, executor: &Executor<impl Host>) -> Value {

@@ -1,8 +1,14 @@
+#[cfg(test)]
+use std::rc::Rc;
 use std::time::Duration;
 
-use http::{Method, Request, Version};
+use http::{Method, Version};
 
 use crate::trace_context::{SpanId, TraceId};
+use carat_exchange::Call;
+#[cfg(test)]
+use carat_exchange::Peer;
+#[cfg(test)]
 use carat_wire::Scheme;
 
 /// Bytes of a path that a span keeps.
@@ -38,17 +44,6 @@ impl SpanIds {
     }
 }
 
-/// The client of a request.
-#[derive(Clone, Copy)]
-pub struct TracedClient<'a> {
-    /// The address as in the access log.
-    pub address: &'a str,
-    /// How the client reached the first server.
-    pub scheme: Scheme,
-    /// Whether the peer may name the span that the request belongs to.
-    pub names_parent: bool,
-}
-
 /// The content of a span: neither the query nor a header field, which may be secret.
 #[derive(Debug)]
 pub(crate) struct SpanRequest {
@@ -60,17 +55,18 @@ pub(crate) struct SpanRequest {
 }
 
 impl SpanRequest {
-    pub(crate) fn of<B>(request: &Request<B>, client: &TracedClient<'_>) -> SpanRequest {
+    pub(crate) fn of(call: &Call) -> SpanRequest {
+        let parts = &call.parts;
         SpanRequest {
-            method: method(request.method()),
-            scheme: client.scheme.name(),
-            path: beginning(request.uri().path(), SPAN_PATH_LIMIT),
-            version: match request.version() {
+            method: method(&parts.method),
+            scheme: call.scheme().name(),
+            path: beginning(parts.uri.path(), SPAN_PATH_LIMIT),
+            version: match parts.version {
                 Version::HTTP_10 => "1.0",
                 Version::HTTP_2 => "2",
                 _ => "1.1",
             },
-            client: beginning(client.address, SPAN_CLIENT_LIMIT),
+            client: beginning(call.logged(), SPAN_CLIENT_LIMIT),
         }
     }
 }
@@ -99,7 +95,7 @@ pub(crate) struct Phases {
 
 /// The spans of a request that is over.
 #[derive(Debug)]
-pub(crate) struct FinishedRequest {
+pub(crate) struct TracedRequest {
     pub(crate) ids: SpanIds,
     pub(crate) parent: Option<SpanId>,
     pub(crate) trace_state: String,
@@ -115,7 +111,7 @@ pub(crate) struct FinishedRequest {
     pub(crate) reason: Option<&'static str>,
 }
 
-impl FinishedRequest {
+impl TracedRequest {
     /// How many there are.
     pub(crate) fn spans(&self) -> u64 {
         if self.phases.is_some() { 4 } else { 1 }
@@ -123,16 +119,14 @@ impl FinishedRequest {
 }
 
 #[cfg(test)]
-impl FinishedRequest {
-    pub(crate) fn plain() -> Box<FinishedRequest> {
-        let request = Request::builder().uri("/a?secret").body(());
-        let client = TracedClient {
-            address: "192.0.2.1",
-            scheme: Scheme::Https,
-            names_parent: false,
-        };
-        let request = SpanRequest::of(&request.expect("a request"), &client);
-        Box::new(FinishedRequest {
+impl TracedRequest {
+    pub(crate) fn plain() -> Box<TracedRequest> {
+        let mut call = Call::plain("GET", "/a?secret");
+        let mut peer = Peer::new("192.0.2.1".to_owned(), false, 80, None);
+        peer.scheme = Scheme::Https;
+        call.peer = Rc::new(peer);
+        let request = SpanRequest::of(&call);
+        Box::new(TracedRequest {
             ids: SpanIds::new([1; 48], None),
             parent: None,
             trace_state: String::new(),

@@ -81,6 +81,7 @@ module Suite
       Step.new("licenses and sources of crates", RUBY, "script/suite/crates.rb"),
       Step.new("files for deployment", "script/lint_deploy"),
       Step.new("clippy", "cargo", "clippy", "--workspace", *LINTS),
+      Step.new("clippy of an edge without parts", *%w[cargo clippy -p carat-edge --no-default-features], *LINTS),
       Step.new("clippy of the benchmark", "cargo", "clippy", *BENCH, *SHARED, *LINTS),
       Step.new("clippy of the fuzz targets", "cargo", "clippy", *FUZZ, *SHARED, *LINTS),
       Step.new("clippy of the lab", "cargo", "clippy", *LAB, *SHARED, *LINTS)

@@ -35,7 +35,7 @@ module Carat
       SECONDS = 2
       CONNECTIONS = 10
       BUDGET = 180
-      BUDGETS = 1..86_400
+      BUDGETS = 1..Text::LONGEST
       ROUNDS = 1..1000
       RACKUP = /\.ru\z/
       private_constant :SECONDS, :CONNECTIONS, :BUDGET, :BUDGETS, :ROUNDS, :RACKUP

@@ -8,6 +8,8 @@ module Carat
     class Compare
       # Formats a report for readers.
       class Text
+        # The largest --budget in seconds, a day.
+        LONGEST = 86_400
         MIB = 1024 * 1024
         # By quantity: its words, unit, factor, and decimals.
         COLUMNS = {
@@ -62,6 +64,8 @@ module Carat
 
         # On a machine as noisy as in these rounds.
         def remedy
+          return "this machine is too busy for a verdict within a day" if @report["budget_needed"].to_i > LONGEST
+
           "about #{@report["rounds_needed"]} rounds would tell: --budget #{@report["budget_needed"]}"
         end
 

@@ -53,6 +53,9 @@ module Carat
       unknown = text(verdict: "not known", quantities: [wide])
       assert unknown.start_with?("not known: requests/s may differ; about 48 rounds would tell: --budget 96\n")
       assert_match(/\+1770.0 %  not known$/, unknown)
+      assert text(verdict: "not known", quantities: [wide], budget_needed: 86_401).start_with?(
+        "not known: requests/s may differ; this machine is too busy for a verdict within a day\n"
+      )
       assert_match(/%  equal$/, text(quantities: [{ **wide, "settled" => true }]))
       assert text(verdict: nil).start_with?("no verdict: about 48 rounds would tell: --budget 96\n")
     end

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::Range;
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 
 /// What the loader knows of an address.
 pub(crate) struct CodePlace {
@@ -18,10 +19,23 @@ pub(crate) struct CodePlace {
 pub(crate) fn place(address: usize) -> Option<CodePlace> {
     let info = information(address)?;
     Some(CodePlace {
-        library: text(info.dli_fname)?,
+        library: path(text(info.dli_fname)?),
         offset: address - info.dli_fbase as usize,
         function: text(info.dli_sname).map(|name| (name, info.dli_saddr as usize == address)),
     })
+}
+
+/// The path of a library. The loader knows the program by its first argument, which is the title of a worker.
+fn path(name: String) -> String {
+    static PROGRAM: OnceLock<Option<String>> = OnceLock::new();
+    if name.starts_with('/') {
+        return name;
+    }
+    let program = PROGRAM.get_or_init(|| {
+        let path = std::fs::read_link("/proc/self/exe").ok()?;
+        path.into_os_string().into_string().ok()
+    });
+    program.clone().unwrap_or(name)
 }
 
 /// The addresses of the library to which an address belongs; empty when there is none.

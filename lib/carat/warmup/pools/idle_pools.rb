@@ -32,7 +32,7 @@ module Carat
         return if tasks.empty?
 
         tasks.select { |task| task.pending? && over?(task) }.each(&:cancel)
-        ::Concurrent::ScheduledTask.execute(WAKE_SECONDS) { nil }
+        ::Concurrent::ScheduledTask.execute(WAKE_SECONDS, executor: :immediate) { nil } # no other pool runs it
       end
 
       def over?(task)

@@ -58,6 +58,14 @@ impl TextKind {
         }
     }
 
+    /// Whether the text is the value of a pseudo-field.
+    pub(crate) fn is_pseudo(self) -> bool {
+        match self {
+            TextKind::Method | TextKind::PseudoValue => true,
+            TextKind::Name | TextKind::Value => false,
+        }
+    }
+
     /// What a malformed byte becomes. A name with a quotation mark, a method that ends with a backtick, and a value that ends
     /// with a tab are refused by [`DecodedHead`](crate::DecodedHead). h2 resets the stream of a pseudo-field with a tab.
     pub(crate) fn substitute(self) -> u8 {

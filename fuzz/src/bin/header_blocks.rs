@@ -169,7 +169,7 @@ impl Encoder {
         if index == 0 {
             out.name(name, coding);
         }
-        out.value(value, index <= STATIC_FIELDS && name == b":path", coding);
+        out.value(value, name == b":path", coding);
         if is_added {
             self.add(name, value);
         }

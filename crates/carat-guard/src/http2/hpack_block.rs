@@ -13,8 +13,9 @@ const HUFFMAN: u8 = 0x80;
 const INTEGER_MOST: usize = 0x7f;
 /// A field of the static table without a value: `age`.
 const FILLER: u8 = 0x95;
-/// The largest table of a decoder, which is the default.
+/// The largest table of a decoder, which is the default, and how many fields it holds (RFC 7541, section 4.1).
 const TABLE_LIMIT: usize = 4096;
+const TABLE_FIELDS: usize = TABLE_LIMIT / 32;
 
 /// What is wrong with a header block as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub(crate) enum BlockError {
     Compression,
 }
 
-/// Follows the header blocks of a connection, in pieces of any size, without a table.
+/// Follows the header blocks of a connection, in pieces of any size. Of the decoder's table, it keeps the kinds of fields.
 #[derive(Default)]
 pub(crate) struct HpackBlocks {
     stage: Stage,
@@ -31,8 +32,36 @@ pub(crate) struct HpackBlocks {
     has_pseudo_field: bool,
     /// Whether the field that is being read is added to the table.
     is_indexed: bool,
-    /// How many fields were added to the table, of which old ones may be gone.
-    added: usize,
+    added: AddedFields,
+}
+
+/// The kinds of the values of the fields that were added to the table last, of which old ones may be gone: what may follow
+/// where another field refers to the name of one.
+struct AddedFields {
+    kinds: [TextKind; TABLE_FIELDS],
+    count: usize,
+}
+
+impl Default for AddedFields {
+    fn default() -> Self {
+        Self {
+            kinds: [TextKind::Value; TABLE_FIELDS],
+            count: 0,
+        }
+    }
+}
+
+impl AddedFields {
+    fn push(&mut self, kind: TextKind) {
+        self.kinds[self.count % TABLE_FIELDS] = kind;
+        self.count += 1;
+    }
+
+    /// The kind of a field by its index, where the newest has 1. `None` where the table holds no such field.
+    fn kind(&self, index: usize) -> Option<TextKind> {
+        let at = self.count.checked_sub(index)?;
+        (index <= TABLE_FIELDS).then(|| self.kinds[at % TABLE_FIELDS])
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -99,9 +128,9 @@ impl HpackBlocks {
                         }
                         None => text.pass(&mut bytes[at..]),
                     };
+                    let text = *text;
                     if text.is_complete() {
-                        let next = text.next();
-                        self.complete(next);
+                        self.complete(text);
                     }
                     continue;
                 }
@@ -181,58 +210,56 @@ impl HpackBlocks {
 
     /// An integer is complete.
     fn have(&mut self, value: usize, of: IntegerOf) -> Result<(), BlockError> {
-        let is_unknown = match of {
-            IntegerOf::Field => value == 0 || value > STATIC_FIELDS + self.added,
-            IntegerOf::Name => value > STATIC_FIELDS + self.added,
-            IntegerOf::TableSize => value > TABLE_LIMIT,
-            IntegerOf::Text { .. } => false,
-        };
-        if is_unknown {
-            return Err(BlockError::Compression);
-        }
         match of {
             IntegerOf::Field => {
+                let kind = self.kind_after(value).ok_or(BlockError::Compression)?;
+                self.has_pseudo_field |= kind.is_pseudo();
                 self.stage = Stage::Field;
-                self.has_pseudo_field |= value <= STATIC_PSEUDO_FIELDS;
-                Ok(())
             }
-            IntegerOf::Name if value == 0 => {
-                self.stage = Stage::Length(TextKind::Name);
-                Ok(())
-            }
+            IntegerOf::Name if value == 0 => self.stage = Stage::Length(TextKind::Name),
             IntegerOf::Name => {
-                self.complete(Some(match value {
-                    2 | 3 => TextKind::Method,
-                    1..=STATIC_PSEUDO_FIELDS => TextKind::PseudoValue,
-                    _ => TextKind::Value,
-                }));
-                Ok(())
+                let kind = self.kind_after(value).ok_or(BlockError::Compression)?;
+                self.begin_value(kind);
             }
-            IntegerOf::TableSize => {
-                self.stage = Stage::Field;
-                Ok(())
-            }
+            IntegerOf::TableSize if value > TABLE_LIMIT => return Err(BlockError::Compression),
+            IntegerOf::TableSize => self.stage = Stage::Field,
             IntegerOf::Text { kind, is_huffman } => {
                 let text = FieldText::new(kind, value, is_huffman);
                 if text.is_complete() {
-                    self.complete(text.next());
-                    return Ok(());
+                    self.complete(text);
+                } else {
+                    self.stage = Stage::Text(text);
                 }
-                self.stage = Stage::Text(text);
-                Ok(())
             }
+        }
+        Ok(())
+    }
+
+    /// The kind of the values of a field, by its index in both tables.
+    fn kind_after(&self, index: usize) -> Option<TextKind> {
+        match index {
+            0 => None,
+            2 | 3 => Some(TextKind::Method),
+            1 | 4..=STATIC_PSEUDO_FIELDS => Some(TextKind::PseudoValue),
+            _ if index <= STATIC_FIELDS => Some(TextKind::Value),
+            _ => self.added.kind(index - STATIC_FIELDS),
         }
     }
 
-    /// A text is complete. The `next` one follows, or another field.
-    fn complete(&mut self, next: Option<TextKind>) {
-        let Some(next) = next else {
-            self.added += usize::from(self.is_indexed);
-            self.stage = Stage::Field;
-            return;
-        };
-        self.stage = Stage::Length(next);
-        self.has_pseudo_field |= matches!(next, TextKind::Method | TextKind::PseudoValue);
+    fn begin_value(&mut self, kind: TextKind) {
+        self.has_pseudo_field |= kind.is_pseudo();
+        self.stage = Stage::Length(kind);
+    }
+
+    /// A text is complete. A value follows a name, and another field a value.
+    fn complete(&mut self, text: FieldText) {
+        if let Some(kind) = text.next() {
+            return self.begin_value(kind);
+        }
+        if self.is_indexed {
+            self.added.push(text.kind());
+        }
+        self.stage = Stage::Field;
     }
 }
 
@@ -338,6 +365,47 @@ mod tests {
     }
 
     #[test]
+    fn a_value_is_mended_as_the_name_in_the_table_wants_it() {
+        for (block, expected) in [
+            (
+                &b"\x44\x01/\x7e\x02\xff/"[..],
+                &b"\x44\x01/\x7e\x02\t\t"[..],
+            ),
+            (b"\x42\x01A\x7e\x03G T", b"\x42\x01A\x7e\x03G``"),
+            (
+                b"\x40\x05:path\x01/\x0f\x2f\x01\xff",
+                b"\x40\x05:path\x01/\x0f\x2f\x01\t",
+            ),
+            // A name that was referred to itself, behind another field.
+            (
+                b"\x42\x01A\x7e\x01B\x40\x01x\x01\xe9\x0f\x30\x03G T",
+                b"\x42\x01A\x7e\x01B\x40\x01x\x01\xe9\x0f\x30\x03G``",
+            ),
+            (
+                b"\x44\x01/\x40\x01x\x01y\x7e\x01\xff",
+                b"\x44\x01/\x40\x01x\x01y\x7e\x01\xff",
+            ),
+        ] {
+            assert_eq!(mended(block), expected, "{block:x?}");
+        }
+    }
+
+    #[test]
+    fn the_kinds_of_as_many_fields_are_kept_as_the_table_holds() {
+        let mut added = AddedFields::default();
+        assert!(added.kind(1).is_none());
+        added.push(TextKind::Method);
+        for _ in 1..TABLE_FIELDS {
+            added.push(TextKind::Value);
+        }
+        assert!(added.kind(TABLE_FIELDS) == Some(TextKind::Method));
+        added.push(TextKind::PseudoValue);
+        assert!(added.kind(1) == Some(TextKind::PseudoValue));
+        assert!(added.kind(TABLE_FIELDS) == Some(TextKind::Value));
+        assert!(added.kind(TABLE_FIELDS + 1).is_none());
+    }
+
+    #[test]
     fn a_text_for_the_table_becomes_no_longer_than_what_it_stood_for() {
         for (block, expected) in [
             (
@@ -363,10 +431,8 @@ mod tests {
             block[1] |= HUFFMAN;
             block.extend(text);
             let expected = [&b"\x7e"[..], length, &vec![b'\t'; count]].concat();
-            let mut blocks = HpackBlocks {
-                added: 1,
-                ..HpackBlocks::default()
-            };
+            let mut blocks = HpackBlocks::default();
+            blocks.added.push(TextKind::Value);
             assert_eq!(blocks.pass(&mut block), Ok(()));
             let fillers = block.strip_prefix(&expected[..]).expect("the text");
             assert!(fillers.iter().all(|byte| *byte == FILLER));
@@ -428,6 +494,9 @@ mod tests {
 
     fn are_malformed_trailers(block: &[u8]) -> bool {
         let mut blocks = HpackBlocks::default();
+        blocks.begin(false);
+        let indexed = b"\x40\x01x\x01y\x42\x03PUT\x44\x01/";
+        assert_eq!(blocks.pass(&mut indexed.to_vec()), Ok(()));
         blocks.begin(true);
         assert_eq!(blocks.pass(&mut block.to_vec()), Ok(()));
         blocks.are_malformed_trailers()
@@ -435,15 +504,21 @@ mod tests {
 
     #[test]
     fn trailers_have_no_pseudo_fields() {
-        // The last one has its name in Huffman code.
         for block in [
             &b"\x82"[..],
             b"\x04\x01/",
             b"\x00\x05:path\x01/",
+            // In Huffman code.
             b"\x00\x84\xb9\x58\xd3\x3f\x01/",
+            // Fields of the table, and one whose name is there.
+            b"\xbe",
+            b"\xbf",
+            b"\x0f\x2f\x01/",
         ] {
             assert!(are_malformed_trailers(block), "{block:x?}");
         }
-        assert!(!are_malformed_trailers(b"\x00\x01x\x01y\x90"));
+        assert!(!are_malformed_trailers(
+            b"\x00\x01x\x01y\x90\xc0\x0f\x31\x01z"
+        ));
     }
 }

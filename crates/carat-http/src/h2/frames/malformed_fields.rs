@@ -35,6 +35,9 @@ enum Where {
     Value,
     Path,
     Method,
+    /// A path or a method whose name the field before the last one has brought into the table.
+    NamedPath,
+    NamedMethod,
 }
 
 impl Sender {
@@ -61,15 +64,7 @@ impl Sender {
     }
 
     fn field(&mut self, kind: u8, is_huffman: bool, name: &[u8], value: &[u8]) -> Vec<u8> {
-        let text = |text: &[u8]| {
-            let (text, flag) = if is_huffman {
-                (huffman_code(text), 0x80)
-            } else {
-                (text.to_vec(), 0)
-            };
-            let length = u8::try_from(text.len()).expect("short");
-            [&[length | flag][..], &text].concat()
-        };
+        let text = |bytes| text(bytes, is_huffman);
         if kind == INDEXED {
             self.add(name.len() + value.len());
         }
@@ -80,6 +75,28 @@ impl Sender {
         }
     }
 
+    /// A field whose name is in the table, behind another field.
+    fn named(&mut self, kind: u8, is_huffman: bool, name: &[u8], value: &[u8]) -> Vec<u8> {
+        let index: &[u8] = if kind == INDEXED {
+            self.add(name.len() + value.len());
+            &[INDEXED | 0x3f, 0]
+        } else {
+            &[kind | 0xf, 48]
+        };
+        [index, &text(value, is_huffman)].concat()
+    }
+
+    /// Brings the name of the field into the table, where the case needs it there.
+    fn prepare(&mut self, at: Where) {
+        let (head, name, value): (_, &[u8], &[u8]) = match at {
+            Where::NamedPath => (HEAD_WITHOUT_PATH, b":path", b"/"),
+            Where::NamedMethod => (HEAD_WITHOUT_METHOD, b":method", b"PUT"),
+            Where::Name | Where::Value | Where::Path | Where::Method => return,
+        };
+        let field = self.field(INDEXED, false, name, value);
+        self.request(&[head, &field]);
+    }
+
     /// A field with this byte, and what comes before it.
     fn case(
         &mut self,
@@ -88,12 +105,17 @@ impl Sender {
         at: Where,
         byte: u8,
     ) -> (&'static [u8], Vec<u8>) {
-        let mut field = |name: &[u8], value: &[u8]| self.field(kind, is_huffman, name, value);
+        let mut field = |name: &[u8], value: &[u8]| match at {
+            Where::NamedPath | Where::NamedMethod => self.named(kind, is_huffman, name, value),
+            _ => self.field(kind, is_huffman, name, value),
+        };
         match at {
             Where::Name => (HEAD, field(&[b'x', byte], b"a")),
             Where::Value => (HEAD, field(b"x", &[b'a', byte, b'b'])),
-            Where::Path => (HEAD_WITHOUT_PATH, field(b":path", &[b'/', byte])),
-            Where::Method => (HEAD_WITHOUT_METHOD, field(b":method", &[b'A', byte])),
+            Where::Path | Where::NamedPath => (HEAD_WITHOUT_PATH, field(b":path", &[b'/', byte])),
+            Where::Method | Where::NamedMethod => {
+                (HEAD_WITHOUT_METHOD, field(b":method", &[b'A', byte]))
+            }
         }
     }
 
@@ -111,6 +133,17 @@ impl Sender {
             index => vec![0xff, u8::try_from(index - 127).expect("a byte")],
         }
     }
+}
+
+/// A text with its length.
+fn text(text: &[u8], is_huffman: bool) -> Vec<u8> {
+    let (text, flag) = if is_huffman {
+        (huffman_code(text), 0x80)
+    } else {
+        (text.to_vec(), 0)
+    };
+    let length = u8::try_from(text.len()).expect("short");
+    [&[length | flag][..], &text].concat()
 }
 
 /// The requests that h2 passes on until the last one, which are those of all streams that it does not reset.
@@ -150,8 +183,8 @@ fn is_well_formed(byte: u8, at: Where) -> Option<bool> {
     match at {
         Where::Name => Some(is_token && !byte.is_ascii_uppercase()),
         Where::Value => Some(byte == b'\t' || (byte >= 0x20 && byte != 0x7f)),
-        Where::Path => None,
-        Where::Method => Some(is_token && byte != b'`'),
+        Where::Path | Where::NamedPath => None,
+        Where::Method | Where::NamedMethod => Some(is_token && byte != b'`'),
     }
 }
 
@@ -173,6 +206,7 @@ async fn check(kind: u8, is_huffman: bool, at: Where) {
                 byte,
             });
         };
+        sender.prepare(at);
         let kept = sender.field(INDEXED, is_huffman, b"kept", b"yes");
         expect(sender.request(&[HEAD, &kept]), Some(true));
         let (head, field) = sender.case(kind, is_huffman, at, byte);
@@ -205,7 +239,14 @@ async fn check(kind: u8, is_huffman: bool, at: Where) {
 async fn whatever_byte_a_field_has_other_requests_go_on() {
     for kind in [INDEXED, PLAIN, NEVER_INDEXED] {
         for is_huffman in [false, true] {
-            for at in [Where::Name, Where::Value, Where::Path, Where::Method] {
+            for at in [
+                Where::Name,
+                Where::Value,
+                Where::Path,
+                Where::Method,
+                Where::NamedPath,
+                Where::NamedMethod,
+            ] {
                 check(kind, is_huffman, at).await;
             }
         }

@@ -112,7 +112,7 @@ impl LoadWindow {
 
     /// Whether an overload begins: an eighth more arrive than begin, or waits are long anyway.
     fn is_over(&self, target: Duration) -> bool {
-        let grows = self.arrived * 8 > self.begun * 9;
+        let grows = u64::from(self.arrived) * 8 > u64::from(self.begun) * 9;
         self.least_wait > target && (grows || self.least_wait > target * LONG_WAIT)
     }
 
@@ -121,7 +121,9 @@ impl LoadWindow {
     fn is_past(&self, waiting: usize, lasted: Duration, target: Duration) -> bool {
         let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
         let wait = lasted.saturating_mul(waiting) / self.begun.max(1);
-        self.refused > 0 && self.arrived <= self.begun + self.refused && wait <= target * LONG_WAIT
+        self.refused > 0
+            && self.arrived <= self.begun.saturating_add(self.refused)
+            && wait <= target * LONG_WAIT
     }
 }
 
@@ -227,6 +229,17 @@ mod tests {
         let mut load = Load::new();
         load.run(3, 2, 10);
         assert_eq!(load.overloads, 0);
+    }
+
+    #[test]
+    fn requests_of_a_long_window_are_counted_without_an_overflow() {
+        let window = LoadWindow {
+            arrived: u32::MAX,
+            begun: u32::MAX / 2,
+            least_wait: TARGET * 2,
+            ..LoadWindow::new(Instant::now())
+        };
+        assert!(window.is_over(TARGET) && !window.is_past(0, TARGET, TARGET));
     }
 
     #[test]

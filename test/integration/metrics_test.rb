@@ -136,6 +136,13 @@ class MetricsTest < Support::IntegrationTest
     silent&.each(&:close)
   end
 
+  def test_a_star_is_every_address_of_the_machine
+    server = serve(APP, threads: 1, args: %w[--metrics tcp://*:0])
+    @port = await_log(server, /^.* info metrics address=tcp:.*:(\d+)$/)[1]
+
+    assert_equal "alive\n", scrape("/livez").body
+  end
+
   def test_the_dashboard_is_not_for_pages_of_another_site
     start
     status = ->(path, host) { scrape(path, headers: { "Host" => host }).code }

@@ -36,5 +36,7 @@ pub use request::{
 pub use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};
 pub use server::Server;
 pub use site::SiteFiles;
-pub use sockets::{AcceptFailures, InheritedListener, Listener, Listeners, bind_all};
+pub use sockets::{
+    AcceptFailures, InheritedListener, Listener, Listeners, bind_all, bind_everywhere,
+};
 pub use time_limits::TICK;

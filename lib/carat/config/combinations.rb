@@ -10,15 +10,17 @@ module Carat
     # directory of the application.
     class Combinations
       ADDRESS = %r{\A(?:tcp|tls)://(?<host>.+):(?<port>\d+)(?:\?|\z)}
-      # These hosts have the port at every address of the machine.
-      WILDCARDS = %w[0.0.0.0 [::] *].freeze
+      # These hosts have the port at every address of the machine, and this one at those of IPv4.
+      EVERYWHERE = %w[[::] *].freeze
+      EVERY_IPV4 = "0.0.0.0"
+      LOOPBACK = %w[127.0.0.1 [::1]].freeze
       COMPILERS = { "yjit" => "YJIT", "zjit" => "ZJIT" }.freeze
       # Environments by convention, beside those of Rails.
       ENVIRONMENTS = %w[development test production staging].freeze
       RAILS = "config/environments/*.rb"
       # Files that may come and go, in a directory that has to be there.
       AWAITED = %i[restart_file maintenance].freeze
-      private_constant :ADDRESS, :WILDCARDS, :COMPILERS, :ENVIRONMENTS, :RAILS, :AWAITED
+      private_constant :ADDRESS, :EVERYWHERE, :EVERY_IPV4, :LOOPBACK, :COMPILERS, :ENVIRONMENTS, :RAILS, :AWAITED
 
       # `configuration` is a Configuration; `processes` are the Processes of all environments.
       def initialize(configuration, processes)
@@ -62,8 +64,18 @@ module Carat
       def same?(one, other)
         return false if one[:port] != other[:port] || one[:port].to_i.zero?
 
-        hosts = [one[:host], other[:host]].map { |host| host.sub("localhost", "127.0.0.1") }
-        hosts.uniq.one? || hosts.intersect?(WILDCARDS)
+        hosts = [one[:host], other[:host]]
+        hosts.uniq.one? || covers?(*hosts) || covers?(*hosts.reverse)
+      end
+
+      # Whether a listener of this host has the port at the other one, too.
+      def covers?(host, other)
+        case host
+        when *EVERYWHERE then true
+        when EVERY_IPV4 then !other.start_with?("[")
+        when "localhost" then LOOPBACK.include?(other)
+        else false
+        end
       end
 
       def check_compiler

@@ -43,7 +43,7 @@ module Carat
           call `bind` once for each address; in `CARAT_BIND`, separate them with commas. `PORT=3000` means
           `tcp://*:3000`. `?proxy_protocol=true` at the end of any of them means that
           [each connection begins with a PROXY header](proxies.md#proxy-protocol).
-        - **endpoints**: `tcp://HOST:PORT`, as often as you like.
+        - **endpoints**: `tcp://HOST:PORT`, as often as you like; the host `*` is every address of the machine.
         - **bytes**: a number, or text such as `"64KB"`, `"64KiB"`, `"1GB"`; units are powers of 1024.
         - **seconds**: a number, or text such as `"500ms"`, `"30s"`, `"5m"`, `"12h"`, `"1d"`; above 0, at most a year.
         - **timeout**: seconds, or `off`.

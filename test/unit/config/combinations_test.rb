@@ -19,16 +19,17 @@ module Carat
 
     def test_metrics_need_an_address_of_their_own
       pairs = { "0.0.0.0:9292" => "127.0.0.1:9292", "127.0.0.1:80" => "localhost:80", "[::1]:80" => "[::]:80",
-                "*:9394" => "127.0.0.1:9394" }
+                "*:9394" => "127.0.0.1:9394", "0.0.0.0:80" => "*:80", "localhost:80" => "[::1]:80" }
       pairs.each do |bind, other|
         write("carat.rb", "bind \"tcp://#{bind}\"\nmetrics \"tcp://#{other}\"\n")
         assert_refused "carat.rb:2: metrics: \"tcp://#{other}\" is taken by bind, or named twice: choose another port"
       end
       write("carat.rb", "metrics \"tcp://127.0.0.1:1\", \"tcp://127.0.0.1:1\"\n")
       assert_refused 'carat.rb:1: metrics: "tcp://127.0.0.1:1" is taken by bind, or named twice: choose another port'
-      write("carat.rb", "bind \"tcp://127.0.0.1:1\"\nmetrics \"tcp://127.0.0.2:1\", \"tcp://127.0.0.3:0\"\n")
-
-      assert_equal 2, configure[:metrics].size
+      { "127.0.0.1:1" => "127.0.0.2:1", "0.0.0.0:1" => "[::1]:1" }.each do |bind, other|
+        write("carat.rb", "bind \"tcp://#{bind}\"\nmetrics \"tcp://#{other}\", \"tcp://127.0.0.3:0\"\n")
+        assert_equal 2, configure[:metrics].size
+      end
     end
 
     def test_a_compiler_that_this_ruby_lacks_is_refused

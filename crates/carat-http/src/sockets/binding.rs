@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::rc::Rc;
@@ -103,19 +103,13 @@ fn advice(error: &io::Error) -> String {
     }
 }
 
-/// The host that means every address of the machine, and what it stands for: IPv6, whose socket takes IPv4, too.
+/// The host that means every address of the machine.
 const EVERYWHERE: &str = "*";
-const IPV6: &str = "::";
-const IPV4: &str = "0.0.0.0";
 
 /// Binds every address of the host: `localhost` has two.
 fn bind_tcp(bind: &BindValue, host: &str, port: u16, backlog: i32) -> io::Result<Vec<Listener>> {
     if host == EVERYWHERE {
-        let listeners = bind_tcp(bind, IPV6, port, backlog);
-        return match &listeners {
-            Err(error) if lacks_ipv6(error) => bind_tcp(bind, IPV4, port, backlog),
-            _ => listeners,
-        };
+        return Ok(vec![Listener::tcp(bind, bind_everywhere(port, backlog)?)?]);
     }
     let mut addresses: Vec<SocketAddr> = (host, port).to_socket_addrs()?.collect();
     addresses.dedup();
@@ -138,6 +132,17 @@ fn bind_tcp(bind: &BindValue, host: &str, port: u16, backlog: i32) -> io::Result
     Ok(listeners)
 }
 
+/// Listens at every address of the machine, which `*` means: by a socket of IPv6, which takes IPv4, too, where there is
+/// IPv6.
+pub fn bind_everywhere(port: u16, backlog: i32) -> io::Result<TcpListener> {
+    match bind_socket((Ipv6Addr::UNSPECIFIED, port).into(), backlog) {
+        Err(error) if lacks_ipv6(&error) => {
+            bind_socket((Ipv4Addr::UNSPECIFIED, port).into(), backlog)
+        }
+        bound => bound,
+    }
+}
+
 /// Whether this is the error of a machine without IPv6.
 fn lacks_ipv6(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::AddrNotAvailable
@@ -152,7 +157,7 @@ fn bind_socket(address: SocketAddr, backlog: i32) -> io::Result<TcpListener> {
     )?;
     socket.set_reuse_address(true)?;
     if address.is_ipv6() {
-        socket.set_only_v6(address.ip().to_string() != IPV6)?;
+        socket.set_only_v6(!address.ip().is_unspecified())?;
     }
     socket.bind(&address.into())?;
     socket.listen(backlog)?;

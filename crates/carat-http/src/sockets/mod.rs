@@ -9,7 +9,7 @@ mod listeners;
 mod stream;
 
 pub use accept_failures::AcceptFailures;
-pub use binding::bind_all;
+pub use binding::{bind_all, bind_everywhere};
 pub use listener::Listener;
 pub(crate) use listener::Preamble;
 pub use listeners::{InheritedListener, Listeners};

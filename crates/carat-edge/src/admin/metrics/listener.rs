@@ -1,6 +1,5 @@
 use std::io;
 use std::net::TcpListener as StdTcpListener;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -20,10 +19,13 @@ use super::health::{readiness, startup};
 use crate::admin::clients::{AdminClient, AdminClients, Responder};
 use crate::admin::reply::{refusal, response};
 use crate::supervise::{ControlRequest, Mailbox, Message};
-use carat_http::{Listeners, Server};
+use carat_http::{Listeners, Server, bind_everywhere};
 
 /// Until the next attempt to listen.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// Connections that the kernel accepts ahead of the server.
+const BACKLOG: i32 = 1024;
 
 /// Serves the metrics on one address until the server ends or another edge serves them. The server also runs without.
 pub(crate) async fn serve_metrics(
@@ -45,7 +47,7 @@ pub(crate) async fn serve_metrics(
     let mut inherited = listeners.take(|other| other == name);
     loop {
         let listener = match inherited.pop() {
-            Some(socket) => inherit(socket)?,
+            Some(socket) => registered(socket.into())?,
             None => listen(place, &server).await,
         };
         let local = listener.local_addr().map(|it| format!("tcp://{it}"));
@@ -68,8 +70,7 @@ pub(crate) async fn serve_metrics(
     }
 }
 
-fn inherit(socket: OwnedFd) -> io::Result<TcpListener> {
-    let socket = StdTcpListener::from(socket);
+fn registered(socket: StdTcpListener) -> io::Result<TcpListener> {
     socket.set_nonblocking(true)?;
     TcpListener::from_std(socket)
 }
@@ -77,7 +78,7 @@ fn inherit(socket: OwnedFd) -> io::Result<TcpListener> {
 async fn listen(address: &str, server: &Server) -> TcpListener {
     let mut has_warned = false;
     loop {
-        match TcpListener::bind(address).await {
+        match bind(address).await {
             Ok(listener) => return listener,
             Err(error) if !has_warned => {
                 has_warned = true;
@@ -88,6 +89,14 @@ async fn listen(address: &str, server: &Server) -> TcpListener {
             Err(_) => {}
         }
         sleep(RETRY_PAUSE).await;
+    }
+}
+
+/// Binds `HOST:PORT`, where the host `*` means every address of the machine.
+async fn bind(address: &str) -> io::Result<TcpListener> {
+    match address.strip_prefix("*:").map(str::parse) {
+        Some(Ok(port)) => registered(bind_everywhere(port, BACKLOG)?),
+        _ => TcpListener::bind(address).await,
     }
 }
 

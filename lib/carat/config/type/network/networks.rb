@@ -13,7 +13,7 @@ module Carat
       module Networks
         NONE = "none"
         NETWORK = %r{\A[\h.:]+(?:/\d{1,3})?\z}
-        PLAIN = %r{\Atcp://[^?*]+\z}
+        PLAIN = %r{\Atcp://[^?]+\z}
         PREFIX_PATTERN = %r{\A(?:/(?!\.\.?(?:/|\z))[\w.~!$&'()*+,;=:@-]+)+\z}
         TARGET = %r{\A/[!-~]*\z}
         COLLECTOR_PATTERN = %r{\Ahttp://(?:(?<host>[\w.-]{1,253})|\[(?<host>\h*:[\h:.]+)\]):(?<port>\d{1,5})

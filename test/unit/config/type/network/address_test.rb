@@ -17,7 +17,8 @@ module Carat
     def test_metrics_are_served_on_plain_tcp_addresses_or_nowhere
       type = Config::Type.build(:endpoints)
       assert_equal [[], %w[tcp://127.0.0.1:9394]], [type.parse([]), type.parse("tcp://127.0.0.1:9394")]
-      ["unix:///run/nowhere/x.sock", "tcp://*:9394", "tcp://127.0.0.1:9394?mode=0660", true].each do |value|
+      assert_equal %w[tcp://*:9394], type.parse("tcp://*:9394")
+      ["unix:///run/nowhere/x.sock", "tcp://127.0.0.1:9394?mode=0660", true].each do |value|
         error = assert_raises(Config::InvalidValue) { type.parse(value) }
         assert_equal "#{value.to_s.inspect} is not tcp://HOST:PORT, such as tcp://127.0.0.1:9394", error.message
       end

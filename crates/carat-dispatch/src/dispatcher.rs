@@ -70,7 +70,7 @@ impl Dispatcher {
         Rc::new(Dispatcher {
             log: Rc::clone(log),
             timeouts: RequestTimeouts::new(settings),
-            reload: settings.reload.then(reload),
+            reload: settings.parts.reload.enabled.then(reload),
             hold: Hold::default(),
             vacancy: Hold::default(),
             queue: PoolQueues::new(settings),

@@ -54,7 +54,7 @@ impl Fixture {
     /// Opens a lane of each of these capacities, with the option `reload`.
     pub(crate) fn reloading(capacities: &[u16]) -> Fixture {
         let mut settings = Settings::plain();
-        (settings.reload, settings.queue_limit) = (true, 10);
+        (settings.parts.reload.enabled, settings.queue_limit) = (true, 10);
         Fixture::with(settings, unshared(capacities))
     }
 

@@ -176,7 +176,7 @@ fn start_tasks(
     tasks.spawn("reap", reap(mailbox.clone()));
     let control = control(Rc::clone(server), mailbox.clone(), origin.clone());
     tasks.spawn("control socket", control);
-    for address in server.settings.metrics.iter().cloned() {
+    for address in server.settings.parts.metrics.addresses.iter().cloned() {
         let all = Rc::clone(&origin.listeners);
         let metrics = serve_metrics(address, Rc::clone(server), mailbox.clone(), all);
         tasks.spawn("metrics", metrics);

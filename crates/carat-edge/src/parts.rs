@@ -29,12 +29,16 @@ macro_rules! part {
 
 /// All parts in the order in which they act. Replies pass them in reverse order.
 const PARTS: &[PartEntry] = &[
-    part!("otlp", |settings| settings.otlp.is_some(), |core| Ok(
-        carat_telemetry::part(core)
-    )),
-    part!("cache", |settings| settings.cache.is_some(), |core| Ok(
-        carat_cache::part(core)
-    )),
+    part!(
+        "otlp",
+        |settings| settings.parts.otlp.collector.is_some(),
+        |core| Ok(carat_telemetry::part(core))
+    ),
+    part!(
+        "cache",
+        |settings| settings.parts.cache.limit.is_some(),
+        |core| Ok(carat_cache::part(core))
+    ),
 ];
 
 /// Makes the parts that are switched on. An error says what one of them cannot do, such as read a directory.

@@ -47,8 +47,11 @@ pub(super) struct Http2 {
 impl Http2 {
     pub(super) fn new(settings: &Settings) -> Http2 {
         Http2 {
-            builder: builder(settings, settings.http2_max_streams),
-            short_builder: builder(settings, settings.http2_max_streams.min(SHORT_STREAMS)),
+            builder: builder(settings, settings.parts.http2.max_streams),
+            short_builder: builder(
+                settings,
+                settings.parts.http2.max_streams.min(SHORT_STREAMS),
+            ),
             date: DateField::default(),
             failures: RefCell::default(),
             resets: RefCell::default(),

@@ -81,7 +81,7 @@ impl Server {
     ) -> Rc<Server> {
         let (settings, log, dispatcher) = (&core.settings, &core.log, &core.dispatch.dispatcher);
         let (parts, files) = (Rc::new(parts), Rc::new(files));
-        let metrics = !settings.metrics.is_empty();
+        let metrics = !settings.parts.metrics.addresses.is_empty();
         let metrics = metrics.then(|| Rc::new(RequestMetrics::new(&settings.pool)));
         let counts = metrics.clone().map(|it| it as Rc<dyn RequestObserver>);
         let observers = parts.iter().filter_map(Part::observer).chain(counts);

@@ -2,16 +2,21 @@
 
 mod durations;
 mod identity;
+mod parts;
 mod pool_settings;
 mod process_settings;
 mod settings;
 mod url_prefix;
 
 pub use identity::Identity;
+pub use parts::{
+    CableSettings, CacheSettings, CodingSettings, ConsoleSettings, FiberSettings, Http2Settings,
+    MetricsSettings, Multipart, MultipartSettings, Otlp, OtlpSettings, PartSettings,
+    ReloadSettings, SiteSettings, StaticDirectory, TlsSettings,
+};
 pub use pool_settings::{PoolPriority, PoolSettings};
 pub use process_settings::{ProcessSettings, RestartPolicy};
 pub use settings::{
-    LogFormat, Multipart, Otlp, ProxyHeaders, QueueOrder, RequestMode, SETTINGS_VARIABLE, Settings,
-    StaticDirectory, UPGRADE_VARIABLE,
+    LogFormat, ProxyHeaders, QueueOrder, RequestMode, SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE,
 };
 pub use url_prefix::UrlPrefix;

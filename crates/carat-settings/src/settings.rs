@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::durations::{optional_seconds, seconds};
 use crate::identity::Identity;
+use crate::parts::PartSettings;
 use crate::pool_settings::PoolSettings;
 use crate::process_settings::ProcessSettings;
 use crate::url_prefix::UrlPrefix;
@@ -38,41 +39,21 @@ pub struct Settings {
     /// A file with the process id of the edge, which is removed with the server.
     pub pid_file: Option<PathBuf>,
     pub mold_command: Vec<String>,
-    /// Where the certificates of an authority are kept.
-    pub acme_folder: PathBuf,
-    /// Asks the authority for the certificates of the names that follow.
-    pub acme_command: Vec<String>,
     /// Variables that the mold gets in addition to the edge's environment.
     pub mold_environment: BTreeMap<String, String>,
     /// The user to become once the ports are bound; `None` to stay who started the server.
     pub identity: Option<Identity>,
     pub bind: Vec<String>,
-    /// Where metrics are served.
-    pub metrics: Vec<String>,
-    /// Where spans go.
-    pub otlp: Option<Otlp>,
     pub backlog: i32,
-    #[serde(rename = "static")]
-    pub static_files: Vec<StaticDirectory>,
-    /// Directories from which the application may name files.
-    pub sendfile: Vec<StaticDirectory>,
     pub prefix: Option<UrlPrefix>,
-    /// The directory of the pages that browsers get in place of errors.
-    pub error_pages: Option<PathBuf>,
-    /// The page that all clients get while it is there.
-    pub maintenance: Option<PathBuf>,
     /// `None` when the option is not set.
     #[serde(deserialize_with = "proxies")]
     pub trusted_proxies: Option<TrustedProxies>,
     pub proxy_headers: ProxyHeaders,
-    pub force_tls: bool,
-    /// In seconds.
-    pub hsts_max_age: u64,
     pub ready_fd: Option<i32>,
     #[serde(deserialize_with = "workers")]
     pub workers: WorkerCount,
     pub threads: u16,
-    pub fibers: Option<u16>,
     #[serde(deserialize_with = "seconds")]
     pub queue_time_target: Duration,
     #[serde(deserialize_with = "seconds")]
@@ -82,13 +63,9 @@ pub struct Settings {
     pub worker_age: Option<Duration>,
     pub memory: MemoryLimit,
     pub client_memory: Option<MemoryLimit>,
-    /// Bytes of public responses to keep.
-    pub cache: Option<u64>,
     pub worker_memory: Option<u64>,
     pub refork: ReforkRule,
     pub control_socket: Option<PathBuf>,
-    /// Whether clients of the control socket get processes of their own.
-    pub console: bool,
     /// The name of a control socket, with `PID` for the process id of its server.
     pub control_socket_name: String,
     /// Where a control socket may be, the best directory first.
@@ -103,52 +80,25 @@ pub struct Settings {
     pub inline_body_limit: usize,
     pub body_buffer: usize,
     pub request_body: RequestMode,
-    pub multipart: Multipart,
-    pub max_parts: usize,
-    pub max_files: usize,
-    pub max_part_header: usize,
-    pub max_field_bytes: usize,
-    pub decode_requests: bool,
-    pub max_decoded_body: u64,
-    pub max_decode_ratio: u64,
     pub max_body: u64,
     pub max_header_bytes: usize,
     pub max_headers: usize,
     /// `None` for as many as connections.
     pub max_tunnels: Option<usize>,
-    /// The path of the cable; `None` to leave it to the application.
-    pub cable: Option<String>,
-    /// How long broadcasts are kept for the extended protocol; `None` to do without.
-    #[serde(deserialize_with = "optional_seconds")]
-    pub cable_history: Option<Duration>,
-    pub cable_history_bytes: usize,
-    pub cable_compression: bool,
-    /// With what others may broadcast.
-    pub cable_token: Option<String>,
     pub max_uri: usize,
     pub max_connections: usize,
     /// The same when somebody asked for it; `None` for the default.
     pub chosen_connections: Option<usize>,
     pub body_min_rate: u64,
-    pub http2: bool,
-    /// Requests of one connection at once.
-    pub http2_max_streams: u32,
     #[serde(deserialize_with = "seconds")]
     pub write_timeout: Duration,
     pub write_min_rate: u64,
-    pub compress: bool,
-    pub compress_min_bytes: u64,
-    pub gzip_level: u32,
-    pub brotli_level: u32,
-    pub zstd_level: i32,
     pub queue_limit: usize,
     pub queue: QueueOrder,
     /// Routes with a queue and a share of the lanes of their own.
     pub pool: Vec<PoolSettings>,
     #[serde(deserialize_with = "seconds")]
     pub queue_delay: Duration,
-    #[serde(deserialize_with = "seconds")]
-    pub handshake_timeout: Duration,
     #[serde(deserialize_with = "seconds")]
     pub header_timeout: Duration,
     #[serde(deserialize_with = "seconds")]
@@ -174,8 +124,6 @@ pub struct Settings {
     pub restart_check: Vec<String>,
     /// Relative to `directory`.
     pub restart_file: Option<PathBuf>,
-    /// Whether changed source files replace the code.
-    pub reload: bool,
     /// Starts a server with the configuration, the Ruby, and the Carat that are there when the command runs.
     pub upgrade_command: Vec<String>,
     /// Whether the server began with SIGHUP ignored, as `nohup` starts it.
@@ -188,33 +136,7 @@ pub struct Settings {
     pub boot_timeout: Duration,
     /// The further processes of the application.
     pub processes: Vec<ProcessSettings>,
-}
-
-/// A directory whose files are served.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct StaticDirectory {
-    /// The start of the path in URLs.
-    pub prefix: String,
-    /// An absolute path.
-    pub directory: PathBuf,
-    /// For files without a fingerprint in their names.
-    pub cache_control: Option<String>,
-    /// The page for what is not there, which then does not go to the application.
-    pub not_found: Option<String>,
-}
-
-/// A collector of spans that speaks OTLP over HTTP.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Otlp {
-    /// A name or an address.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
-    /// What precedes `/v1/traces`.
-    pub path: String,
-    /// The share of the traces that begin here.
-    pub sample: f64,
+    pub parts: PartSettings,
 }
 
 /// How log lines are written.
@@ -257,25 +179,15 @@ pub enum RequestMode {
     Stream,
 }
 
-/// Who takes the files out of a form.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Multipart {
-    /// The application.
-    App,
-    /// The edge, while they arrive.
-    Edge,
-}
-
 impl Settings {
     /// How many lanes a worker has: one for each thread, or one for all fibers.
     pub fn lanes(&self) -> u16 {
-        self.fibers.map_or(self.threads, |_| 1)
+        self.parts.fibers.slots.map_or(self.threads, |_| 1)
     }
 
     /// How many requests one worker runs concurrently.
     pub fn slots(&self) -> u16 {
-        self.fibers.unwrap_or(self.threads)
+        self.parts.fibers.slots.unwrap_or(self.threads)
     }
 
     /// Reads the settings from the environment of this process.
@@ -320,19 +232,29 @@ fn proxies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TrustedP
 
 #[cfg(any(test, feature = "fixture"))]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "acme_folder": "/", "acme_command": [], "mold_environment": {}, "identity": null, "bind": [], "metrics": [], "otlp": null, "backlog": 1, "static": [], "sendfile": [], "prefix": null, "error_pages": null, "maintenance": null, "trusted_proxies": null, "proxy_headers": "x-forwarded", "force_tls": false, "hsts_max_age": 0,
-    "ready_fd": null, "workers": "1..1", "threads": 1, "fibers": null, "queue_time_target": 60,
-    "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null, "cache": null,
-    "worker_memory": null, "refork": "off", "control_socket": null, "console": true, "log": "/dev/null", "log_format": "text",
+    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "prefix": null, "trusted_proxies": null, "proxy_headers": "x-forwarded",
+    "ready_fd": null, "workers": "1..1", "threads": 1, "queue_time_target": 60,
+    "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null,
+    "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",
     "access_log": false, "spool_dir": "/var/tmp", "spool_limit": 18446744073709551615, "inline_body_limit": 1,
-    "body_buffer": 1, "request_body": "whole", "multipart": "app", "max_parts": 1, "max_files": 1,
-    "max_part_header": 1, "max_field_bytes": 1, "decode_requests": false, "max_decoded_body": 1,
-    "max_decode_ratio": 1, "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "http2": true, "http2_max_streams": 1, "max_tunnels": null, "cable": null, "cable_history": null, "cable_history_bytes": 1, "cable_compression": false, "cable_token": null, "max_uri": 1,
-    "max_connections": 1, "chosen_connections": null, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "compress": false,
-    "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1, "queue_limit": 1, "queue": "fifo", "pool": [], "queue_delay": 60,
-    "handshake_timeout": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "slow_request": null, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
+    "body_buffer": 1, "request_body": "whole", "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "max_tunnels": null, "max_uri": 1,
+    "max_connections": 1, "chosen_connections": null, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "queue_limit": 1, "queue": "fifo", "pool": [], "queue_delay": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "slow_request": null, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60, "tunnel_timeout": 5,
-    "keep_previous": 60, "restart_hold": true, "restart_check": [], "restart_file": null, "reload": false, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60, "processes": []
+    "keep_previous": 60, "restart_hold": true, "restart_check": [], "restart_file": null, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60, "processes": [],
+    "parts": {
+        "http2": { "enabled": true, "max_streams": 1 },
+        "tls": { "acme_folder": "/", "acme_command": [], "handshake_timeout": 60 },
+        "metrics": { "addresses": [] },
+        "otlp": { "collector": null },
+        "consoles": { "enabled": true },
+        "fibers": { "slots": null },
+        "reload": { "enabled": false },
+        "cable": { "path": null, "history": null, "history_bytes": 1, "compression": false, "token": null },
+        "multipart": { "parser": "app", "max_parts": 1, "max_files": 1, "max_part_header": 1, "max_field_bytes": 1 },
+        "codings": { "decode_requests": false, "max_decoded_body": 1, "max_decode_ratio": 1, "compress": false, "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1 },
+        "site": { "static_files": [], "sendfile": [], "error_pages": null, "maintenance": null, "force_tls": false, "hsts_max_age": 0 },
+        "cache": { "limit": null }
+    }
 }"#;
 
 #[cfg(any(test, feature = "fixture"))]

@@ -72,7 +72,7 @@ impl Limits {
             upgrade_timeout: settings.upgrade_timeout,
             keep_previous: settings.keep_previous,
             restart_hold: settings.restart_hold,
-            reload: settings.reload,
+            reload: settings.parts.reload.enabled,
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Tracer {
 impl Tracer {
     /// `None` without the option `otlp`.
     pub(crate) fn new(settings: &Settings) -> Option<Rc<Tracer>> {
-        let otlp = settings.otlp.clone()?;
+        let otlp = settings.parts.otlp.collector.clone()?;
         let variable = |name: &str| std::env::var(name).ok();
         let destination = Destination {
             otlp,
@@ -135,10 +135,8 @@ mod tests {
             path: String::new(),
             sample,
         };
-        let settings = Settings {
-            otlp: Some(otlp),
-            ..Settings::plain()
-        };
+        let mut settings = Settings::plain();
+        settings.parts.otlp.collector = Some(otlp);
         Tracer::new(&settings).expect("the option is set")
     }
 

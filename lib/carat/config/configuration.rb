@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../parts"
 require_relative "combinations"
 require_relative "sources/config_file"
 require_relative "sources/hooks"
@@ -94,9 +95,10 @@ module Carat
         dup.tap { |copy| copy.override(values) }
       end
 
-      # Returns the options that the edge reads as a Hash by name.
+      # Returns what the edge reads, a Hash: the options of the core by name, and in :parts the section of each Part.
       def for_edge
-        Options.for_edge.to_h { |option| [option.name, self[option.name]] }
+        sections = Parts.to_h { |part| [part.class.key, { **for_edge_of(part.class.key), **part.edge_settings(self) }] }
+        { **for_edge_of(nil), parts: sections }
       end
 
       protected
@@ -106,6 +108,10 @@ module Carat
       end
 
       private
+
+      def for_edge_of(part)
+        Options.for_edge.select { |option| option.part == part }.to_h { |option| [option.key, self[option.name]] }
+      end
 
       def run_config_file
         export_environment

@@ -7,7 +7,9 @@ module Carat
   module Config
     # One row of the option table.
     #
-    #   name      Symbol: the method of the config file and the key in the edge's JSON
+    #   name      Symbol: the method of the config file
+    #   part      Symbol: the section in the edge's JSON, the key of the Part that declares the option; nil for the core
+    #   key       Symbol: the key in the edge's JSON, if it is not the name
     #   type      Symbol: a key of Type::NAMES; `within` limits the type
     #   default   the value when no source sets it, as a user would write it; `default_text` describes it to readers,
     #             and `in_development` replaces it in the development environment
@@ -20,16 +22,16 @@ module Carat
     #   remedy    what to do about a rejected value
     #   limit     for a limit on clients or the application: the status or the end that follows when it is exceeded
     #   doc       one sentence
-    Option = Struct.new(:name, :group, :type, :within, :default, :default_text, :in_development, :env, :short, :edge,
-                        :mold, :restart, :only, :remedy, :limit, :doc, keyword_init: true)
+    Option = Struct.new(:name, :part, :key, :group, :type, :within, :default, :default_text, :in_development, :env,
+                        :short, :edge, :mold, :restart, :only, :remedy, :limit, :doc, keyword_init: true)
 
     # One row of the option table.
     class Option
       SOURCES = %i[flag env file].freeze
       private_constant :SOURCES
 
-      def initialize(**fields)
-        super
+      def initialize(key: nil, **fields)
+        super(key: key || fields[:name], **fields)
         @reader = Type.build(type, within)
         freeze
       end
@@ -67,6 +69,11 @@ module Carat
       # Returns what is between the values in a variable. An address may have commas within it.
       def separator
         type == :addresses ? %r{,(?=\s*\w+://)} : ","
+      end
+
+      # Returns the keys that lead to the value in the edge's JSON, Strings.
+      def path
+        [*("parts" if part), *part, key].map(&:to_s)
       end
 
       # Whether the flag needs no value.

@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
+require_relative "../parts"
 require_relative "option"
 
 module Carat
   module Config
     # The option table, the only declaration of an option: flags, environment variables, methods of the config file, the
-    # settings of the edge, `--help` and docs/options.md derive from it.
+    # settings of the edge, `--help` and docs/options.md derive from it. It joins the options of the core and the parts.
     module Options # rubocop:disable Metrics/ModuleLength -- it is a table
       extend Enumerable
 
@@ -17,8 +18,8 @@ module Carat
       # The name of a server's control socket in its directory; PID stands for its process id.
       CONTROL_SOCKET = "carat-PID.sock"
 
-      # The Options, in the order of the help.
-      TABLE = [
+      # The Options of the core.
+      CORE = [
         Option.new(name: :rackup, group: "Application", type: :file, default: "config.ru",
                    remedy: "start carat beside it, or name one: carat path/to/config.ru",
                    doc: "The rackup file of the application; also the argument without a flag."),
@@ -31,11 +32,6 @@ module Carat
                    env: %w[PORT], edge: true, doc: "An address to listen on; repeatable."),
         Option.new(name: :backlog, group: "Listening", type: :integer, within: 1..65_535, default: 4096, edge: true,
                    doc: "Connections that may wait in the kernel for each listener to accept them."),
-        Option.new(name: :http2, group: "Listening", type: :boolean, default: true, edge: true,
-                   doc: "Whether clients may speak HTTP/2: over TLS, or in clear with prior knowledge."),
-        Option.new(name: :http2_max_streams, group: "Listening", type: :integer, within: 1..10_000,
-                   default: 128, edge: true,
-                   doc: "Requests that an HTTP/2 connection may have open at once; clients keep further ones back."),
         Option.new(name: :max_connections, group: "Listening", type: :integer, within: 1..1_000_000,
                    default: 16_384, edge: true, limit: "waits",
                    doc: "Maximum number of open client connections; the limit of open files may allow fewer."),
@@ -45,32 +41,13 @@ module Carat
         Option.new(name: :proxy_headers, group: "Proxies", type: :choice, within: %w[x-forwarded forwarded],
                    default: "x-forwarded", edge: true,
                    doc: "Whether trusted proxies set X-Forwarded-For and its like, or `forwarded`: Forwarded."),
-        Option.new(name: :force_tls, group: "Proxies", type: :boolean, default: false, edge: true,
-                   doc: "Whether requests in clear are sent to https, except those for `readiness_path`."),
-        Option.new(name: :hsts_max_age, group: "Proxies", type: :integer, within: 0..3_153_600_000, default: 31_536_000,
-                   edge: true, doc: "With `force_tls`: seconds for which browsers ask for this host over https only."),
         Option.new(name: :ready_fd, group: "Listening", type: :integer, within: 1..1_048_576, only: %i[flag],
                    edge: true,
                    doc: "A file descriptor that receives one line per listener when the first worker is ready."),
 
-        Option.new(name: :acme_directory, group: "Certificates", type: :https_url, restart: false,
-                   default: "https://acme-v02.api.letsencrypt.org/directory", default_text: "Let's Encrypt's",
-                   doc: "The ACME directory of the authority that issues certificates for `acme=` in `bind`."),
-        Option.new(name: :acme_storage, group: "Certificates", type: :new_directory, default: "storage/acme",
-                   restart: false, doc: "The directory of these certificates and of the account's key."),
-        Option.new(name: :acme_contact, group: "Certificates", type: :string, restart: false,
-                   doc: "A mail address for the account at the authority."),
-        Option.new(name: :acme_ca, group: "Certificates", type: :file, default_text: "the system's", restart: false,
-                   doc: "A PEM file with those who sign the authority's own certificate."),
-        Option.new(name: :metrics, group: "Service", type: :endpoints, default: [], default_text: "off", edge: true,
-                   doc: "An address on which the server answers Prometheus and health checks; repeatable."),
-        Option.new(name: :otlp, group: "Service", type: :collector, default_text: "off", edge: true,
-                   doc: "An OpenTelemetry collector that gets spans of the requests, or of a share with `?sample=`."),
         Option.new(name: :control_socket, group: "Service", type: :socket, edge: true,
                    default_text: "#{CONTROL_SOCKET} in a private directory",
                    doc: "The Unix socket on which the server responds to commands such as `carat status`."),
-        Option.new(name: :console, group: "Service", type: :boolean, default: true, edge: true,
-                   doc: "Whether the server's user and root get consoles of the application from the server."),
         Option.new(name: :pidfile, group: "Service", type: :pidfile, restart: false,
                    doc: "A file that holds the process id of the server while it runs; /dev/null: none."),
         Option.new(name: :user, group: "User", type: :user, restart: false,
@@ -86,11 +63,6 @@ module Carat
         Option.new(name: :threads, group: "Processes", type: :integer, within: 1..100, default: 3, short: "-t",
                    env: %w[RAILS_MAX_THREADS], edge: true, restart: true, mold: true,
                    doc: "Requests that a worker runs at once."),
-        Option.new(name: :fibers, group: "Processes", type: :integer, within: 1..30_000, short: "-f",
-                   edge: true, restart: true, mold: true,
-                   doc: "Requests that a worker runs at once, each in a fiber of one thread; replaces `threads`."),
-        Option.new(name: :stall_warning, group: "Processes", type: :seconds, default: 0.5,
-                   doc: "With `fibers`: how long a request may block the others before the log names it."),
         Option.new(name: :queue_time_target, group: "Processes", type: :seconds, default: 0.005, edge: true,
                    restart: true, doc: "Queue time above which another worker starts, within the range of `workers`."),
         Option.new(name: :worker_idle_timeout, group: "Processes", type: :seconds, default: 60, edge: true,
@@ -109,9 +81,6 @@ module Carat
                    doc: "Whether a restart may keep requests waiting while no worker runs, if memory needs it."),
         Option.new(name: :keep_previous, group: "Processes", type: :seconds, default: 60, edge: true, restart: true,
                    doc: "How long the old mold is kept after a restart, for `carat restart --rollback`."),
-        Option.new(name: :reload, group: "Processes", type: :boolean, default: false, in_development: true,
-                   edge: true, mold: true,
-                   doc: "Whether changed source files are loaded before the next request, for development."),
         Option.new(name: :boot_timeout, group: "Processes", type: :seconds, default: 60,
                    edge: true, restart: true, mold: true,
                    doc: "Time limit for the application to load, and for a worker or the next mold to become ready."),
@@ -169,16 +138,6 @@ module Carat
                    doc: "Tell the application in X-Request-Start when a request began to wait for a worker."),
         Option.new(name: :prefix, group: "Requests", type: :prefix, edge: true, mold: true,
                    doc: "The path below which the application is reached, its SCRIPT_NAME; other paths get 404."),
-        Option.new(name: :cable, group: "Requests", type: :prefix, edge: true, mold: true,
-                   doc: "The path where the edge serves Action Cable, such as /cable; not set: the application does."),
-        Option.new(name: :cable_history, group: "Requests", type: :timeout, edge: true, default_text: "off",
-                   doc: "How long broadcasts are kept for clients of the protocol actioncable-v1-ext-json."),
-        Option.new(name: :cable_history_bytes, group: "Requests", type: :bytes, within: 64 * KIB.., default: 16 * MIB,
-                   edge: true, doc: "Bytes of these broadcasts, over all streams; the oldest are forgotten first."),
-        Option.new(name: :cable_compression, group: "Requests", type: :boolean, default: false, edge: true,
-                   doc: "Whether messages of the cable are compressed for clients that offer permessage-deflate."),
-        Option.new(name: :cable_token, group: "Requests", type: :string, only: %i[env file], edge: true,
-                   doc: "A secret with which other programs may POST /broadcast to an address of `metrics`."),
         Option.new(name: :inline_body_limit, group: "Requests", type: :bytes, within: 0..4 * MIB,
                    default: 64 * KIB, edge: true,
                    doc: "Request bodies up to this size stay in memory; larger ones go to an unlinked file."),
@@ -191,26 +150,9 @@ module Carat
         Option.new(name: :request_body, group: "Requests", type: :choice, within: %w[whole stream], default: "whole",
                    edge: true,
                    doc: "Whether the application starts when the body is complete or reads it as it arrives."),
-        Option.new(name: :multipart, group: "Requests", type: :choice, within: %w[app edge], default: "app", edge: true,
-                   doc: "Whether the application or the edge extracts files from a multipart/form-data body."),
-        Option.new(name: :decode_requests, group: "Requests", type: :boolean, default: false, edge: true,
-                   doc: "Whether gzip, deflate, br and zstd bodies are decoded before the application sees them."),
 
         Option.new(name: :max_body, group: "Client limits", type: :bytes, default: 1 * GIB, edge: true,
                    limit: 413, doc: "Maximum size of a request body; a larger one gets 413."),
-        Option.new(name: :max_decoded_body, group: "Client limits", type: :bytes, default: 1 * GIB, edge: true,
-                   limit: 413, doc: "Maximum size of a decoded request body; a larger one gets 413."),
-        Option.new(name: :max_decode_ratio, group: "Client limits", type: :integer, within: 1..1_000_000_000,
-                   default: 200, edge: true,
-                   limit: 413, doc: "Decoded bytes per byte of an encoded body, after the first 1 MiB; more get 413."),
-        Option.new(name: :max_parts, group: "Client limits", type: :integer, within: 1..1_000_000, default: 4096,
-                   edge: true, limit: 413, doc: "Parts of a form that the edge parses; more get 413."),
-        Option.new(name: :max_files, group: "Client limits", type: :integer, within: 0..4096, default: 128, edge: true,
-                   limit: 413, doc: "Files in such a form; more get 413."),
-        Option.new(name: :max_part_header, group: "Client limits", type: :bytes, within: 64..MIB, default: 16 * KIB,
-                   edge: true, limit: 413, doc: "Maximum size of the headers of a part; larger ones get 413."),
-        Option.new(name: :max_field_bytes, group: "Client limits", type: :bytes, default: 16 * MIB, edge: true,
-                   limit: 413, doc: "Total size of the fields of such a form, without its files; more gets 413."),
         Option.new(name: :max_header_bytes, group: "Client limits", type: :bytes, within: 1..MIB, default: 64 * KIB,
                    edge: true, limit: 431, doc: "Maximum size of the headers of a request; larger ones get 431."),
         Option.new(name: :max_headers, group: "Client limits", type: :integer, within: 1..10_000, default: 100,
@@ -220,8 +162,6 @@ module Carat
                    doc: "Maximum number of WebSockets and other hijacked connections; 0 turns them off."),
         Option.new(name: :max_uri, group: "Client limits", type: :bytes, within: 1..65_534, default: 16 * KIB,
                    edge: true, limit: 414, doc: "Maximum length of a request target; a longer one gets 414."),
-        Option.new(name: :handshake_timeout, group: "Client limits", type: :seconds, default: 10, edge: true,
-                   limit: "close", doc: "How long a TLS handshake may take."),
         Option.new(name: :header_timeout, group: "Client limits", type: :seconds, default: 15, edge: true,
                    limit: 408, doc: "How long a client may take to send the headers of a request; then 408."),
         Option.new(name: :idle_timeout, group: "Client limits", type: :seconds, default: 65,
@@ -237,28 +177,8 @@ module Carat
                    edge: true, default_text: "1 KiB", limit: "reset",
                    doc: "Minimum rate at which a client must read a waiting response in bytes per second, after 10 s."),
 
-        Option.new(name: :static, group: "Responses", type: :static, default: [], edge: true, restart: true,
-                   doc: "A directory whose files are served without the application; repeatable."),
-        Option.new(name: :sendfile, group: "Responses", type: :static, default: [], edge: true, restart: true,
-                   doc: "A directory from which the application may name files to send; repeatable."),
-        Option.new(name: :error_pages, group: "Responses", type: :pages, edge: true, restart: true,
-                   doc: "Directory of pages, one for each status, for browsers in place of the server's own errors."),
-        Option.new(name: :maintenance, group: "Responses", type: :optional_path, edge: true, restart: true,
-                   doc: "A page that all clients get, with 503, as long as this file is there."),
         Option.new(name: :early_hints, group: "Responses", type: :boolean, default: false,
                    doc: "Whether the application may send 103 Early Hints, which an old nginx takes for the response."),
-        Option.new(name: :cache, group: "Responses", type: :bytes, within: MIB.., edge: true, default_text: "off",
-                   doc: "Memory for public responses of the application, which further requests get; at least 1 MiB."),
-        Option.new(name: :compress, group: "Responses", type: :boolean, default: false, edge: true,
-                   doc: "Whether responses are compressed with zstd, br or gzip for clients that accept it."),
-        Option.new(name: :compress_min_bytes, group: "Responses", type: :bytes, default: 1 * KIB, edge: true,
-                   doc: "Responses smaller than this are not compressed."),
-        Option.new(name: :gzip_level, group: "Responses", type: :integer, within: 1..9, default: 4, edge: true,
-                   doc: "Compression level of gzip, from fast to small."),
-        Option.new(name: :brotli_level, group: "Responses", type: :integer, within: 0..11, default: 4, edge: true,
-                   doc: "Compression level of brotli, from fast to small."),
-        Option.new(name: :zstd_level, group: "Responses", type: :integer, within: 1..19, default: 3, edge: true,
-                   doc: "Compression level of zstd, from fast to small."),
 
         Option.new(name: :log, group: "Logs", type: :log, edge: true, default_text: "standard error",
                    doc: "The log file, to which Carat appends; `-` or /dev/stdout: standard output."),
@@ -268,8 +188,11 @@ module Carat
                    doc: "Whether each request is logged.")
       ].freeze
 
+      # All Options, in the order of the help.
+      TABLE = [*CORE, *Parts.options].group_by(&:group).values.flatten.freeze
+
       BY_NAME = TABLE.to_h { |option| [option.name, option] }.freeze
-      private_constant :BY_NAME
+      private_constant :BY_NAME, :CORE
 
       module_function
 

@@ -10,7 +10,7 @@ module Carat
       HEAD = <<~MARKDOWN
         # Options
 
-        <!-- Generated from lib/carat/config/options.rb; a test compares the two. -->
+        <!-- Generated from the option tables: lib/carat/config/options.rb, lib/carat/parts; a test compares them. -->
 
         An option is a flag of the command (`--max-body 10MB`), a line of the config file (`max_body "10MB"`), or an environment
         variable: `CARAT_` and the name in capitals (`CARAT_MAX_BODY=10MB`). A flag wins over the config file, the file over the environment,

@@ -40,9 +40,19 @@ module Carat
       private
 
       def merged
-        settings = @running.merge(fresh.slice(*changeable))
-        variables = [user_variables, settings["mold_environment"], SharedOptions.variables(settings)]
+        settings = @running.merge(fresh.slice(*changeable), "parts" => sections)
+        shared = SharedOptions.variables { |option| settings.dig(*option.path) }
+        variables = [user_variables, settings["mold_environment"], shared]
         settings.merge("mold_environment" => variables.reduce(:merge))
+      end
+
+      # The new sections, with the running values of options that only a start changes.
+      def sections
+        fixed = Config::Options.for_edge.reject(&:restart?).group_by { |option| option.part.to_s }
+        fresh["parts"].to_h do |name, section|
+          kept = fixed.fetch(name, []).map { |option| option.path.last }
+          [name, section.merge(@running["parts"][name].slice(*kept))]
+        end
       end
 
       # The settings of a server that has the user of the running one.
@@ -63,19 +73,21 @@ module Carat
       end
 
       def changeable
-        Config::Options.for_edge.select(&:restart?).map { |option| option.name.to_s } +
-          %w[acme_command mold_command mold_environment reader_command upgrade_command directory processes]
+        options = Config::Options.for_edge.select { |option| option.restart? && option.part.nil? }
+        options.map { |option| option.name.to_s } +
+          %w[mold_command mold_environment reader_command upgrade_command directory processes]
       end
 
       def unchanged
-        fixed = Config::Options.reject(&:restart?).map { |option| option.name.to_s }
-        fixed.reject { |name| same?(name) || (name == "bind" && inherited?) }
+        fixed = Config::Options.reject(&:restart?)
+        fixed.reject { |option|
+ same?(option) || (option.name == :bind && inherited?) }.map { |option| option.name.to_s }
       end
 
-      def same?(name)
-        return fresh[name] == @running[name] if @running.key?(name)
+      def same?(option)
+        return fresh.dig(*option.path) == @running.dig(*option.path) if option.edge
 
-        configuration[name.to_sym] == @running["start_options"][name]
+        configuration[option.name] == @running["start_options"][option.name.to_s]
       end
 
       # Sockets from a service manager have their own numbers at the start, but not later.

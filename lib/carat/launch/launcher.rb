@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "acme_command"
 require_relative "surroundings/control_directories"
 require_relative "surroundings/identity"
 require_relative "descriptors/inherited_descriptors"
@@ -70,7 +69,6 @@ module Carat
         @configuration.for_edge.merge(
           bind: @descriptors.addresses, ready_fd: @descriptors.ready,
           chosen_connections: (@configuration[:max_connections] if @configuration.chosen?(:max_connections)),
-          acme_folder: acme.folder, acme_command: acme.to_a,
           mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h,
           control_socket_name: Config::Options::CONTROL_SOCKET,
           control_directories: ControlDirectories.new(uid: @identity.uid).to_a, reader_command:,
@@ -110,10 +108,6 @@ module Carat
       def start_options
         options = Config::Options.reject { |option| option.edge || option.restart? }
         options.to_h { |option| [option.name, @configuration[option.name]] }
-      end
-
-      def acme
-        ACMECommand.new(@configuration)
       end
 
       def mold_command

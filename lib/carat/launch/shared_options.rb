@@ -19,9 +19,10 @@ module Carat
           environment.delete(VARIABLE)
         end
 
-        # Returns the variable for `settings`, those of the edge by name (String or Symbol), as a Hash.
-        def variables(settings)
-          { VARIABLE => Log::PlainJSON.generate(settings.select { |name, _| names.include?(name.to_sym) }) }
+        # Returns the variable as a Hash; the block gets each Option and returns the edge's value.
+        def variables
+          options = Config::Options.select(&:mold)
+          { VARIABLE => Log::PlainJSON.generate(options.to_h { |option| [option.name, yield(option)] }) }
         end
 
         # Returns the part of `environment`, ENV or a Hash, that `values` reads.
@@ -36,12 +37,6 @@ module Carat
             option = Config::Options.fetch(name.to_sym)
             [option.name, (Config::InvalidValue.at(option.name) { option.parse(value) } unless value.nil?)]
           end
-        end
-
-        private
-
-        def names
-          @names ||= Config::Options.select(&:mold).map(&:name)
         end
       end
     end

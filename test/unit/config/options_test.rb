@@ -7,15 +7,22 @@ module Carat
   class OptionsTest < Minitest::Test
     ROOT = File.expand_path("../../..", __dir__)
 
+    SETTINGS = File.join(ROOT, "crates/carat-settings/src")
+
     def test_settings_of_the_edge_match_the_table
-      settings = File.read(File.join(ROOT, "crates/carat-settings/src/settings.rs"))[/struct Settings \{(.*?)\n\}/m, 1]
-      fields = settings.scan(/(?:rename = "(\w+)".*\n)?^ +pub\S* (\w+):/).map { |names| names.compact.first.to_sym }
+      beside = %i[chosen_connections control_directories control_socket_name identity ignores_hangup version directory
+                  mold_command mold_environment parts pid_file processes reader_command start_options upgrade_command]
 
-      beside = %i[acme_command acme_folder chosen_connections control_directories control_socket_name identity
-                  ignores_hangup version directory mold_command mold_environment pid_file processes reader_command
-                  start_options upgrade_command]
+      assert_equal keys(nil), (fields("settings.rs", "Settings") - beside).sort
+    end
 
-      assert_equal Config::Options.for_edge.map(&:name).sort, (fields - beside).sort
+    def test_sections_of_the_parts_match_their_options
+      parts = fields("parts.rs", "PartSettings")
+      sections = parts.to_h { |part| [part, fields("parts/#{part}.rs", "\\w+Settings").sort] }
+      beside = { tls: %i[acme_command acme_folder] }
+
+      assert_equal Parts.map { |part| part.class.key }, parts
+      assert_equal parts.to_h { |part| [part, (keys(part) + beside.fetch(part, [])).sort] }, sections
     end
 
     def test_names_flags_and_variables_are_unique
@@ -51,6 +58,17 @@ module Carat
 
     def test_option_that_does_not_exist_raises_key_error
       assert_raises(KeyError) { Config::Options.fetch(:wokers) }
+    end
+
+    private
+
+    def keys(part)
+      Config::Options.for_edge.select { |option| option.part == part }.map(&:key).sort
+    end
+
+    def fields(path, type)
+      text = File.read(File.join(SETTINGS, path))[/struct #{type} \{(.*?)\n\}/m, 1]
+      text.scan(/^ +pub (\w+):/).flatten.map(&:to_sym)
     end
   end
 end

@@ -36,11 +36,11 @@ module Carat
     def test_edge_settings_are_options_mold_version_and_directory
       settings = launcher("workers=2", "threads=5").edge_settings
 
-      beside = %i[acme_command acme_folder chosen_connections control_directories control_socket_name identity
-                  ignores_hangup mold_command mold_environment pid_file processes reader_command start_options
-                  upgrade_command version directory]
+      beside = %i[chosen_connections control_directories control_socket_name identity ignores_hangup mold_command
+                  mold_environment parts pid_file processes reader_command start_options upgrade_command version
+                  directory]
 
-      assert_equal (Config::Options.for_edge.map(&:name) + beside).sort, settings.keys.sort
+      assert_equal (Config::Options.for_edge.reject(&:part).map(&:name) + beside).sort, settings.keys.sort
       assert_equal [2..2, 5, VERSION, @workplace], settings.values_at(:workers, :threads, :version, :directory)
     end
 

@@ -29,14 +29,14 @@ pub(super) fn decoder(
     headers: &mut HeaderMap,
     settings: &Settings,
 ) -> Result<Option<Box<Decoder>>, Refusal> {
-    if !settings.decode_requests {
+    if !settings.parts.codings.decode_requests {
         return Ok(None);
     }
     let lines = headers.get_all(CONTENT_ENCODING);
     let codings = Codings::of(lines.iter().map(HeaderValue::as_bytes));
     let limits = DecodeLimits {
-        size: settings.max_decoded_body,
-        ratio: settings.max_decode_ratio,
+        size: settings.parts.codings.max_decoded_body,
+        ratio: settings.parts.codings.max_decode_ratio,
     };
     let decoder = Decoder::new(&codings.map_err(|_| Refusal::UnknownCoding)?, limits);
     headers.remove(CONTENT_ENCODING);

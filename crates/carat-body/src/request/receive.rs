@@ -53,7 +53,7 @@ fn is_streamed(arriving: &mut ArrivingBody, bodies: &RequestBodies) -> bool {
 
 /// Prepares a call without a body, which has no content coding either.
 pub fn receive_empty(call: &mut Call, bodies: &RequestBodies) {
-    if bodies.settings.decode_requests {
+    if bodies.settings.parts.codings.decode_requests {
         call.parts.headers.remove(CONTENT_ENCODING);
     }
 }

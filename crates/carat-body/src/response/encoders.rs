@@ -36,13 +36,13 @@ impl Encoders {
     /// `None` when responses are not compressed.
     pub fn new(settings: &Settings, log: &Rc<Log>) -> Option<Rc<Encoders>> {
         let levels = Levels {
-            gzip: settings.gzip_level,
-            brotli: settings.brotli_level,
-            zstd: settings.zstd_level,
+            gzip: settings.parts.codings.gzip_level,
+            brotli: settings.parts.codings.brotli_level,
+            zstd: settings.parts.codings.zstd_level,
         };
-        settings.compress.then(|| {
+        settings.parts.codings.compress.then(|| {
             Rc::new(Encoders {
-                min_bytes: settings.compress_min_bytes,
+                min_bytes: settings.parts.codings.compress_min_bytes,
                 log: Rc::clone(log),
                 pool: EncoderPool::new(levels),
                 streams: Arc::new(Semaphore::new(STREAMS_LIMIT)),

@@ -26,7 +26,11 @@ struct CachePart(Rc<ResponseCache>);
 /// `None` without the option, and where changed code is loaded before each request.
 pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
     let settings = &core.settings;
-    let limit = settings.cache.filter(|_| !settings.reload)?;
+    let limit = settings
+        .parts
+        .cache
+        .limit
+        .filter(|_| !settings.parts.reload.enabled)?;
     let cache = ResponseCache::new(limit, &core.dispatch);
     Some(Box::new(CachePart(cache)))
 }

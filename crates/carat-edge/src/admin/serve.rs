@@ -44,7 +44,7 @@ pub(crate) async fn administer(
         Ok(listener) => {
             let reader = MemoryReader::new(server, mailbox.clone());
             let mailbox = mailbox.clone();
-            let consoles = Consoles::new(server.settings.console, mailbox.clone());
+            let consoles = Consoles::new(server.settings.parts.consoles.enabled, mailbox.clone());
             let clients = Rc::new(AdminClients::default());
             let resources = Rc::new(Resources {
                 reader,

@@ -46,14 +46,14 @@ pub(super) fn set_time(hub: &Hub) {
 
 /// A hub with a history, if the options ask for one.
 pub(super) fn hub(settings: &Settings) -> Rc<Hub> {
-    let Some(keeps) = settings.cable_history else {
+    let Some(keeps) = settings.parts.cable.history else {
         return Rc::default();
     };
     let keeps = keeps.as_secs().max(1);
     let mut history = BroadcastHistory::new(
         random_name().unwrap_or_default().into(),
         keeps,
-        settings.cable_history_bytes,
+        settings.parts.cable.history_bytes,
     );
     history.expire(unix_seconds());
     Rc::new(Hub::with_history(history))

@@ -49,7 +49,7 @@ impl PartedClient {
 
 impl CableSessions {
     pub(super) fn new(settings: &Settings) -> CableSessions {
-        let keeps = settings.cable_history.unwrap_or_default();
+        let keeps = settings.parts.cable.history.unwrap_or_default();
         CableSessions {
             kept: RefCell::new(KeptSessions::new(keeps.as_secs())),
             changed: Notify::new(),

@@ -108,7 +108,7 @@ impl Cable {
     /// `None` without the option `cable`.
     pub(crate) fn new(core: &EdgeCore, takeovers: &Takeovers) -> Option<Rc<Cable>> {
         let (settings, dispatch) = (&core.settings, &core.dispatch);
-        let path = settings.cable.as_ref()?;
+        let path = settings.parts.cable.path.as_ref()?;
         let prefix = settings.prefix.as_ref();
         let path = prefix.map_or_else(|| path.clone(), |prefix| prefix.whole(path));
         Some(Rc::new(Cable {
@@ -116,7 +116,7 @@ impl Cable {
             path,
             hub: cable_history::hub(settings),
             has_broker: settings.processes.iter().any(|it| it.name == RELAY),
-            compresses: settings.cable_compression,
+            compresses: settings.parts.cable.compression,
             history: CableHistory::new(&dispatch.dispatcher.client_memory),
             sessions: CableSessions::new(settings),
             pulse: Pulse::default(),

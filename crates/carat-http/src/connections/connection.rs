@@ -58,7 +58,7 @@ pub(crate) async fn serve_connection(
     if stream.has_chosen_http2() {
         return Box::pin(speak_http2(stream, Vec::new(), &peer, &deadline, &server)).await;
     }
-    let mut http2 = server.settings.http2 && !stream.is_tls();
+    let mut http2 = server.settings.parts.http2.enabled && !stream.is_tls();
     let mut until = &server.first_requests_over;
     let mut is_new = true;
     let active = loop {

@@ -35,7 +35,7 @@ pub(crate) async fn begin_tls(
     deadline: &Rc<Deadline>,
     server: &Server,
 ) -> HandshakeEnd {
-    deadline.set(server.settings.handshake_timeout);
+    deadline.set(server.settings.parts.tls.handshake_timeout);
     let first = in_time(deadline, server, |cx| poll_first_byte(&stream, cx));
     let Ok(first) = first.await else {
         return HandshakeEnd::Failed;

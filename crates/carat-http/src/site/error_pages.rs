@@ -37,7 +37,7 @@ pub struct ErrorPages {
 impl ErrorPages {
     /// Reads the pages. An error names the one that cannot be read.
     pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<ErrorPages>, String> {
-        let directory = settings.error_pages.clone();
+        let directory = settings.parts.site.error_pages.clone();
         let read = directory.clone();
         Ok(Rc::new(ErrorPages {
             pages: RefCell::new(in_time(move || read_all(read.as_deref()))?),
@@ -51,7 +51,8 @@ impl ErrorPages {
 
     /// Reads the pages of new settings.
     pub(crate) fn adopt(self: &Rc<Self>, settings: &Settings) {
-        self.directory.replace(settings.error_pages.clone());
+        self.directory
+            .replace(settings.parts.site.error_pages.clone());
         self.maintenance.adopt(settings);
         self.reload();
     }
@@ -161,7 +162,7 @@ mod tests {
 
     fn pages(directory: &TempDir) -> Result<Rc<ErrorPages>, String> {
         let mut settings = Settings::plain();
-        settings.error_pages = Some(directory.path().to_path_buf());
+        settings.parts.site.error_pages = Some(directory.path().to_path_buf());
         let log = Log::open(&settings).expect("a log");
         ErrorPages::open(&settings, &Rc::new(log))
     }

@@ -17,8 +17,8 @@ pub(crate) struct ForceTls {
 
 impl ForceTls {
     pub(crate) fn new(settings: &Settings) -> ForceTls {
-        let hsts = settings.force_tls.then(|| {
-            let value = format!("max-age={}", settings.hsts_max_age);
+        let hsts = settings.parts.site.force_tls.then(|| {
+            let value = format!("max-age={}", settings.parts.site.hsts_max_age);
             HeaderValue::from_str(&value).expect("digits are a valid value")
         });
         ForceTls {
@@ -87,8 +87,8 @@ mod tests {
 
     fn forced() -> ForceTls {
         let mut settings = Settings::plain();
-        settings.force_tls = true;
-        settings.hsts_max_age = 60;
+        settings.parts.site.force_tls = true;
+        settings.parts.site.hsts_max_age = 60;
         settings.readiness_path = vec!["/up?full=1".to_owned()];
         ForceTls::new(&settings)
     }

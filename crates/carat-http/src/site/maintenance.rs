@@ -122,6 +122,6 @@ impl Maintenance {
 
 /// A relative path begins in the directory of the start, whose links are followed anew at each look.
 fn path_of(settings: &Settings) -> Option<PathBuf> {
-    let path = settings.maintenance.as_ref()?;
+    let path = settings.parts.site.maintenance.as_ref()?;
     Some(settings.directory.join(path))
 }

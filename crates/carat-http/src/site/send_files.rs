@@ -46,7 +46,7 @@ impl SendFiles {
         disk: &Rc<DiskLookups>,
         log: &Rc<Log>,
     ) -> Result<Rc<SendFiles>, String> {
-        let directories = settings.sendfile.clone();
+        let directories = settings.parts.site.sendfile.clone();
         Ok(Rc::new(SendFiles {
             mounts: RefCell::new(in_time(move || open_all("sendfile", "", &directories))?),
             disk: Rc::clone(disk),
@@ -56,7 +56,7 @@ impl SendFiles {
 
     /// Opens the directories of new settings, or those that the same paths name now. If that fails, the old ones stay.
     pub(crate) fn adopt(self: &Rc<Self>, settings: &Settings) {
-        let (files, directories) = (Rc::clone(self), settings.sendfile.clone());
+        let (files, directories) = (Rc::clone(self), settings.parts.site.sendfile.clone());
         spawn_local(async move {
             let opening = LOOKUP_THREADS.run(move || open_all("sendfile", "", &directories));
             match opening.await.unwrap_or_else(|panic| Err(panic.to_string())) {

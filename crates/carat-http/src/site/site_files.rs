@@ -41,7 +41,9 @@ impl SiteFiles {
         self.requested.adopt(settings);
         self.named.adopt(settings);
         self.pages.adopt(settings);
-        self.validations.client.adopt(&settings.acme_command);
+        self.validations
+            .client
+            .adopt(&settings.parts.tls.acme_command);
     }
 
     /// Notices what has changed on the disk. Called once a tick.

@@ -32,7 +32,7 @@ impl StaticFiles {
     ) -> Result<Rc<StaticFiles>, String> {
         let (prefix, directories) = (
             prefix_of(settings).to_owned(),
-            settings.static_files.clone(),
+            settings.parts.site.static_files.clone(),
         );
         Ok(Rc::new(StaticFiles {
             mounts: RefCell::new(in_time(move || open_all("static", &prefix, &directories))?),
@@ -83,7 +83,7 @@ impl StaticFiles {
 
     /// Opens the directories of new settings, or those that the same paths name now. If that fails, the old ones stay.
     pub(crate) fn adopt(self: &Rc<Self>, settings: &Settings) {
-        let (files, directories) = (Rc::clone(self), settings.static_files.clone());
+        let (files, directories) = (Rc::clone(self), settings.parts.site.static_files.clone());
         let prefix = prefix_of(settings).to_owned();
         if directories.is_empty() {
             drop(files.mounts.take());

@@ -21,7 +21,10 @@ pub struct Validations {
 
 impl Validations {
     pub(crate) fn new(settings: &Settings, stores: Vec<Arc<CertificateStore>>) -> Validations {
-        let (command, directory) = (settings.acme_command.clone(), settings.directory.clone());
+        let (command, directory) = (
+            settings.parts.tls.acme_command.clone(),
+            settings.directory.clone(),
+        );
         Validations {
             stores,
             client: Rc::new(AcmeClient::new(command, directory)),

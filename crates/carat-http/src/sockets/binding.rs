@@ -64,10 +64,10 @@ pub fn bind_all(
 }
 
 fn bind_value(text: &str, address: &Address, settings: &Settings) -> Result<BindValue, String> {
-    let http2 = settings.http2;
+    let http2 = settings.parts.http2.enabled;
     let tls = address.certificates.clone().map(|mut source| {
         if let CertificateSource::Acme(names) = &mut source {
-            names.folder.clone_from(&settings.acme_folder);
+            names.folder.clone_from(&settings.parts.tls.acme_folder);
         }
         let clients = address.clients.clone();
         in_time(move || TlsConfig::new(source, clients.as_ref(), http2))

@@ -30,7 +30,7 @@ module Carat
       # Returns a Hash of Strings by name. Variables can be set, not removed.
       def to_h
         parts = [Identity, Preload, CollectorPolicy].map { |part| part.new(@configuration, @environment).variables }
-        parts.reduce(:merge).merge(SharedOptions.variables(@configuration.for_edge))
+        parts.reduce(:merge).merge(SharedOptions.variables { |option| @configuration[option.name] })
       end
     end
   end

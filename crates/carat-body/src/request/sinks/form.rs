@@ -39,7 +39,9 @@ impl<'a> Form<'a> {
     /// Splits a body with these headers, if it is a form whose files the edge takes out.
     pub(crate) fn of(call: &Call, bodies: &'a RequestBodies) -> Option<Form<'a>> {
         let headers = &call.parts.headers;
-        if bodies.settings.multipart != Multipart::Edge || headers.contains_key(CONTENT_ENCODING) {
+        if bodies.settings.parts.multipart.parser != Multipart::Edge
+            || headers.contains_key(CONTENT_ENCODING)
+        {
             return None;
         }
         let mut content_types = headers.get_all(CONTENT_TYPE).iter();
@@ -48,7 +50,7 @@ impl<'a> Form<'a> {
             return None;
         }
         let mut reservation = MemoryReservation::of(&call.memory);
-        reservation.grow(SMALL_FILE_LIMIT + bodies.settings.max_part_header);
+        reservation.grow(SMALL_FILE_LIMIT + bodies.settings.parts.multipart.max_part_header);
         Some(Form {
             splitter: Splitter::new(boundary, limits(&bodies.settings)),
             contents: FormContents {
@@ -137,9 +139,9 @@ impl FormContents<'_> {
 
 fn limits(settings: &Settings) -> FormLimits {
     FormLimits {
-        parts: settings.max_parts,
-        files: settings.max_files,
-        part_header: settings.max_part_header,
-        field_bytes: settings.max_field_bytes,
+        parts: settings.parts.multipart.max_parts,
+        files: settings.parts.multipart.max_files,
+        part_header: settings.parts.multipart.max_part_header,
+        field_bytes: settings.parts.multipart.max_field_bytes,
     }
 }

@@ -118,7 +118,9 @@ impl Responder for MetricsPages {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return refusal(StatusCode::METHOD_NOT_ALLOWED);
         }
-        if let Some(refusal) = dashboard::refusal(request, &self.server.settings.metrics) {
+        if let Some(refusal) =
+            dashboard::refusal(request, &self.server.settings.parts.metrics.addresses)
+        {
             return refusal;
         }
         if let Some(page) = dashboard::page(request.uri().path()) {
@@ -156,7 +158,7 @@ impl Responder for MetricsPages {
 
 /// A message of a program that has the token, for subscribers of the cable.
 async fn broadcast(request: &mut Request<Incoming>, server: &Server) -> Response<Full<Bytes>> {
-    let (Some(token), Some(cable)) = (&server.settings.cable_token, server.cable()) else {
+    let (Some(token), Some(cable)) = (&server.settings.parts.cable.token, server.cable()) else {
         return refusal(StatusCode::NOT_FOUND);
     };
     if *request.method() != Method::POST {

@@ -4,7 +4,7 @@ use carat_policy::{MemoryLimit, ReforkRule, WorkerCount};
 
 use crate::simulation::plan::random::SeededRandom;
 use carat_settings::{
-    PoolPriority, PoolSettings, ProcessSettings, QueueOrder, RestartPolicy, Settings,
+    PartSettings, PoolPriority, PoolSettings, ProcessSettings, QueueOrder, RestartPolicy, Settings,
 };
 use rustix::process::Signal;
 
@@ -80,7 +80,7 @@ impl Scenario {
             memory: MemoryLimit::Bytes(memory),
             workers: WorkerCount::Between { min, max },
             threads: random.pick(&[1, 1, 2, 3]),
-            fibers: random.pick(&[None, None, Some(2), Some(8)]),
+            parts: parts(random),
             queue_limit: random.pick(&[1, 4, 20, 100]),
             queue: random.pick(&[QueueOrder::Adaptive, QueueOrder::Adaptive, QueueOrder::Fifo]),
             queue_delay: millis(&[1, 20, 200]),
@@ -103,11 +103,18 @@ impl Scenario {
             pool: pools(random),
             drain_delay: random.pick(&[None, None, Some(Duration::from_millis(400))]),
             max_connections: 100,
-            cable: Some("/cable".to_owned()),
             chosen_connections: None,
             ..Settings::plain()
         }
     }
+}
+
+/// The sections of the parts that the simulation knows.
+fn parts(random: &SeededRandom) -> PartSettings {
+    let mut parts = Settings::plain().parts;
+    parts.fibers.slots = random.pick(&[None, None, Some(2), Some(8)]);
+    parts.cable.path = Some("/cable".to_owned());
+    parts
 }
 
 /// Pools for the paths of some requests, which are their numbers.

@@ -34,7 +34,7 @@ pub(crate) enum WorkerEnd {
 impl SimulatedWorker {
     /// `sockets` has a socket and a page for each lane.
     pub(crate) fn new(pid: u32, sockets: Vec<OwnedFd>, world: &World) -> SimulatedWorker {
-        let capacity = world.settings.fibers.unwrap_or(1);
+        let capacity = world.settings.parts.fibers.slots.unwrap_or(1);
         let mut sockets = sockets.into_iter();
         let mut lanes = Vec::new();
         while let (Some(socket), Some(page)) = (sockets.next(), sockets.next()) {

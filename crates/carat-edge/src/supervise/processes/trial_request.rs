@@ -34,7 +34,7 @@ pub(crate) async fn check_worker(
 /// The scheme of clients' requests: HTTPS where clients cannot come in clear.
 fn client_scheme(settings: &Settings) -> Scheme {
     let is_tls = |address: &String| address.starts_with("tls://");
-    if settings.force_tls || settings.bind.iter().any(is_tls) {
+    if settings.parts.site.force_tls || settings.bind.iter().any(is_tls) {
         Scheme::Https
     } else {
         Scheme::Http
@@ -154,7 +154,7 @@ mod tests {
             .push("tls://0.0.0.0:443?acme=a.example".to_owned());
         assert_eq!(client_scheme(&settings), Scheme::Https);
         settings.bind.clear();
-        settings.force_tls = true;
+        settings.parts.site.force_tls = true;
         assert_eq!(client_scheme(&settings), Scheme::Https);
     }
 

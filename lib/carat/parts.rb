@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+require_relative "parts/http2/part"
+require_relative "parts/tls/part"
+require_relative "parts/metrics/part"
+require_relative "parts/otlp/part"
+require_relative "parts/consoles/part"
+require_relative "parts/fibers/part"
+require_relative "parts/reload/part"
+require_relative "parts/cable/part"
+require_relative "parts/multipart/part"
+require_relative "parts/codings/part"
+require_relative "parts/site/part"
+require_relative "parts/cache/part"
+
+module Carat
+  # The optional capabilities, in the order in which the server calls them.
+  module Parts
+    # One Part of each class.
+    LIST = [HTTP2, TLS, Metrics, OTLP, Consoles, Fibers, Reload, Cable, Multipart, Codings, Site,
+            Cache].map(&:new).freeze
+    private_constant :LIST
+
+    class << self
+      include Enumerable
+
+      # Yields each Part.
+      def each(&) = LIST.each(&)
+
+      # Returns the options of all parts.
+      def options
+        flat_map { |part| part.class.options }
+      end
+    end
+  end
+
+  private_constant :Parts
+end

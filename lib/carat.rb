@@ -4,7 +4,7 @@ require_relative "carat/version"
 
 # Carat, an application server for Ruby: a Rust edge owns the connections, Ruby workers run the application.
 module Carat
-  autoload :Cable, File.expand_path("carat/cable", __dir__)
+  autoload :Cable, File.expand_path("carat/parts/cable/cable", __dir__)
   autoload :FiberPool, File.expand_path("carat/fiber_pool", __dir__)
   autoload :FormFile, File.expand_path("carat/form_file", __dir__)
   autoload :Reactor, File.expand_path("carat/reactor", __dir__)

@@ -16,9 +16,9 @@ require_relative "parts/cache/part"
 module Carat
   # The optional capabilities, in the order in which the server calls them.
   module Parts
-    # One Part of each class.
-    LIST = [HTTP2, TLS, Metrics, OTLP, Consoles, Fibers, Reload, Cable, Multipart, Codings, Site,
-            Cache].map(&:new).freeze
+    # One Part of each.
+    LIST = [HTTP2, TLS, Metrics, OTLP, Consoles, Fibers, Reload, Cable, Multipart, Codings, Site, Cache]
+           .map { |part| part::Part.new }.freeze
     private_constant :LIST
 
     class << self

@@ -16,7 +16,7 @@ module Suite
               "http_{body,encode_stream,file,range,response,stream},{blog,upload}_example}_test.rb"
 
   # Tests that load Rails, which changes encodings and more for a whole process.
-  WITH_RAILS = "test/unit/cable/*_test.rb"
+  WITH_RAILS = "test/unit/parts/cable/**/*_test.rb"
 
   # Unit tests, and those that another Ruby may change: what passes on the oldest and the newest need not run between.
   UNITS = "{test,lab/test}/unit/**/*_test.rb"

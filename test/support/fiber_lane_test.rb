@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "carat/request/fiber_lane"
+require "carat/parts/fibers/fiber_lane"
 require_relative "eventually"
 require_relative "native_test"
 

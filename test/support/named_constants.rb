@@ -7,7 +7,7 @@ module Support
   # Carat::Config::Option. A folder that no file names as a module is a room: `carat/config/sources/flags` is
   # Carat::Config::Flags.
   class NamedConstants
-    CAPITALS = { "cli" => "CLI", "dsl" => "DSL", "io" => "IO", "json" => "JSON" }.freeze
+    CAPITALS = %w[CLI DSL HTTP2 IO JSON OTLP TLS].to_h { |word| [word.downcase, word] }.freeze
     ELSEWHERE = { "SchedulerError" => "scheduler", "IncompleteBody" => "native" }.freeze
     IGNORED = %i[on_sp on_nl on_ignored_nl on_comment].freeze
 

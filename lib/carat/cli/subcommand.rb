@@ -89,7 +89,7 @@ module Carat
 
       # One line about what the configuration would run.
       def configuration_summary
-        processes = [:workers, configuration[:fibers] ? :fibers : :threads].map do |name|
+        processes = [:workers, configuration.concurrency].map do |name|
           "#{name} #{Config::Options.fetch(name).text(configuration[name])}"
         end
         [configuration[:rackup], configuration.config_path, *processes, *configuration[:bind]].compact.join(", ")

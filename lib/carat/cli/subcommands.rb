@@ -5,24 +5,30 @@ require_relative "../config/sources/flags"
 require_relative "../config/sources/spelling"
 require_relative "../launch/lab_gem"
 require_relative "../launch/launch_error"
+require_relative "../parts"
 
 module Carat
   module CLI
     # The subcommands by name. To add one, write a class that includes Subcommand in a file of that name (KillWorker in
-    # server/kill_worker.rb for `kill-worker`), and add the name to ROOMS. Those that are not here are in the gem
-    # carat-lab.
+    # server/kill_worker.rb for `kill-worker`), and add the name to FILES. Those that are not here are a Part's, or in
+    # the gem carat-lab.
     module Subcommands
-      # The server's subcommands by the folder of their files, in the order of the help.
-      ROOMS = {
-        "application" => %w[serve init check doctor import dev-cert],
-        "top" => %w[top],
-        "server" => %w[status stacks memory restart upgrade stop scale pause resume kill-worker kill-process],
-        "console" => %w[console run],
-        "." => %w[help version]
+      # Returns the files of subcommands in `folder` by the names of these.
+      def self.files(folder, names)
+        names.to_h { |name| [name, File.join(__dir__, folder, name.tr("-", "_"))] }
+      end
+      private_class_method :files
+
+      # The files of the server's subcommands by name, without their ending, in the order of the help.
+      FILES = {
+        **files("application", %w[serve init check doctor import]),
+        **files("server", %w[status stacks memory restart upgrade stop scale pause resume kill-worker kill-process]),
+        **Parts.map(&:subcommands).reduce(:merge),
+        **files(".", %w[help version])
       }.freeze
 
       # The names of those.
-      OWN = ROOMS.values.flatten.freeze
+      OWN = FILES.keys.freeze
 
       # Every subcommand.
       NAMES = [*OWN, *Launch::LabGem::SUBCOMMANDS].freeze
@@ -32,16 +38,14 @@ module Carat
 
       # What a subcommand looks like; a path has a dot or a slash.
       WORD = /\A[a-z][a-z_-]*\z/i
-      private_constant :ROOMS, :WORD
+      private_constant :FILES, :WORD
 
       module_function
 
       # Loads and returns the class of the subcommand called `name`, one of NAMES. Raises ConfigError when its gem is
       # not installed, and LaunchError when that is not built.
       def fetch(name)
-        file = name.tr("-", "_")
-        room, = ROOMS.find { |_room, names| names.include?(name) }
-        room ? require_relative("#{room}/#{file}") : require_from_lab(name, file)
+        FILES.key?(name) ? require(FILES.fetch(name)) : require_from_lab(name, name.tr("-", "_"))
         CLI.const_get(name.split("-").map(&:capitalize).join)
       end
 

@@ -2,6 +2,7 @@
 
 require_relative "../parts"
 require_relative "combinations"
+require_relative "config_error"
 require_relative "sources/config_file"
 require_relative "sources/hooks"
 require_relative "options"
@@ -48,9 +49,19 @@ module Carat
         @values.fetch(name)
       end
 
+      # The option that says how many requests a worker runs at once.
+      def concurrency
+        Parts.filter_map { |part| part.concurrency(self) }.first || :threads
+      end
+
       # How many requests a worker runs at once.
       def capacity
-        self[:fibers] || self[:threads]
+        self[concurrency]
+      end
+
+      # How many lanes a worker has.
+      def lanes
+        concurrency == :threads ? capacity : 1
       end
 
       # Whether a flag, the config file, or a variable names the option called `name`.
@@ -65,6 +76,20 @@ module Carat
         source(Options.fetch(name)).place(name)
       end
 
+      # Raises ConfigError unless the directory of the option called `name` is there: its file may come and go. The
+      # default is an offer, also where `carat import` has written it down.
+      def check_directory(name)
+        return if [nil, Options.fetch(name).default].include?(self[name])
+
+        directory = File.dirname(File.expand_path(self[name]))
+        refuse(name, "there is no directory #{directory}") unless File.directory?(directory)
+      end
+
+      # Raises ConfigError, with the place where the option called `name` is set.
+      def refuse(name, problem)
+        raise ConfigError, "#{place(name)}: #{problem}"
+      end
+
       # Whether the config file names the option called `name`.
       def in_file?(name)
         @file.key?(name)
@@ -77,7 +102,7 @@ module Carat
 
       # Whether clients cannot come in clear.
       def https?
-        self[:force_tls] || self[:bind].any? { |address| address.start_with?("tls://") }
+        Parts.any? { |part| part.https?(self) }
       end
 
       # Whether the heap grows by Carat's figures, and by none of the user.

@@ -3,7 +3,7 @@
 module Carat
   module Processes
     # What the first mold has loaded and every process forked from it shares: the Rack application, the Configuration,
-    # the EnvTemplate, the mold's ProcessLog, and the ChangedCode.
-    AppContext = Struct.new(:app, :configuration, :template, :log, :code)
+    # the EnvTemplate, and the mold's ProcessLog.
+    AppContext = Struct.new(:app, :configuration, :template, :log)
   end
 end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../cable"
 require_relative "../native"
+require_relative "../parts"
 require_relative "../warmup/agents"
 require_relative "boot_failure"
 require_relative "signals"
@@ -16,11 +16,6 @@ module Carat
       # An order of the edge: the name, the number among those of this name (0 to measure their load), the generation,
       # and the control socket.
       Order = Struct.new(:name, :number, :generation, :control) do
-        # What a client of the control socket has asked for: no process is declared by this name.
-        def console?
-          name == "console"
-        end
-
         # Closes the control socket; the process has a copy.
         def close
           control.close
@@ -33,7 +28,7 @@ module Carat
         @context = context
         @declaration = context.configuration.processes[order.name]
         @control = Native::Control.new(order.control)
-        Cable.join(@control, context.configuration)
+        Parts.each { |part| part.join(@control, context.configuration) }
       end
 
       # Runs until the block returns, and exits with status 1 when it, or a hook, raises.
@@ -93,10 +88,10 @@ module Carat
         hooks.run(:on_process_shutdown, @order.name)
       end
 
-      # The program broadcasts over the server's control socket. Its standard input never ends, as it has the other end
-      # as well: at an end, watchers exit, and the server's terminal stops whoever reads it in the background.
+      # The program's standard input never ends, as it has the other end as well: at an end, watchers exit, and the
+      # server's terminal stops whoever reads it in the background.
       def execute
-        ENV[Cable::SOCKET_VARIABLE] = Cable.server_path if @context.configuration[:cable]
+        Parts.each { |part| ENV.update(part.command_environment(@context.configuration)) }
         input, writer = IO.pipe
         exec(@declaration.command, in: input, writer => writer)
       end

@@ -3,9 +3,9 @@
 require_relative "../native"
 require_relative "app_process"
 require_relative "boot_failure"
-require_relative "console/console"
 require_relative "double_fork"
 require_relative "measures/oom_score"
+require_relative "../parts"
 require_relative "measures/stats_report"
 require_relative "worker_exit"
 
@@ -24,8 +24,8 @@ module Carat
         @edge = Process.ppid
       end
 
-      # Serves the edge until it ends this process or is gone. Returns only in a new process, with the Worker or the
-      # AppProcess that runs there.
+      # Serves the edge until it ends this process or is gone. Returns only in a new process, with the Worker, the
+      # AppProcess, or the role of a Part that runs there.
       def run
         while (message, *details = @control.receive)
           case message
@@ -57,9 +57,10 @@ module Carat
         nil
       end
 
-      # Returns the AppProcess or the Console in the new process, nil in this one.
+      # Returns the AppProcess, or the role of a Part, in the new process, nil in this one.
       def fork_app(order)
-        return become(order.console? ? Console : AppProcess, order) if DoubleFork.new(@edge).fork
+        role = Parts.filter_map { |part| part.role(order) }.first || AppProcess
+        return become(role, order) if DoubleFork.new(@edge).fork
 
         order.close
         nil

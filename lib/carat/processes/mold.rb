@@ -1,28 +1,24 @@
 # frozen_string_literal: true
 
 require_relative "../../carat"
-require_relative "../cable"
 require_relative "../config/config_error"
 require_relative "../config/configuration"
 require_relative "../launch/surroundings/mold_environment"
 require_relative "../launch/shared_options"
 require_relative "../log/error_report"
-require_relative "../log/plain_json"
 require_relative "../log/process_log"
 require_relative "../native"
+require_relative "../parts"
 require_relative "../request/env_template"
 require_relative "../warmup"
 require_relative "../warmup/agents"
 require_relative "../warmup/application"
 require_relative "../warmup/console_log"
-require_relative "../warmup/fiber_isolation"
 require_relative "../warmup/fork_safety"
 require_relative "../warmup/pools/pool_size"
-require_relative "../warmup/source_files"
 require_relative "app_context"
 require_relative "measures/arenas"
 require_relative "boot_failure"
-require_relative "console/changed_code"
 require_relative "forker"
 require_relative "measures/jit"
 require_relative "measures/oom_score"
@@ -92,23 +88,17 @@ module Carat
       end
 
       def load
-        code = ChangedCode.new
         @configuration = Config::Configuration.from_words(@words).with(Launch::SharedOptions.values(@shared))
         @log = Log::ProcessLog.new(format: @configuration[:log_format], mold: true)
-        name_sources(&:before_load)
-        require_relative "../request/fiber_lane" if @configuration[:fibers]
         ENV["RAILS_RELATIVE_URL_ROOT"] ||= @configuration[:prefix]
-        Cable.join(@control, @configuration)
-        app = load_application
-        app = install_cable(app) if @configuration[:cable]
+        Parts.each { |part| part.before_load(@control, @configuration) }
+        app = Parts.reduce(load_application) { |rack, part| part.install(rack, @configuration) }
         Warmup::ConsoleLog.attach(ENV)
-        Warmup::FiberIsolation.establish if @configuration[:fibers]
-        option = @configuration[:fibers] ? :fibers : :threads
-        Warmup::PoolSize.check(option, @configuration.capacity, log: @log)
-        @context = AppContext.new(app, @configuration, template, @log, code)
+        Warmup::PoolSize.check(@configuration.concurrency, @configuration.capacity, log: @log)
+        @context = AppContext.new(app, @configuration, template, @log)
         @configuration.hooks.run(:on_mold_boot)
         announce
-        name_sources(&:loaded)
+        Parts.each { |part| part.loaded(@control, @configuration) }
       rescue Config::ConfigError => e
         give_up(e.message, BAD_CONFIG)
       rescue Exception => e # rubocop:disable Lint/RescueException -- the edge receives whatever it is
@@ -130,19 +120,6 @@ module Carat
 
         details = { environment: @configuration[:environment], ruby: RUBY_VERSION, jit: JIT.name }.compact
         @log.info("application loaded", **details)
-      end
-
-      def install_cable(app)
-        prefix = @configuration[:prefix].to_s
-        Cable.install(app, @configuration[:cable], @configuration.processes, prefix:)
-      end
-
-      # Tells the edge which files the block returns, for the option `reload`.
-      def name_sources
-        return unless @configuration[:reload]
-
-        @sources ||= Warmup::SourceFiles.new(@configuration[:rackup], @configuration.config_path)
-        @control.sources(Log::PlainJSON.generate(yield(@sources)))
       end
 
       def warm_up

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../cable"
 require_relative "../native"
+require_relative "../parts"
 require_relative "../request/lane"
 require_relative "../warmup/agents"
 require_relative "../warmup/fork_safety"
@@ -40,7 +40,7 @@ module Carat
         @context = context
         @app, @configuration, @template = *context
         @control = Native::Control.new(order.control)
-        Cable.join(@control, @configuration)
+        Parts.each { |part| part.join(@control, @configuration) }
         @log = context.log.with(worker: order.worker)
       end
 
@@ -93,11 +93,8 @@ module Carat
         options = { spool_dir: @configuration[:spool_dir], early_hints: @configuration[:early_hints],
                     tunnels: @configuration[:max_tunnels] != 0, shows_errors: @configuration.development?,
                     log: @log }
-        return Request::Lane.new(@app, native, **options) { @control.leaving } unless @configuration[:fibers]
-
-        require_relative "../request/fiber_lane"
-        options.update(capacity: @configuration[:fibers], stall_warning: @configuration[:stall_warning])
-        Request::FiberLane.new(@app, native, **options) { @control.leaving }
+        kind, more = Parts.filter_map { |part| part.lane(@configuration) }.first || [Request::Lane, {}]
+        kind.new(@app, native, **options, **more) { @control.leaving }
       end
 
       def start(lane, number)

@@ -10,15 +10,11 @@ module Carat
         /pipe/ => "a pipe", /sk_|skb|sock|inet|tcp|unix/ => "a socket", /wait4|waitid|do_wait/ => "a process",
         /folio|page|bit_wait|io_schedule|fsync/ => "a file"
       }.freeze
-      # What a fiber waits for, by the hook of the scheduler at the top of its stack.
-      IN_SCHEDULER = {
-        "block" => "a lock, a queue, or a time", "kernel_sleep" => "a time", "process_wait" => "a process",
-        "address_resolve" => "the address of a host", "timeout_after" => "a time"
-      }.freeze
       # The server's own calls, which say nothing about the application.
       OWN = "#{File.expand_path("..", __dir__)}/"
+      # What a request that does not wait is said to wait for.
       RUNS = "nothing: it runs"
-      private_constant :IN_KERNEL, :IN_SCHEDULER, :OWN, :RUNS
+      private_constant :IN_KERNEL, :OWN
 
       module_function
 
@@ -27,12 +23,7 @@ module Carat
         text(thread_waits_for(thread), thread.backtrace.to_a)
       end
 
-      # Returns the text about a fiber of the thread.
-      def of_fiber(fiber, thread)
-        calls = fiber.backtrace
-        calls ? text(fiber_waits_for(calls), calls) : of_thread(thread)
-      end
-
+      # Returns the text about `calls`, a backtrace.
       def text(waits_for, calls)
         own = calls.reverse_each.take_while { |call| call.start_with?(OWN) }
         [waits_for, *calls.first(calls.size - own.size)].join("\n")
@@ -56,16 +47,7 @@ module Carat
         ""
       end
 
-      def fiber_waits_for(calls)
-        hook = calls.first.to_s[/[`'#](\w+)'/, 1]
-        return "I/O" if hook&.start_with?("io_")
-        # Ruby 4.0 does not list the hook.
-        return IN_SCHEDULER["block"] if calls.first.to_s.include?("'Thread::")
-
-        IN_SCHEDULER.fetch(hook, RUNS)
-      end
-
-      private_class_method :text, :thread_waits_for, :kernel_function, :fiber_waits_for
+      private_class_method :thread_waits_for, :kernel_function
     end
   end
 end

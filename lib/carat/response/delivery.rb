@@ -48,7 +48,7 @@ module Carat
       # (RFC 9110, section 9.3.2).
       def send_head(head, body)
         path = file_of(body) unless head.bodiless?
-        return send_file(head, path) if path
+        return deliver_file(head, path) if path
 
         head = head.with_length(body.sum(&:bytesize)) if body.is_a?(Array) && !head.bodiless? && !head.content_length
         head.offer { |*plain| @native.respond_empty(*plain) }
@@ -57,7 +57,7 @@ module Carat
       def send_body(env, head, body)
         if head.hijack then send_tunnel(env, head, head.hijack)
         elsif head.switches? then send_tunnel(env, head.switching, body)
-        elsif (path = file_of(body)) then send_file(head, path)
+        elsif (path = file_of(body)) then deliver_file(head, path)
         elsif (pieces = pieces_of(head, body)) then send_pieces(head, pieces)
         elsif body.respond_to?(:each) then send_each(head, body)
         elsif body.respond_to?(:call) then send_call(env, head, body)
@@ -66,7 +66,7 @@ module Carat
         end
       end
 
-      def send_file(head, path)
+      def deliver_file(head, path)
         File.open(path, FILE_FLAGS) do |file|
           stat = file.stat
           raise Native::InvalidResponse, "#{path} has become a #{stat.ftype}" unless stat.file?

@@ -14,28 +14,28 @@ module Carat
       def attach(environment, logger: rails_logger, out: $stdout)
         return unless environment.delete(VARIABLE) && logger
 
-        broadcast(logger, console(logger, out)) unless ::ActiveSupport::Logger.logger_outputs_to?(logger, out, $stderr)
+        broadcast(logger, terminal(logger, out)) unless ::ActiveSupport::Logger.logger_outputs_to?(logger, out, $stderr)
       end
 
       def rails_logger
         ::Rails.logger if defined?(::Rails.logger)
       end
 
-      def console(logger, out)
-        ::ActiveSupport::Logger.new(out).tap do |console|
-          console.formatter = logger.formatter
-          console.level = logger.level
+      def terminal(logger, out)
+        ::ActiveSupport::Logger.new(out).tap do |terminal|
+          terminal.formatter = logger.formatter
+          terminal.level = logger.level
         end
       end
 
       # Rails 7.1 and later have a logger that broadcasts.
-      def broadcast(logger, console)
-        return logger.broadcast_to(console) if logger.respond_to?(:broadcast_to)
+      def broadcast(logger, terminal)
+        return logger.broadcast_to(terminal) if logger.respond_to?(:broadcast_to)
 
-        logger.extend(::ActiveSupport::Logger.broadcast(console))
+        logger.extend(::ActiveSupport::Logger.broadcast(terminal))
       end
 
-      private_class_method :rails_logger, :console, :broadcast
+      private_class_method :rails_logger, :terminal, :broadcast
     end
   end
 end

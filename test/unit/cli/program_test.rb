@@ -99,7 +99,8 @@ module Carat
 
     def test_doctor_prints_a_line_for_each_check
       assert_equal 0, run_cli("doctor", "--spool-dir", @workplace)
-      assert_equal 1 + CLI::Doctor::CHECKS.size, @out.string.lines.grep(/\A(ok|warning) +[a-z_ ]+: /).size
+      checks = CLI::Doctor::CHECKS.size + Parts.sum { |part| part.doctor_checks.size }
+      assert_equal 1 + checks, @out.string.lines.grep(/\A(ok|warning) +[a-z_ ]+: /).size
     end
 
     def test_doctor_fails_on_a_problem_and_on_a_wrong_configuration

@@ -50,8 +50,8 @@ module Carat
 
     # Those in the files of a library.
     def subcommands(library)
-      files = Dir[File.expand_path("../../../#{library}/carat/cli/**/*.rb", __dir__)].select do |file|
-        File.foreach(file).grep(/\A {6}include (Control)?(Subcommand|Command)$/).any? &&
+      files = Dir[File.expand_path("../../../#{library}/carat/{cli,parts}/**/*.rb", __dir__)].select do |file|
+        File.foreach(file).grep(/\A {6,8}include (Control)?(Subcommand|Command)$/).any? &&
           File.basename(file) != "control_command.rb"
       end
       files.map { |file| File.basename(file, ".rb").tr("_", "-") }.sort

@@ -2,8 +2,6 @@
 
 require_relative "doctor/allocator"
 require_relative "doctor/build"
-require_relative "doctor/certificates"
-require_relative "doctor/fibers"
 require_relative "doctor/finding"
 require_relative "doctor/memory/huge_pages"
 require_relative "doctor/memory/memory_limit"
@@ -17,6 +15,7 @@ require_relative "doctor/spool/spool_memory"
 require_relative "doctor/spool/spool_room"
 require_relative "doctor/threads"
 require_relative "../subcommand"
+require_relative "../../parts"
 
 module Carat
   module CLI
@@ -24,10 +23,10 @@ module Carat
     class Doctor
       include Subcommand
 
-      # Every check, in the order of the findings.
+      # The checks of the core, in the order of the findings.
       CHECKS = [
         Build, RubyBuild, Allocator, MemoryLimit, Overcommit, HugePages, SpoolFile, SpoolMemory, SpoolRoom,
-        OpenFiles, Certificates, Fibers, Threads, PumaHooks, RestartRoom
+        OpenFiles, Threads, PumaHooks, RestartRoom
       ].freeze
 
       # What follows `Usage: carat` in the help.
@@ -38,7 +37,7 @@ module Carat
 
       # Prints a line for each check, and fails when there is a problem. Raises ConfigError.
       def run
-        findings = CHECKS.map { |check| check.new(configuration).finding }
+        findings = [*CHECKS, *Parts.flat_map(&:doctor_checks)].map { |check| check.new(configuration).finding }
         say(Finding.ok("configuration", configuration_summary), *findings)
         findings.none?(&:problem?) ? SUCCESS : FAILURE
       end

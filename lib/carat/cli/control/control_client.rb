@@ -38,12 +38,12 @@ module Carat
         request("POST", target, body)
       end
 
-      # Yields the socket once the server has agreed to speak another protocol on it. Raises ControlError when it does
-      # not, with its reason.
-      def upgrade(target)
+      # Yields the socket once the server has agreed to speak `protocol` on it. Raises ControlError when it does not,
+      # with its reason.
+      def upgrade(target, protocol)
         connect do |socket|
-          socket.write("POST #{target} HTTP/1.1\r\nHost: carat\r\nConnection: upgrade\r\nUpgrade: carat-console\r\n" \
-                       "Content-Length: 0\r\n\r\n")
+          socket.write("POST #{target} HTTP/1.1\r\nHost: carat\r\nConnection: upgrade\r\n" \
+                       "Upgrade: #{protocol}\r\nContent-Length: 0\r\n\r\n")
           head, body = read(socket, now + @deadline, until_head: true).split("\r\n\r\n", 2)
           @answered = !head.nil?
           return yield(socket) if head&.start_with?(SWITCHING)

@@ -1,9 +1,11 @@
 # frozen_string_literal: true
 
 require_relative "../../log/counted"
+require_relative "../../parts"
 require_relative "../columns"
 require_relative "../control/control_command"
 require_relative "../printable"
+require_relative "../seconds"
 
 module Carat
   module CLI
@@ -56,26 +58,19 @@ module Carat
       def summary(status)
         workers = status.fetch("workers")
         ["carat #{status.fetch("version")}, pid #{status.fetch("pid")}, #{status.fetch("state")}" \
-         "#{time_left(status)}, up #{time(status.fetch("uptime"))}",
+         "#{time_left(status)}, up #{Seconds.words(status.fetch("uptime"))}",
          "listening on #{status.fetch("listeners").join(", ")}",
          "workers: #{workers.fetch("wanted")} wanted of #{workers.fetch("min")} to #{workers.fetch("max")}; " \
          "generation #{status.fetch("generation") || "none"}",
          *restart(status), *upgrade(status), *("refork: not possible: #{status["refork"]}" if status["refork"]),
          "requests: #{status.fetch("running")} running, #{status.fetch("waiting")} waiting of at most " \
          "#{status.fetch("queue_limit")}; #{Log::Counted.of(status.fetch("connections"), "connection")}",
-         *cache(status), *cable(status), *status.fetch("certificates").map { |certificate| certificate(certificate) }]
-      end
-
-      def certificate(row)
-        expires, due = row.values_at("expires", "due").map { |at| "in #{time([at - Time.now.to_i, 0].max)}" if at }
-        state = [expires ? "expires #{expires}" : "none",
-                 ("#{row["error"] || !expires ? "next attempt" : "renewal"} #{due}" if due)].compact.join(", ")
-        "certificate of #{row.fetch("name")}: #{[state, row["error"]].compact.join(": ")}"
+         *Parts.flat_map { |part| part.status(status) }]
       end
 
       def time_left(status)
         seconds = status["draining_for"] || status["paused_for"]
-        " for another #{time(seconds)}" if seconds
+        " for another #{Seconds.words(seconds)}" if seconds
       end
 
       def restart(status)
@@ -84,22 +79,6 @@ module Carat
 
       def upgrade(status)
         "upgrade: #{status["upgrade"]}" if status["upgrade"]
-      end
-
-      def cache(status)
-        cache = status["cache"] or return
-        used, limit = cache.values_at("used", "limit").map { |bytes| (bytes / MIB).round(1) }
-        "cache: #{Log::Counted.of(cache["entries"], "response")}, #{used} of #{limit} MiB; #{cache["hits"]} hits, " \
-          "#{cache["misses"]} misses, #{cache["revalidated"]} confirmed, #{cache["evictions"]} evicted"
-      end
-
-      def cable(status)
-        cable = status["cable"] or return
-        counted = { "sockets" => "socket", "streams" => "stream", "received" => "command", "broadcasts" => "broadcast",
-                    "sent" => "message" }
-        counted = counted.to_h { |key, noun| [key, Log::Counted.of(cable[key], noun)] }
-        "cable: #{counted["sockets"]}, #{counted["streams"]}; #{counted["received"]}, #{cable["lost"]} lost; " \
-          "#{counted["broadcasts"]}, #{counted["sent"]}, #{cable["slow"]} clients too slow"
       end
 
       def pools(status)
@@ -129,19 +108,9 @@ module Carat
 
       def cell(name, value)
         case name
-        when "age" then time(value)
+        when "age" then Seconds.words(value)
         when "private" then value ? (value / MIB).round(1).to_s : ""
         else Printable.text(value.to_s)
-        end
-      end
-
-      # Returns seconds in the unit that suits them.
-      def time(seconds)
-        case seconds
-        when 0...120 then "#{seconds.round} s"
-        when 120...7200 then "#{(seconds / 60).round} min"
-        when 7200...172_800 then "#{(seconds / 3600).round} h"
-        else "#{(seconds / 86_400).round} d"
         end
       end
     end

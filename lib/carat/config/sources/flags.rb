@@ -13,7 +13,7 @@ module Carat
     # The options that flags set: a command line as a source of options. `--help` and `--version` are noted in
     # `request`.
     class Flags
-      # Completes nothing: `--work` is no flag, and `-z` does not stand for `--zstd-level`. OptionParser's own
+      # Completes nothing: `--work` is no flag, and `-k` does not stand for `--keep-previous`. OptionParser's own
       # `require_exact` fails with NoMethodError in Ruby 3.1.
       class ExactParser < OptionParser
         private

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../parts"
 require_relative "../config_error"
 require_relative "../invalid_value"
 require_relative "../type"
@@ -30,8 +31,6 @@ module Carat
       COUNT = Type.build(:count, 0..1000)
       MEMORY = Type.build(:bytes, (1024 * 1024)..)
       NAME = /\A[a-z][a-z0-9_-]{0,31}\z/i
-      # The name of those that nobody declares.
-      CONSOLE = "console"
       RESTART = %w[always on_failure never].freeze
       private_constant :DEFAULTS, :LIMIT, :MEMORY, :NAME, :RESTART
 
@@ -40,7 +39,9 @@ module Carat
       # Raises InvalidValue unless a process can be called `name`.
       def self.check_name(name)
         raise InvalidValue, "#{name.inspect} is not a name of letters, digits, - and _" unless NAME.match?(name)
-        raise InvalidValue, "the name #{name} is taken by `carat console`" if name == CONSOLE
+
+        taken = Parts.filter_map { |part| part.process_names[name] }.first
+        raise InvalidValue, "the name #{name} is taken by #{taken}" if taken
       end
 
       def initialize

@@ -6,7 +6,7 @@ require_relative "rackup_handler"
 module Carat
   module Launch
     # What `rails server` does differently when Carat serves: the application is loaded in the mold, and so only once,
-    # and the mold logs to the console (see Warmup::ConsoleLog). Rails loads the handler before the application.
+    # and the mold logs to the terminal (see Warmup::ConsoleLog). Rails loads the handler before the application.
     module RailsServer
       # Prepends this module to the class `server` of Rails.
       def self.adapt(server)

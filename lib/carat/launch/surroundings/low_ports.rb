@@ -8,7 +8,7 @@ module Carat
       STATUS = "/proc/self/status"
       # The number of CAP_NET_BIND_SERVICE (capabilities(7)).
       CAPABILITY = 10
-      ADDRESS = %r{\A(?:tcp|tls)://.+:(\d+)(?:\?|\z)}
+      ADDRESS = %r{\A(?!unix:|fd:)\w+://.+:(\d+)(?:\?|\z)}
       private_constant :FIRST_FREE, :STATUS, :CAPABILITY, :ADDRESS
 
       # `addresses` are those of the option `bind`; `status` and `first_free` are paths.

@@ -1,23 +1,62 @@
 # frozen_string_literal: true
 
-require_relative "../../part"
+require_relative "../part"
+require_relative "../../log/counted"
 
 module Carat
   module Parts
     # Action Cable whose sockets the edge keeps.
-    class Cable < Part
-      option :cable, key: :path, group: "Requests", type: :prefix, edge: true, mold: true,
-                     doc: "The path where the edge serves Action Cable, such as /cable; not set: the application does."
-      option :cable_history, key: :history, group: "Requests", type: :timeout, edge: true, default_text: "off",
-                             doc: "How long broadcasts are kept for clients of the protocol actioncable-v1-ext-json."
-      option :cable_history_bytes, key: :history_bytes, group: "Requests", type: :bytes, within: 64 * KIB..,
-                                   default: 16 * MIB, edge: true,
-                                   doc: "Bytes of these broadcasts, over all streams; the oldest are forgotten first."
-      option :cable_compression, key: :compression, group: "Requests", type: :boolean, default: false, edge: true,
-                                 doc: "Whether messages of the cable are compressed for clients that offer " \
-                                      "permessage-deflate."
-      option :cable_token, key: :token, group: "Requests", type: :string, only: %i[env file], edge: true,
-                           doc: "A secret with which other programs may POST /broadcast to an address of `metrics`."
+    module Cable
+      # The options of the part, and what the server calls.
+      class Part < Parts::Part
+        option :cable, key: :path, group: "Requests", type: :prefix, edge: true, mold: true,
+                       doc: "The path where the edge serves Action Cable, such as /cable; not set: the application " \
+                            "does."
+        option :cable_history, key: :history, group: "Requests", type: :timeout, edge: true, default_text: "off",
+                               doc: "How long broadcasts are kept for clients of the protocol actioncable-v1-ext-json."
+        option :cable_history_bytes, key: :history_bytes, group: "Requests", type: :bytes, within: 64 * KIB..,
+                                     default: 16 * MIB, edge: true,
+                                     doc: "Bytes of these broadcasts, over all streams; the oldest are forgotten first."
+        option :cable_compression, key: :compression, group: "Requests", type: :boolean, default: false, edge: true,
+                                   doc: "Whether messages of the cable are compressed for clients that offer " \
+                                        "permessage-deflate."
+        option :cable_token, key: :token, group: "Requests", type: :string, only: %i[env file], edge: true,
+                             doc: "A secret with which other programs may POST /broadcast to an address of `metrics`."
+
+        # The sockets, and what went over them.
+        def status(report)
+          cable = report["cable"] or return []
+          nouns = { "sockets" => "socket", "streams" => "stream", "received" => "command",
+                    "broadcasts" => "broadcast", "sent" => "message" }
+          counted = nouns.to_h { |key, noun| [key, Log::Counted.of(cable[key], noun)] }
+          ["cable: #{counted["sockets"]}, #{counted["streams"]}; #{counted["received"]}, #{cable["lost"]} lost; " \
+           "#{counted["broadcasts"]}, #{counted["sent"]}, #{cable["slow"]} clients too slow"]
+        end
+
+        # The application may broadcast while it is loaded.
+        def before_load(control, configuration)
+          join(control, configuration)
+        end
+
+        # Takes the commands of sockets.
+        def install(app, configuration)
+          path = configuration[:cable] or return app
+          Carat::Cable.install(app, path, configuration.processes, prefix: configuration[:prefix].to_s)
+        end
+
+        # Broadcasts go over the control.
+        def join(control, configuration)
+          return false unless configuration[:cable]
+
+          Carat::Cable.join(control, configuration)
+          true
+        end
+
+        # A program broadcasts over the server's control socket.
+        def command_environment(configuration)
+          configuration[:cable] ? { Carat::Cable::SOCKET_VARIABLE => Carat::Cable.server_path } : {}
+        end
+      end
     end
   end
 end

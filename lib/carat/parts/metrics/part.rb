@@ -1,14 +1,65 @@
 # frozen_string_literal: true
 
-require_relative "../../part"
+require_relative "../part"
 
 module Carat
   module Parts
     # The port for Prometheus and health checks, and `carat top`.
-    class Metrics < Part
-      option :metrics, key: :addresses, group: "Service", type: :endpoints, default: [], default_text: "off",
-                       edge: true,
-                       doc: "An address on which the server answers Prometheus and health checks; repeatable."
+    module Metrics
+      # The options of the part, and what the server calls.
+      class Part < Parts::Part
+        option :metrics, key: :addresses, group: "Service", type: :endpoints, default: [], default_text: "off",
+                         edge: true,
+                         doc: "An address on which the server answers Prometheus and health checks; repeatable."
+
+        ADDRESS = %r{\A(?:tcp|tls)://(?<host>.+):(?<port>\d+)(?:\?|\z)}
+        # These hosts have the port at every address of the machine, and this one at those of IPv4.
+        EVERYWHERE = %w[[::] *].freeze
+        EVERY_IPV4 = "0.0.0.0"
+        LOOPBACK = %w[127.0.0.1 [::1]].freeze
+        private_constant :ADDRESS, :EVERYWHERE, :EVERY_IPV4, :LOOPBACK
+
+        # What the server does now, again and again.
+        def subcommands
+          { "top" => File.join(__dir__, "top") }
+        end
+
+        # No address is taken by `bind`, or named twice.
+        def check(configuration)
+          taken = endpoints(configuration[:bind])
+          endpoints(configuration[:metrics]).each do |endpoint|
+            if taken.any? { |other| same?(endpoint, other) }
+              configuration.refuse(:metrics,
+                                   "#{endpoint[0].inspect} is taken by bind, or named twice: choose another port")
+            end
+            taken << endpoint
+          end
+        end
+
+        private
+
+        def endpoints(addresses)
+          addresses.filter_map { |address| ADDRESS.match(address) }
+        end
+
+        # The kernel chooses another port for each 0.
+        def same?(one, other)
+          return false if one[:port] != other[:port] || one[:port].to_i.zero?
+
+          hosts = [one[:host], other[:host]]
+          hosts.uniq.one? || covers?(*hosts) || covers?(*hosts.reverse)
+        end
+
+        # Whether a listener of this host has the port at the other one, too.
+        def covers?(host, other)
+          case host
+          when *EVERYWHERE then true
+          when EVERY_IPV4 then !other.start_with?("[")
+          when "localhost" then LOOPBACK.include?(other)
+          else false
+          end
+        end
+      end
     end
   end
 end

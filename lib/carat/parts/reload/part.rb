@@ -1,14 +1,39 @@
 # frozen_string_literal: true
 
-require_relative "../../part"
+require_relative "../part"
+require_relative "../../log/plain_json"
 
 module Carat
   module Parts
     # Changed source files that are loaded before the next request.
-    class Reload < Part
-      option :reload, key: :enabled, group: "Processes", type: :boolean, default: false, in_development: true,
-                      edge: true, mold: true,
-                      doc: "Whether changed source files are loaded before the next request, for development."
+    module Reload
+      # The options of the part, and what the server calls.
+      class Part < Parts::Part
+        option :reload, key: :enabled, group: "Processes", type: :boolean, default: false, in_development: true,
+                        edge: true, mold: true,
+                        doc: "Whether changed source files are loaded before the next request, for development."
+
+        # Names the files that are read before the application is loaded.
+        def before_load(control, configuration)
+          name_sources(control, configuration, &:before_load)
+        end
+
+        # Names those that the application has loaded.
+        def loaded(control, configuration)
+          name_sources(control, configuration, &:loaded)
+        end
+
+        private
+
+        # Tells the edge which files the block returns.
+        def name_sources(control, configuration)
+          return unless configuration[:reload]
+
+          require_relative "source_files"
+          @sources ||= SourceFiles.new(configuration[:rackup], configuration.config_path)
+          control.sources(Log::PlainJSON.generate(yield(@sources)))
+        end
+      end
     end
   end
 end

@@ -1,24 +1,37 @@
 # frozen_string_literal: true
 
-require_relative "../../part"
+require_relative "../part"
 
 module Carat
   module Parts
     # What the edge answers without the application: files, error pages, the maintenance page, and redirects to https.
-    class Site < Part
-      option :force_tls, group: "Proxies", type: :boolean, default: false, edge: true,
-                         doc: "Whether requests in clear are sent to https, except those for `readiness_path`."
-      option :hsts_max_age, group: "Proxies", type: :integer, within: 0..3_153_600_000, default: 31_536_000, edge: true,
-                            doc: "With `force_tls`: seconds for which browsers ask for this host over https only."
-      option :static, key: :static_files, group: "Responses", type: :static, default: [], edge: true, restart: true,
-                      doc: "A directory whose files are served without the application; repeatable."
-      option :sendfile, group: "Responses", type: :static, default: [], edge: true, restart: true,
-                        doc: "A directory from which the application may name files to send; repeatable."
-      option :error_pages, group: "Responses", type: :pages, edge: true, restart: true,
-                           doc: "Directory of pages, one for each status, for browsers in place of the server's own " \
-                                "errors."
-      option :maintenance, group: "Responses", type: :optional_path, edge: true, restart: true,
-                           doc: "A page that all clients get, with 503, as long as this file is there."
+    module Site
+      # The options of the part, and what the server calls.
+      class Part < Parts::Part
+        option :force_tls, group: "Proxies", type: :boolean, default: false, edge: true,
+                           doc: "Whether requests in clear are sent to https, except those for `readiness_path`."
+        option :hsts_max_age, group: "Proxies", type: :integer, within: 0..3_153_600_000, default: 31_536_000,
+                              edge: true,
+                              doc: "With `force_tls`: seconds for which browsers ask for this host over https only."
+        option :static, key: :static_files, group: "Responses", type: :static, default: [], edge: true, restart: true,
+                        doc: "A directory whose files are served without the application; repeatable."
+        option :sendfile, group: "Responses", type: :static, default: [], edge: true, restart: true,
+                          doc: "A directory from which the application may name files to send; repeatable."
+        option :error_pages, group: "Responses", type: :pages, edge: true, restart: true,
+                             doc: "Directory of pages, one for each status, for browsers in place of the server's " \
+                                  "own " \
+                                  "errors."
+        option :maintenance, group: "Responses", type: :optional_path, edge: true, restart: true,
+                             doc: "A page that all clients get, with 503, as long as this file is there."
+
+        # The page of `maintenance` comes and goes, in a directory that is there.
+        def check(configuration)
+          configuration.check_directory(:maintenance)
+        end
+
+        # Requests in clear are sent to https.
+        def https?(configuration) = configuration[:force_tls]
+      end
     end
   end
 end

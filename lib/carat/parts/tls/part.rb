@@ -1,29 +1,66 @@
 # frozen_string_literal: true
 
-require_relative "../../launch/acme_command"
-require_relative "../../part"
+require_relative "acme_command"
+require_relative "../part"
+require_relative "../../cli/seconds"
 
 module Carat
   module Parts
     # Encrypted connections, and certificates of an authority that speaks ACME.
-    class TLS < Part
-      option :acme_directory, group: "Certificates", type: :https_url, restart: false,
-                              default: "https://acme-v02.api.letsencrypt.org/directory",
-                              default_text: "Let's Encrypt's",
-                              doc: "The ACME directory of the authority that issues certificates for `acme=` in `bind`."
-      option :acme_storage, group: "Certificates", type: :new_directory, default: "storage/acme", restart: false,
-                            doc: "The directory of these certificates and of the account's key."
-      option :acme_contact, group: "Certificates", type: :string, restart: false,
-                            doc: "A mail address for the account at the authority."
-      option :acme_ca, group: "Certificates", type: :file, default_text: "the system's", restart: false,
-                       doc: "A PEM file with those who sign the authority's own certificate."
-      option :handshake_timeout, group: "Client limits", type: :seconds, default: 10, edge: true, limit: "close",
-                                 doc: "How long a TLS handshake may take."
+    module TLS
+      # The options of the part, and what the server calls.
+      class Part < Parts::Part
+        option :acme_directory, group: "Certificates", type: :https_url, restart: false,
+                                default: "https://acme-v02.api.letsencrypt.org/directory",
+                                default_text: "Let's Encrypt's",
+                                doc: "The ACME directory of the authority that issues certificates for `acme=` in " \
+                                     "`bind`."
+        option :acme_storage, group: "Certificates", type: :new_directory, default: "storage/acme", restart: false,
+                              doc: "The directory of these certificates and of the account's key."
+        option :acme_contact, group: "Certificates", type: :string, restart: false,
+                              doc: "A mail address for the account at the authority."
+        option :acme_ca, group: "Certificates", type: :file, default_text: "the system's", restart: false,
+                         doc: "A PEM file with those who sign the authority's own certificate."
+        option :handshake_timeout, group: "Client limits", type: :seconds, default: 10, edge: true, limit: "close",
+                                   doc: "How long a TLS handshake may take."
 
-      # Where certificates of the authority are kept, and the command that asks for them.
-      def edge_settings(configuration)
-        command = Launch::ACMECommand.new(configuration)
-        { acme_folder: command.folder, acme_command: command.to_a }
+        # Where certificates of the authority are kept, and the command that asks for them.
+        def edge_settings(configuration)
+          command = Launch::ACMECommand.new(configuration)
+          { acme_folder: command.folder, acme_command: command.to_a }
+        end
+
+        # Encrypts connections, and makes certificates for development.
+        def subcommands
+          { "dev-cert" => File.join(__dir__, "dev_cert") }
+        end
+
+        # Whether there are certificates of the authority.
+        def doctor_checks
+          require_relative "certificates"
+          [CLI::Doctor::Certificates]
+        end
+
+        # A line for each certificate of the authority.
+        def status(report)
+          report.fetch("certificates").map do |row|
+            expires, due = row.values_at("expires", "due").map { |at| "in #{time_until(at)}" if at }
+            state = [expires ? "expires #{expires}" : "none",
+                     ("#{row["error"] || !expires ? "next attempt" : "renewal"} #{due}" if due)].compact.join(", ")
+            "certificate of #{row.fetch("name")}: #{[state, row["error"]].compact.join(": ")}"
+          end
+        end
+
+        # An address accepts TLS only.
+        def https?(configuration)
+          configuration[:bind].any? { |address| address.start_with?("tls://") }
+        end
+
+        private
+
+        def time_until(at)
+          CLI::Seconds.words([at - Time.now.to_i, 0].max)
+        end
       end
     end
   end

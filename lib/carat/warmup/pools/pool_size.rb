@@ -9,7 +9,7 @@ module Carat
       module_function
 
       # Warns of each smaller pool. Call it after the application has been loaded. `count` is how many a worker has of
-      # `option`, :threads or :fibers; warnings go to the ProcessLog `log`.
+      # `option`, such as :threads; warnings go to the ProcessLog `log`.
       def check(option, count, log:)
         scarce(count).each do |pool|
           connections = Log::Counted.of(pool.size, "connection")

@@ -55,18 +55,13 @@ module Carat
         end
 
         def left
-          @allowed - RESERVE - (workers * ((lanes * LANE) + 1))
+          @allowed - RESERVE - (workers * ((@configuration.lanes * LANE) + 1))
         end
 
         # Twice the maximum, because workers that drain have their own, and two more.
         def workers
           most = @configuration[:workers]
           ((most == Config::Type::WorkerCount::AUTO ? Etc.nprocessors : most.end) * 2) + 2
-        end
-
-        # The lanes of one worker; its fibers share one.
-        def lanes
-          @configuration[:fibers] ? 1 : @configuration.capacity
         end
 
         def wanted

@@ -2,6 +2,7 @@
 
 require_relative "../../columns"
 require_relative "../../printable"
+require_relative "../../../parts"
 
 module Carat
   module CLI
@@ -87,7 +88,7 @@ module Carat
         end
 
         def summary
-          [fit, without_sharing, *passing_molds, budget, parts, clients, cache, *silence].compact
+          [fit, without_sharing, *passing_molds, budget, shares, clients, *held, *silence].compact
         end
 
         def fit
@@ -113,17 +114,17 @@ module Carat
         end
 
         # Of what the used part of the budget consists: readers add up the table, and miss the rest.
-        def parts
+        def shares
           limit, used = @report["budget"]&.values_at("limit", "used")
-          sums = @report.values_at("clients", "cache").compact
+          sums = [@report["clients"], *holders.values].compact
           return if !limit || sums.empty?
 
           kept, held = %w[limit used].map { |name| sums.sum { |sum| sum[name] } }
           ours = @report["totals"].values_at("pss", "swap").sum - held
           rest = used - kept - ours
           others = ", #{mib(rest)} by others in the container, or earlier" if rest > limit * NOTABLE
-          cache = " and the cache" if @report["cache"]
-          "  of that, #{mib(ours)} by the processes above, #{mib(kept)} kept for clients#{cache}#{others}"
+          names = ["clients", *holders.keys].join(" and ")
+          "  of that, #{mib(ours)} by the processes above, #{mib(kept)} kept for #{names}#{others}"
         end
 
         def clients
@@ -131,9 +132,16 @@ module Carat
           "clients make the edge hold #{mib(used)} of at most #{mib(limit)} (client_memory)" if limit
         end
 
-        def cache
-          limit, used = @report["cache"]&.values_at("limit", "used")
-          "the cache holds #{mib(used)} of at most #{mib(limit)} (cache)" if limit
+        # What the edge holds for parts, by the name of that.
+        def holders
+          named = Parts.select { |part| part.memory_name && @report[part.class.key.to_s] }
+          named.to_h { |part| [part.memory_name, { "option" => part.class.key, **@report[part.class.key.to_s] }] }
+        end
+
+        def held
+          holders.map do |name, sum|
+            "#{name} holds #{mib(sum["used"])} of at most #{mib(sum["limit"])} (#{sum["option"]})"
+          end
         end
 
         # The processes that did not report their stats.

@@ -2,6 +2,7 @@
 
 require "minitest/autorun"
 require "carat/cli/application/doctor"
+require "carat/parts/fibers/mappings"
 
 module Carat
   # What each check says about the figures of a machine. That it finds those of this one is in program_test.rb.
@@ -16,6 +17,8 @@ module Carat
       def capacity = options.fetch(:threads)
 
       def processes = [Config::Processes::Declaration.new(count: options.fetch(:processes)..9)]
+
+      def lanes = options.fetch(:fibers) ? 1 : capacity
     end
 
     def test_as_many_fibers_as_the_kernel_has_mappings_for_are_fine
@@ -23,7 +26,7 @@ module Carat
         31_229 => "ok       fibers: a worker may have 31229, the kernel has room for 31229",
         31_230 => "warning  fibers: a worker may have 31230, and the kernel has room for about 31229: requests " \
                   "beyond that wait; raise vm.max_map_count, or lower fibers" }.each do |fibers, words|
-        assert_equal words, said(:Fibers, { fibers: }, allowed: fibers ? 65_530 : 0)
+        assert_equal words, said(:Mappings, { fibers: }, allowed: fibers ? 65_530 : 0)
       end
     end
 

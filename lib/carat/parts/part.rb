@@ -1,0 +1,92 @@
+# frozen_string_literal: true
+
+require_relative "../config/option"
+
+module Carat
+  # The optional capabilities of the server.
+  module Parts
+    # An optional capability of the server. What it consists of stands in one folder of lib/carat/parts, and no other
+    # file names it but the list, lib/carat/parts.rb. The server calls all parts in the order of that list, also those
+    # that are switched off; `configuration` is a Config::Configuration. What a part remembers in the mold is there in
+    # the processes that are forked from it.
+    class Part
+      KIB = 1024
+      MIB = 1024 * KIB
+      GIB = 1024 * MIB
+      private_constant :KIB, :MIB, :GIB
+
+      class << self
+        # The key of the part's section in the settings of the edge and in its reports, such as :http2.
+        def key
+          name[/(\w+)::Part\z/, 1].downcase.to_sym
+        end
+
+        # The Options of the part.
+        def options
+          @options ||= []
+        end
+
+        private
+
+        # Declares an option; `fields` are those of Config::Option.
+        def option(name, **fields)
+          options << Config::Option.new(name:, part: key, **fields)
+        end
+      end
+
+      # The path of the file of each subcommand, without its ending, by the name of the subcommand.
+      def subcommands = {}
+
+      # The checks of `carat doctor`: classes such as those of CLI::Doctor::CHECKS.
+      def doctor_checks = []
+
+      # Returns lines for `carat status`; `report` is that of the server.
+      def status(_report) = []
+
+      # What `carat memory` calls the memory that the edge holds for the part, such as "the cache"; nil without any.
+      def memory_name = nil
+
+      # Raises ConfigError when options contradict each other, this Ruby, or the directory of the application.
+      def check(_configuration)
+      end
+
+      # What the edge reads in the part's section beside its options, a Hash by name.
+      def edge_settings(_configuration) = {}
+
+      # Whether the part keeps clients from coming in clear.
+      def https?(_configuration) = false
+
+      # The option that says how many requests a worker runs at once, in place of `threads`; nil to leave it so.
+      def concurrency(_configuration) = nil
+
+      # A class to use in place of Request::Lane, and further arguments for it; nil to leave it so.
+      def lane(_configuration) = nil
+
+      # The names that no `process` of the config file can have, and who has them.
+      def process_names = {}
+
+      # Called in the mold, whose Native::Control is `control`, before it loads the application.
+      def before_load(_control, _configuration)
+      end
+
+      # Called in the mold with the Rack application that it has loaded; returns the one to call. Raises ConfigError.
+      def install(app, _configuration) = app
+
+      # Called in the mold once it has run its hooks.
+      def loaded(_control, _configuration)
+      end
+
+      # Called in each process that is forked from the mold, with its Native::Control. Returns whether the part needs
+      # the control where the process itself does not.
+      def join(_control, _configuration) = false
+
+      # Returns the class of the role to play in a process that the edge has ordered, an AppProcess::Order, or nil.
+      def role(_order) = nil
+
+      # The environment variables for a `command` of the config file, a Hash.
+      def command_environment(_configuration) = {}
+    end
+  end
+
+  private_constant :Parts
+end

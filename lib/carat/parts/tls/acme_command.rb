@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+require "uri"
+require_relative "../../log/plain_json"
+require_relative "../../launch/surroundings/ruby_program"
+
+module Carat
+  module Launch
+    # The command that asks an authority for certificates, and where they are kept. The edge adds names to it.
+    class ACMECommand
+      RUN = "module Carat; ACME::Client.run(ARGV); end"
+      private_constant :RUN
+
+      # Returns the names of `acme=` in addresses as the edge reads them.
+      def self.names(addresses)
+        addresses.flat_map { |address| address.scan(/[?&]acme=([^&]+)/).flatten }.flat_map { |it| it.split(",") }.uniq
+      end
+
+      # `configuration` is a Configuration.
+      def initialize(configuration)
+        @configuration = configuration
+      end
+
+      # Returns the directory of this authority: another one has certificates of its own.
+      def folder
+        authority = URI(@configuration[:acme_directory])
+        port = "_#{authority.port}" unless authority.port == authority.default_port
+        File.join(@configuration[:acme_storage], "#{authority.hostname}#{port}")
+      end
+
+      # Returns the words of the command line.
+      def to_a
+        [*RubyProgram.command, "-r", "carat/parts/tls/acme/client", "-e", RUN, "--", Log::PlainJSON.generate(settings)]
+      end
+
+      private
+
+      def settings
+        plain = @configuration[:bind].any? { |address| address.start_with?("tcp://") }
+        { directory: @configuration[:acme_directory], folder:, contact: @configuration[:acme_contact],
+          authorities: @configuration[:acme_ca], validations: ["tls-alpn-01", *("http-01" if plain)] }
+      end
+    end
+  end
+end

@@ -135,7 +135,7 @@ async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> 
     log.report_panics();
     let budget = descriptor_budget(&settings, &log)?;
     let ready = Ready::new(listeners.iter().map(|it| it.url()).collect(), ready_file);
-    let signals = Signals::new(settings.ignores_hangup)
+    let signals = Signals::new(settings.launch.ignores_hangup)
         .map_err(|error| format!("cannot handle signals: {error}"))?;
     let mailbox = Mailbox::channel();
     let (lanes, lane_events) = LaneEvents::channel();

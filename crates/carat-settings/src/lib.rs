@@ -2,6 +2,7 @@
 
 mod durations;
 mod identity;
+mod launch_settings;
 mod parts;
 mod pool_settings;
 mod process_settings;
@@ -9,6 +10,7 @@ mod settings;
 mod url_prefix;
 
 pub use identity::Identity;
+pub use launch_settings::LaunchSettings;
 pub use parts::{
     CableSettings, CacheSettings, CodingSettings, ConsoleSettings, FiberSettings, Http2Settings,
     MetricsSettings, Multipart, MultipartSettings, Otlp, OtlpSettings, PartSettings,

@@ -1,16 +1,15 @@
 //! The values of the option table, which the launcher passes as JSON.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use carat_fields::{Network, TrustedProxies};
 use carat_policy::{MemoryLimit, ReforkRule, WorkerCount};
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 
 use crate::durations::{optional_seconds, seconds};
 use crate::identity::Identity;
+use crate::launch_settings::LaunchSettings;
 use crate::parts::PartSettings;
 use crate::pool_settings::PoolSettings;
 use crate::process_settings::ProcessSettings;
@@ -34,13 +33,8 @@ pub const UPGRADE_VARIABLE: &str = "CARAT_UPGRADE";
 pub struct Settings {
     pub version: String,
     pub directory: PathBuf,
-    /// What the command that reads the configuration anew compares.
-    pub start_options: IgnoredAny,
     /// A file with the process id of the edge, which is removed with the server.
     pub pid_file: Option<PathBuf>,
-    pub mold_command: Vec<String>,
-    /// Variables that the mold gets in addition to the edge's environment.
-    pub mold_environment: BTreeMap<String, String>,
     /// The user to become once the ports are bound; `None` to stay who started the server.
     pub identity: Option<Identity>,
     pub bind: Vec<String>,
@@ -66,10 +60,6 @@ pub struct Settings {
     pub worker_memory: Option<u64>,
     pub refork: ReforkRule,
     pub control_socket: Option<PathBuf>,
-    /// The name of a control socket, with `PID` for the process id of its server.
-    pub control_socket_name: String,
-    /// Where a control socket may be, the best directory first.
-    pub control_directories: Vec<PathBuf>,
     pub log: Option<PathBuf>,
     pub log_format: LogFormat,
     pub access_log: bool,
@@ -124,18 +114,13 @@ pub struct Settings {
     pub restart_check: Vec<String>,
     /// Relative to `directory`.
     pub restart_file: Option<PathBuf>,
-    /// Starts a server with the configuration, the Ruby, and the Carat that are there when the command runs.
-    pub upgrade_command: Vec<String>,
-    /// Whether the server began with SIGHUP ignored, as `nohup` starts it.
-    pub ignores_hangup: bool,
     #[serde(deserialize_with = "seconds")]
     pub upgrade_timeout: Duration,
-    /// Prints what these settings are with the configuration as it is when the command runs.
-    pub reader_command: Vec<String>,
     #[serde(deserialize_with = "seconds")]
     pub boot_timeout: Duration,
     /// The further processes of the application.
     pub processes: Vec<ProcessSettings>,
+    pub launch: LaunchSettings,
     pub parts: PartSettings,
 }
 
@@ -232,7 +217,7 @@ fn proxies<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TrustedP
 
 #[cfg(any(test, feature = "fixture"))]
 const PLAIN: &str = r#"{
-    "version": "", "directory": "/", "pid_file": null, "start_options": null, "control_socket_name": "carat-PID.sock", "control_directories": [], "mold_command": [], "mold_environment": {}, "identity": null, "bind": [], "backlog": 1, "prefix": null, "trusted_proxies": null, "proxy_headers": "x-forwarded",
+    "version": "", "directory": "/", "pid_file": null, "identity": null, "bind": [], "backlog": 1, "prefix": null, "trusted_proxies": null, "proxy_headers": "x-forwarded",
     "ready_fd": null, "workers": "1..1", "threads": 1, "queue_time_target": 60,
     "worker_idle_timeout": 60, "worker_requests": null, "worker_age": null, "memory": 18446744073709551615, "client_memory": null,
     "worker_memory": null, "refork": "off", "control_socket": null, "log": "/dev/null", "log_format": "text",
@@ -240,7 +225,11 @@ const PLAIN: &str = r#"{
     "body_buffer": 1, "request_body": "whole", "max_body": 1, "max_header_bytes": 1, "max_headers": 1, "max_tunnels": null, "max_uri": 1,
     "max_connections": 1, "chosen_connections": null, "body_min_rate": 0, "write_timeout": 60, "write_min_rate": 0, "queue_limit": 1, "queue": "fifo", "pool": [], "queue_delay": 60, "header_timeout": 60, "idle_timeout": 60, "request_timeout": 60, "slow_request": null, "queue_timeout": 60, "request_start": false, "drain_delay": null, "readiness_path": [],
     "shutdown_timeout": 60, "tunnel_timeout": 5,
-    "keep_previous": 60, "restart_hold": true, "restart_check": [], "restart_file": null, "reader_command": [], "upgrade_command": [], "ignores_hangup": false, "upgrade_timeout": 60, "boot_timeout": 60, "processes": [],
+    "keep_previous": 60, "restart_hold": true, "restart_check": [], "restart_file": null, "upgrade_timeout": 60, "boot_timeout": 60, "processes": [],
+    "launch": {
+        "mold_command": [], "reader_command": [], "upgrade_command": [], "mold_environment": {}, "start_options": null,
+        "control_socket_name": "carat-PID.sock", "control_directories": [], "ignores_hangup": false
+    },
     "parts": {
         "http2": { "enabled": true, "max_streams": 1 },
         "tls": { "acme_folder": "/", "acme_command": [], "handshake_timeout": 60 },

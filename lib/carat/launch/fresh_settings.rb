@@ -15,6 +15,10 @@ module Carat
     # The settings of the configuration as it is now, for a server that runs: what only a new start can change stays as
     # it is.
     class FreshSettings
+      # What may differ of the settings that are no options.
+      LAUNCH = %w[mold_command mold_environment reader_command upgrade_command].freeze
+      private_constant :LAUNCH
+
       # Writes the answer for the edge, which has started this process. `words` are those of Flags#words.
       def self.write(words)
         output = IO.for_fd(Integer(ENV.delete("CARAT_SETTINGS_FD"), 10), "w")
@@ -42,8 +46,13 @@ module Carat
       def merged
         settings = @running.merge(fresh.slice(*changeable), "parts" => sections)
         shared = SharedOptions.variables { |option| settings.dig(*option.path) }
-        variables = [user_variables, settings["mold_environment"], shared]
-        settings.merge("mold_environment" => variables.reduce(:merge))
+        settings.merge("launch" => launch(shared))
+      end
+
+      # What the edge runs is new, and the surroundings stay.
+      def launch(shared)
+        launch = @running["launch"].merge(fresh["launch"].slice(*LAUNCH))
+        launch.merge("mold_environment" => [user_variables, launch["mold_environment"], shared].reduce(:merge))
       end
 
       # The new sections, with the running values of options that only a start changes.
@@ -58,7 +67,7 @@ module Carat
       # The settings of a server that has the user of the running one.
       def fresh
         @fresh ||= begin
-          kept = @running.fetch("start_options").transform_keys(&:to_sym)
+          kept = @running["launch"].fetch("start_options").transform_keys(&:to_sym)
           JSON.parse(Log::PlainJSON.generate(Launcher.new(configuration.with(kept), @words).edge_settings))
         end
       end
@@ -69,13 +78,12 @@ module Carat
 
       # A server that has become another user cannot tell any more that root started it.
       def user_variables
-        @running["identity"] ? @running["mold_environment"].slice("HOME", "USER", "LOGNAME") : {}
+        @running["identity"] ? @running["launch"]["mold_environment"].slice("HOME", "USER", "LOGNAME") : {}
       end
 
       def changeable
         options = Config::Options.for_edge.select { |option| option.restart? && option.part.nil? }
-        options.map { |option| option.name.to_s } +
-          %w[mold_command mold_environment reader_command upgrade_command directory processes]
+        options.map { |option| option.name.to_s } + %w[directory processes]
       end
 
       def unchanged
@@ -87,7 +95,7 @@ module Carat
       def same?(option)
         return fresh.dig(*option.path) == @running.dig(*option.path) if option.edge
 
-        configuration[option.name] == @running["start_options"][option.name.to_s]
+        configuration[option.name] == @running["launch"]["start_options"][option.name.to_s]
       end
 
       # Sockets from a service manager have their own numbers at the start, but not later.

@@ -69,16 +69,20 @@ module Carat
         @configuration.for_edge.merge(
           bind: @descriptors.addresses, ready_fd: @descriptors.ready,
           chosen_connections: (@configuration[:max_connections] if @configuration.chosen?(:max_connections)),
-          mold_command:, mold_environment: MoldEnvironment.new(@configuration).to_h,
-          control_socket_name: Config::Options::CONTROL_SOCKET,
-          control_directories: ControlDirectories.new(uid: @identity.uid).to_a, reader_command:,
-          upgrade_command: UpgradeCommand.new(@words).to_a, ignores_hangup: ignores_hangup?,
           identity: @identity.to_h, version: VERSION, directory: WorkingDirectory.new.path, pid_file: @pid_file,
-          start_options:, processes: @configuration.processes.map(&:for_edge)
+          processes: @configuration.processes.map(&:for_edge), launch: launch_settings
         )
       end
 
       private
+
+      # What the edge runs, and the surroundings of the server.
+      def launch_settings
+        { mold_command:, reader_command:, upgrade_command: UpgradeCommand.new(@words).to_a,
+          mold_environment: MoldEnvironment.new(@configuration).to_h, start_options:,
+          control_socket_name: Config::Options::CONTROL_SOCKET,
+          control_directories: ControlDirectories.new(uid: @identity.uid).to_a, ignores_hangup: ignores_hangup? }
+      end
 
       def descriptors
         if (upgrade = Upgrade.under_way)

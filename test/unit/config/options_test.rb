@@ -10,8 +10,7 @@ module Carat
     SETTINGS = File.join(ROOT, "crates/carat-settings/src")
 
     def test_settings_of_the_edge_match_the_table
-      beside = %i[chosen_connections control_directories control_socket_name identity ignores_hangup version directory
-                  mold_command mold_environment parts pid_file processes reader_command start_options upgrade_command]
+      beside = %i[chosen_connections identity version directory launch parts pid_file processes]
 
       assert_equal keys(nil), (fields("settings.rs", "Settings") - beside).sort
     end

@@ -28,7 +28,7 @@ module Carat
     def test_mold_and_edge_keep_what_only_a_start_changes
       write("carat.rb", "max_headers 100\nthreads 5\nlog_format 'json'\nspool_dir #{path("").inspect}\n")
       settings = answer.fetch(:settings)
-      shared = Launch::SharedOptions.values(settings[:settings].fetch("mold_environment"))
+      shared = Launch::SharedOptions.values(settings[:settings].dig("launch", "mold_environment"))
 
       assert_equal %w[log_format spool_dir], settings[:unchanged].sort
       assert_equal ["text", "/var/tmp", 5], shared.values_at(:log_format, :spool_dir, :threads)
@@ -41,7 +41,8 @@ module Carat
 
       assert_equal %w[group pidfile umask user], settings[:unchanged].sort
       assert_equal @running.values_at("identity", "pid_file"), settings[:settings].values_at("identity", "pid_file")
-      assert_equal user(@running["mold_environment"]), user(settings[:settings]["mold_environment"])
+      assert_equal user(@running.dig("launch", "mold_environment")),
+                   user(settings[:settings].dig("launch", "mold_environment"))
     end
 
     def test_wrong_configuration_is_the_answer

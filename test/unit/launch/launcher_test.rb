@@ -36,16 +36,14 @@ module Carat
     def test_edge_settings_are_options_mold_version_and_directory
       settings = launcher("workers=2", "threads=5").edge_settings
 
-      beside = %i[chosen_connections control_directories control_socket_name identity ignores_hangup mold_command
-                  mold_environment parts pid_file processes reader_command start_options upgrade_command version
-                  directory]
+      beside = %i[chosen_connections identity launch parts pid_file processes version directory]
 
       assert_equal (Config::Options.for_edge.reject(&:part).map(&:name) + beside).sort, settings.keys.sort
       assert_equal [2..2, 5, VERSION, @workplace], settings.values_at(:workers, :threads, :version, :directory)
     end
 
     def test_mold_is_started_with_the_same_words
-      command = launcher("workers=2", "rackup=config.ru").edge_settings[:mold_command]
+      command = launcher("workers=2", "rackup=config.ru").edge_settings.dig(:launch, :mold_command)
 
       assert_equal [Launch::RubyProgram.path, "-E", "UTF-8", "-I", LIBRARY], command.first(5)
       assert_equal ["-r", "carat/processes/mold", "-e", Launch::Launcher::BOOT, "--", "workers=2", "rackup=config.ru"],

@@ -77,8 +77,8 @@ fn bind(settings: &Settings, old: Option<&Path>) -> io::Result<ControlListener> 
             ControlListener::bind(path)
         };
     }
-    let directory = choose(&settings.control_directories)?;
-    let name = SocketName::new(&settings.control_socket_name);
+    let directory = choose(&settings.launch.control_directories)?;
+    let name = SocketName::new(&settings.launch.control_socket_name);
     let path = directory.join(name.of(std::process::id()));
     spawn_local(CONFIGURATION_THREADS.run(move || remove_stale_sockets(&directory, &name)));
     ControlListener::bind(&path)

@@ -64,6 +64,7 @@ pub(crate) async fn read_settings(current: Rc<Settings>) -> Result<FreshSettings
 fn start(settings: &Settings) -> io::Result<SettingsProcess> {
     let (near, far) = UnixStream::pair()?;
     let (program, arguments) = settings
+        .launch
         .reader_command
         .split_first()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "reader_command is empty"))?;

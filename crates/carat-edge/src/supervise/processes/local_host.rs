@@ -62,17 +62,17 @@ impl Host for LocalHost {
         settings: &Settings,
         control: UnixStream,
     ) -> io::Result<u32> {
-        let (program, arguments) = settings
-            .mold_command
-            .split_first()
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "mold_command is empty"))?;
+        let (program, arguments) =
+            settings.launch.mold_command.split_first().ok_or_else(|| {
+                io::Error::new(io::ErrorKind::InvalidInput, "mold_command is empty")
+            })?;
         // The one descriptor that the mold inherits; the edge's copy is closed when `control` is dropped.
         rustix::io::fcntl_setfd(&control, FdFlags::empty())?;
         let child = Command::new(program)
             .args(arguments)
             .current_dir(&settings.directory)
             .env("PWD", &settings.directory)
-            .envs(&settings.mold_environment)
+            .envs(&settings.launch.mold_environment)
             .env(CONTROL_VARIABLE, control.as_raw_fd().to_string())
             .env(GENERATION_VARIABLE, generation.to_string())
             .env(MEMORY_VARIABLE, memory_limit(settings).to_string())

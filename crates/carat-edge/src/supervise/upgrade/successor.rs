@@ -66,12 +66,12 @@ fn spawn(
     socket: &StdUnixStream,
     listeners: &[InheritedListener],
 ) -> io::Result<u32> {
-    let wrapper = settings.ignores_hangup.then_some(IGNORE_HANGUP);
-    let own = settings.upgrade_command.iter().map(String::as_str);
+    let wrapper = settings.launch.ignores_hangup.then_some(IGNORE_HANGUP);
+    let own = settings.launch.upgrade_command.iter().map(String::as_str);
     let words: Vec<&str> = wrapper.into_iter().flatten().chain(own).collect();
     let (program, arguments) = words
         .split_first()
-        .filter(|_| !settings.upgrade_command.is_empty())
+        .filter(|_| !settings.launch.upgrade_command.is_empty())
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "upgrade_command is empty"))?;
     // The only descriptors that it inherits; this edge's copies are closed when it runs.
     fcntl_setfd(socket, FdFlags::empty())?;
@@ -98,7 +98,7 @@ fn spawn(
         .env_remove("WATCHDOG_PID");
     if settings.identity.is_some() {
         // It cannot tell any more that root started this one.
-        let variables = settings.mold_environment.iter();
+        let variables = settings.launch.mold_environment.iter();
         command.envs(variables.filter(|(name, _)| is_of_user(name)));
     }
     Ok(command.spawn()?.id())

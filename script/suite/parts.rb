@@ -32,7 +32,7 @@ module Suite
   TESTS = /^#\[cfg\(test\)\]\nmod .*/m
 
   # The files that name a part when this was last counted: of the edge, and of Ruby.
-  LIMITS = { "rs" => 98, "rb" => 11 }.freeze
+  LIMITS = { "rs" => 98, "rb" => 7 }.freeze
 
   # Files whose words only look like those of parts: names of other libraries.
   ALIENS = %w[lib/carat/warmup/agents.rb lib/carat/warmup/eager_loading.rb].freeze

@@ -46,6 +46,17 @@ module Carat
       # What `carat memory` calls the memory that the edge holds for the part, such as "the cache"; nil without any.
       def memory_name = nil
 
+      # Addresses to listen on that the core does not know, nil for none: a class whose SCHEME is that of the addresses,
+      # FORM and NOUN are for messages, and whose objects are what may follow such an address, as in TLS::Parameters.
+      def addresses = nil
+
+      # Lines that `carat init` writes for an application, a CLI::Init::Application, as the arguments of
+      # CLI::Init::ConfigText#suggestion or #setting: `[:setting, :cable, '"/cable"']`.
+      def init_lines(_application) = []
+
+      # Comments that `carat import` adds, by the file of the application that calls for it.
+      def import_hints = {}
+
       # Raises ConfigError when options contradict each other, this Ruby, or the directory of the application.
       def check(_configuration)
       end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../parts"
 require_relative "../../config/config_error"
 require_relative "../../config/sources/flags"
 require_relative "import/puma_file"
@@ -32,25 +33,21 @@ module Carat
         # the table of its variables in docs/rails.md. TLS_DOMAIN becomes:
         # bind "tls://*:443?acme=example.com"
       TEXT
-      CABLE = <<~TEXT
-        # Action Cable runs in the workers, as with Puma. The edge can serve its sockets instead, which then outlive workers
-        # and restarts (docs/cable.md); config/cable.yml must name the adapter carat:
-        # cable "/cable"
-      TEXT
       ENTRYPOINT = <<~TEXT
         # bin/docker-entrypoint prepares the database for `./bin/rails server` alone. It has to ask for carat instead:
         # if [ "${*:1:3}" == "bundle exec carat" ]; then
       TEXT
       # Text by the file that calls for it.
-      HINTS = { "bin/thrust" => THRUSTER, "bin/docker-entrypoint" => ENTRYPOINT, "config/cable.yml" => CABLE }.freeze
-      private_constant :CABLE, :ENTRYPOINT, :LEGEND, :HINTS, :THRUSTER
+      HINTS = { "bin/thrust" => THRUSTER, "bin/docker-entrypoint" => ENTRYPOINT }.freeze
+      private_constant :ENTRYPOINT, :LEGEND, :HINTS, :THRUSTER
 
       # Prints the text. Raises ConfigError when there is no such file, or when it is not Ruby.
       def run
         path = single_argument("file") || PLACES.find { |place| File.file?(place) }
         raise Config::ConfigError, "there is no #{PLACES.join(" or ")}; name the file: carat import FILE" unless path
 
-        say(PumaFile.new(path, read(path)).to_carat, *HINTS.filter_map { |file, hint| hint if File.file?(file) })
+        hints = Parts.map(&:import_hints).reduce(HINTS, :merge)
+        say(PumaFile.new(path, read(path)).to_carat, *hints.filter_map { |file, hint| hint if File.file?(file) })
       end
 
       private

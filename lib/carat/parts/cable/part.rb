@@ -23,6 +23,13 @@ module Carat
         option :cable_token, key: :token, group: "Requests", type: :string, only: %i[env file], edge: true,
                              doc: "A secret with which other programs may POST /broadcast to an address of `metrics`."
 
+        HINT = <<~TEXT
+          # Action Cable runs in the workers, as with Puma. The edge can serve its sockets instead, which then outlive workers
+          # and restarts (docs/cable.md); config/cable.yml must name the adapter carat:
+          # cable "/cable"
+        TEXT
+        private_constant :HINT
+
         # The sockets, and what went over them.
         def status(report)
           cable = report["cable"] or return []
@@ -56,6 +63,18 @@ module Carat
         def command_environment(configuration)
           configuration[:cable] ? { Carat::Cable::SOCKET_VARIABLE => Carat::Cable.server_path } : {}
         end
+
+        # The path, where config/cable.yml says who has the sockets.
+        def init_lines(application)
+          text = application.read("config/cable.yml")
+          return [[:setting, :cable, '"/cable"']] if text.match?(/^\s*adapter:\s*["']?carat\b/)
+
+          remark = "config/cable.yml must name the adapter carat."
+          File.file?("config/cable.yml") ? [[:suggestion, :cable, '"/cable"', remark]] : []
+        end
+
+        # What the edge could do.
+        def import_hints = { "config/cable.yml" => HINT }
       end
     end
   end

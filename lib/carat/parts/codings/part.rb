@@ -26,6 +26,9 @@ module Carat
                               doc: "Compression level of brotli, from fast to small."
         option :zstd_level, group: "Responses", type: :integer, within: 1..19, default: 3, edge: true,
                             doc: "Compression level of zstd, from fast to small."
+
+        # Compression.
+        def init_lines(_application) = [[:suggestion, :compress, "true"]]
       end
     end
   end

@@ -31,6 +31,11 @@ module Carat
 
         # Requests in clear are sent to https.
         def https?(configuration) = configuration[:force_tls]
+
+        # The files for browsers.
+        def init_lines(application)
+          application.public? ? [[:suggestion, :static, '"public"']] : []
+        end
       end
     end
   end

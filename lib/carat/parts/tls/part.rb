@@ -30,7 +30,13 @@ module Carat
           { acme_folder: command.folder, acme_command: command.to_a }
         end
 
-        # Encrypts connections, and makes certificates for development.
+        # Encrypted ones.
+        def addresses
+          require_relative "parameters"
+          Parameters
+        end
+
+        # Makes certificates for development.
         def subcommands
           { "dev-cert" => File.join(__dir__, "dev_cert") }
         end

@@ -42,7 +42,7 @@ module Carat
       assert_refused 'carat.rb:4: threads: "many" is not a whole number from 1 to 100', %(\n\n\nthreads "many")
       assert_refused "carat.rb:2: workers: nil is not a number of workers up to 10000, such as 2, 1..8 or \"auto\"",
                      "\nworkers nil"
-      assert_refused "carat.rb:1: bind: no address is given; write #{Config::Type::Address::FORMS}", "bind"
+      assert_refused "carat.rb:1: bind: no address is given; write #{Config::Type::Address.forms}", "bind"
     end
 
     def test_error_in_a_block_names_the_line_of_the_call

@@ -49,7 +49,7 @@ module Carat
     def test_errors_name_the_variable
       assert_refused 'RAILS_MAX_THREADS: "x" is not a whole number from 1 to 100', :threads, "RAILS_MAX_THREADS" => "x"
       assert_refused 'PORT: "http" is not a whole number from 0 to 65535', :bind, "PORT" => "http"
-      assert_refused "CARAT_BIND: \"x\" is not an address; write #{Config::Type::Address::FORMS}", :bind,
+      assert_refused "CARAT_BIND: \"x\" is not an address; write #{Config::Type::Address.forms}", :bind,
                      "CARAT_BIND" => "x"
     end
 

@@ -41,16 +41,6 @@ module Carat
           File.directory?("public")
         end
 
-        # Whether it may use Action Cable.
-        def cable?
-          File.file?("config/cable.yml")
-        end
-
-        # Whether config/cable.yml gives the sockets of Action Cable to the edge.
-        def cable_in_edge?
-          read("config/cable.yml").match?(/^\s*adapter:\s*["']?carat\b/)
-        end
-
         # Whether Solid Queue runs its jobs.
         def solid_queue?
           read("Gemfile").match?(/^\s*gem\s*\(?\s*["']solid_queue["']/)
@@ -61,14 +51,15 @@ module Carat
           File.file?("config/database.yml")
         end
 
+        # Returns the content of a file, an empty String when there is none.
+        def read(path)
+          File.file?(path) ? File.binread(path) : ""
+        end
+
         private
 
         def sinatra?
           [RACKUP, "Gemfile"].any? { |path| /\bsinatra\b/i.match?(read(path)) }
-        end
-
-        def read(path)
-          File.file?(path) ? File.binread(path) : ""
         end
       end
     end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../../config/options"
+require_relative "../../../parts"
 require_relative "../../bytes"
 require_relative "../../machine_limits"
 
@@ -24,8 +25,7 @@ module Carat
           process("jobs", stop_timeout: "30s", only: :production) { SolidQueue::Supervisor.start(mode: :async) }
         RUBY
         POOL = "The pool in config/database.yml must be as large."
-        ADAPTER = "config/cable.yml must name the adapter carat."
-        private_constant :SMALL_BYTES, :SMALL, :JOBS, :HEAD, :POOL, :ADAPTER
+        private_constant :SMALL_BYTES, :SMALL, :JOBS, :HEAD, :POOL
 
         # `application` is an Application; `limits` are MachineLimits, or nil when they cannot be read.
         def initialize(application, limits: MachineLimits.read)
@@ -43,9 +43,9 @@ module Carat
         def paragraphs
           [
             suggestion(:bind, '"tcp://127.0.0.1:3000"'), *size, *checks,
-            *(suggestion(:static, '"public"') if @application.public?),
-            suggestion(:request_timeout, '"30s"'), suggestion(:max_body, '"100MB"'), suggestion(:compress, "true"),
-            *cable, suggestion(:access_log, "true")
+            suggestion(:request_timeout, '"30s"'), suggestion(:max_body, '"100MB"'),
+            *Parts.flat_map { |part| part.init_lines(@application) }.map { |kind, *line| send(kind, *line) },
+            suggestion(:access_log, "true")
           ]
         end
 
@@ -60,12 +60,6 @@ module Carat
           [format("#{SMALL}\n", Bytes.words(@container)), setting(:workers, "1"), setting(:threads, "3", *pool),
            setting(:memory, '"90%"'), setting(:client_memory, '"8MB"'), setting(:jit, '"off"'),
            *(JOBS if @application.solid_queue?)]
-        end
-
-        def cable
-          return setting(:cable, '"/cable"') if @application.cable_in_edge?
-
-          suggestion(:cable, '"/cable"', ADAPTER) if @application.cable?
         end
 
         # The health check of Rails changes nothing, so it may run at each start.

@@ -26,7 +26,7 @@ module Carat
         # The addresses to listen on, at least one.
         ADDRESSES = Rule.new("ADDRESS", text: ->(value) { value.join(", ") }) do |value|
           addresses = Array(value).map { |text| Address.parse(text) }
-          raise InvalidValue, "no address is given; write #{Address::FORMS}" if addresses.empty?
+          raise InvalidValue, "no address is given; write #{Address.forms}" if addresses.empty?
 
           addresses
         end

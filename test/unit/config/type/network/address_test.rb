@@ -89,7 +89,7 @@ module Carat
       texts = %w[9292 localhost:9292 tcp://localhost tcp://:9292 tcp://::1:80 http://x:1 unix://
                  fd://x]
       texts.each do |text|
-        assert_refused "#{text.inspect} is not an address; write #{Config::Type::Address::FORMS}", text
+        assert_refused "#{text.inspect} is not an address; write #{Config::Type::Address.forms}", text
       end
       assert_raises(Config::InvalidValue) { parse("tcp://localhost:1\n") }
       assert_raises(Config::InvalidValue) { parse(9292) }
@@ -105,7 +105,7 @@ module Carat
 
     def test_wrong_parameters_are_named
       ["unix:///tmp/s?mode=9", "tcp://h:1?proxy_protocol=yes", "tcp://h:1?x=1", "tcp://h:1?&"].each do |text|
-        assert_refused "#{text.inspect} #{Config::Type::AddressParameters::PROBLEM}", text
+        assert_refused "#{text.inspect} #{Config::Type::AddressParameters.limits}", text
       end
       assert_refused '"tcp://h:1?mode=660" has a mode, which only a Unix socket has', "tcp://h:1?mode=660"
     end

@@ -1,0 +1,93 @@
+# frozen_string_literal: true
+
+module Carat
+  module Parts
+    module TLS
+      # What may follow a tls:// address: `cert=a.crt&key=a.key`, `certs=FOLDER`, `acme=NAME,NAME`, and `ca=FILE`.
+      class Parameters
+        # How such an address begins.
+        SCHEME = "tls"
+        # The form of such an address, for messages.
+        FORM = "tls://HOST:PORT?cert=FILE&key=FILE"
+        # What the parameters are called in messages.
+        NOUN = "certificates"
+        CERTIFICATE = /\A(certs?|key)=(.+)\z/
+        PAIRS = "needs ?cert=FILE&key=FILE, which may repeat, ?certs=FOLDER, or ?acme=NAME,NAME"
+        ACME = /\Aacme=(.+)\z/
+        NAME = /\A(?=.{1,253}\z)(?:(?!-)[a-z\d-]{1,63}\.)+(?!-)(?=[a-z\d-]*[a-z])[a-z\d-]{1,63}\z/
+        AUTHORITY = /\Aca=(.+)\z/
+        VERIFY = /\Averify=(required|optional)\z/
+        private_constant :ACME, :AUTHORITY, :CERTIFICATE, :NAME, :PAIRS, :VERIFY
+
+        # `certificates` are names and absolute paths, `acme` are host names, `ca` is nil or a path.
+        def initialize
+          @certificates = []
+          @acme = []
+        end
+
+        # Takes a pair such as `cert=a.crt`; returns false for one that it does not understand.
+        def take?(pair)
+          case pair
+          when ACME then @acme += $1.downcase.split(",", -1)
+          when AUTHORITY then @ca = File.expand_path($1)
+          when VERIFY then @verify = $1
+          when CERTIFICATE then @certificates << [$1, File.expand_path($2)]
+          else return false
+          end
+          true
+        end
+
+        # Returns what is wrong with them for an address of this scheme, or nil.
+        def problem(scheme)
+          return unless scheme == SCHEME || any?
+          return "has certificates, which only a tls:// address has" if scheme != SCHEME
+          return "has verify=#{@verify}, which needs ca=FILE" if @verify && !@ca
+
+          certificates_problem
+        end
+
+        # Returns them as the edge reads them.
+        def pairs
+          pairs = @certificates.map { |name, path| "#{name}=#{path}" }
+          pairs << "acme=#{@acme.uniq.join(",")}" if @acme.any?
+          pairs << "ca=#{@ca}" << "verify=#{@verify || "required"}" if @ca
+          pairs
+        end
+
+        private
+
+        def any?
+          @certificates.any? || @acme.any? || @ca || @verify
+        end
+
+        def certificates_problem
+          return acme_problem if @acme.any? && @certificates.empty?
+
+          @acme.empty? && paired? ? missing : PAIRS
+        end
+
+        # Let's Encrypt proves a wildcard only in the DNS.
+        def acme_problem
+          name = @acme.grep_v(NAME).first or return missing
+          return "names #{name}: a wildcard takes a proof in the DNS; list the names one by one" if name.include?("*")
+
+          "names #{name}, which is not the name of a host on the Internet"
+        end
+
+        def paired?
+          names = @certificates.map(&:first)
+          names == ["certs"] || (names.any? && names.each_slice(2).all?(%w[cert key]))
+        end
+
+        # Only root may be able to read a key, so nothing but its existence is checked.
+        def missing
+          [*@certificates, *([["ca", @ca]] if @ca)].each do |name, path|
+            kind = name == "certs" ? "directory" : "file"
+            return "names #{path}, which is not a #{kind}" unless File.public_send("#{kind}?", path)
+          end
+          nil
+        end
+      end
+    end
+  end
+end

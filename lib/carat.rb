@@ -5,11 +5,11 @@ require_relative "carat/version"
 # Carat, an application server for Ruby: a Rust edge owns the connections, Ruby workers run the application.
 module Carat
   autoload :Cable, File.expand_path("carat/parts/cable/cable", __dir__)
-  autoload :FiberPool, File.expand_path("carat/fiber_pool", __dir__)
+  autoload :FiberPool, File.expand_path("carat/parts/fibers/fiber_pool", __dir__)
   autoload :FormFile, File.expand_path("carat/form_file", __dir__)
-  autoload :Reactor, File.expand_path("carat/reactor", __dir__)
-  autoload :Scheduler, File.expand_path("carat/scheduler", __dir__)
-  autoload :SchedulerError, File.expand_path("carat/scheduler", __dir__)
+  autoload :Reactor, File.expand_path("carat/parts/fibers/reactor", __dir__)
+  autoload :Scheduler, File.expand_path("carat/parts/fibers/scheduler", __dir__)
+  autoload :SchedulerError, File.expand_path("carat/parts/fibers/scheduler", __dir__)
   autoload :StreamInput, File.expand_path("carat/stream_input", __dir__)
 
   # The command line: one file for each subcommand.

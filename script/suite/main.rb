@@ -20,8 +20,8 @@ module Suite
 
   # Unit tests, and those that another Ruby may change: what passes on the oldest and the newest need not run between.
   UNITS = "{test,lab/test}/unit/**/*_test.rb"
-  OF_RUBY = "{lab/test/unit/lab/{in_process,leak,profile,weigh}/**/,test/unit/{,{cable,launch,log,malloc,native," \
-            "processes,rack,reactor,request,response,scheduler,warmup}/**/}}*_test.rb"
+  OF_RUBY = "{lab/test/unit/lab/{in_process,leak,profile,weigh}/**/,test/unit/{,{launch,log,malloc,native," \
+            "parts/{cable,fibers,reload},processes,rack,request,response,warmup}/**/}}*_test.rb"
 
   # Tests of how much memory a server takes, which depends on when each process runs: nothing runs beside them.
   ALONE = "test/integration/{client_memory,http_decode_limits,idle_worker,process_memory,process_stream,slow_reader," \

@@ -21,7 +21,7 @@ module Suite
     "otlp" => ["crates/carat-telemetry/**", /otlp|tracer|carat_telemetry/i],
     "consoles" => ["crates/carat-edge/src/admin/consoles/**", /consoles?\b/i],
     "reload" => ["crates/carat-{watch,dispatch/src/reload}*/**", /\breload/i],
-    "fibers" => ["{crates/carat-fibers/**,lib/carat/{scheduler,reactor,fiber_pool}{.rb,/**}}", /\bfibers?\b/i]
+    "fibers" => ["crates/carat-fibers/**", /\bfibers?\b/i]
   }.freeze
 
   # The edge's side, and Ruby's; tests may name all, and so may the lists.

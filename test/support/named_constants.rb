@@ -8,7 +8,7 @@ module Support
   # Carat::Config::Flags.
   class NamedConstants
     CAPITALS = %w[CLI DSL HTTP2 IO JSON OTLP TLS].to_h { |word| [word.downcase, word] }.freeze
-    ELSEWHERE = { "SchedulerError" => "scheduler", "IncompleteBody" => "native" }.freeze
+    ELSEWHERE = { "SchedulerError" => "parts/fibers/scheduler", "IncompleteBody" => "native" }.freeze
     IGNORED = %i[on_sp on_nl on_ignored_nl on_comment].freeze
 
     # `roots` are the directories `carat` of the server's library and of the lab's.

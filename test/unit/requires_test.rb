@@ -10,7 +10,7 @@ class RequiresTest < Minitest::Test
   FILES = LIBRARIES.flat_map { |library| Dir["carat{,/**/*}.rb", base: library].sort }.freeze
 
   # Needs the async gem, which loads it, or RSpec.
-  FOREIGN = ["carat/scheduler/task_tree.rb",
+  FOREIGN = ["carat/parts/fibers/scheduler/task_tree.rb",
              *("carat/lab/rspec.rb" if Gem::Specification.find_all_by_name("rspec-core").empty?)].freeze
 
   # Its constant is in the compiled extension.

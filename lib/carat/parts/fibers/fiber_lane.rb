@@ -2,7 +2,7 @@
 
 require_relative "../../log/counted"
 require_relative "../../native"
-require_relative "../../scheduler"
+require_relative "scheduler"
 require_relative "fiber_slot"
 require_relative "fiber_stack"
 require_relative "lane_scheduler"

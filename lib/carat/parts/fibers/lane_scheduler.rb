@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../scheduler"
+require_relative "scheduler"
 
 module Carat
   module Request

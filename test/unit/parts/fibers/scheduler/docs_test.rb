@@ -9,7 +9,7 @@ require "socket"
 module Scheduler
   # Each example of docs/scheduler.md runs.
   class DocsTest < Support::SchedulerTest
-    PAGE = File.expand_path("../../../docs/scheduler.md", __dir__)
+    PAGE = File.expand_path("../../../../../docs/scheduler.md", __dir__)
     EXAMPLES = File.read(PAGE).scan(/^```ruby\n(.*?)^```/m).flatten.freeze
 
     def test_twenty_requests_wait_together_in_one_thread

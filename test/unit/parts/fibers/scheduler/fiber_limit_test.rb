@@ -46,7 +46,7 @@ module Scheduler
     end
 
     def run_script(script, *arguments)
-      library = File.expand_path("../../../lib", __dir__)
+      library = File.expand_path("../../../../../lib", __dir__)
       IO.popen([RbConfig.ruby, "-I#{library}", "-e", script, *arguments], err: %i[child out], &:read)
     end
   end

@@ -6,7 +6,7 @@ require "socket"
 
 # Each example of docs/reactor.md runs.
 class ReactorDocsTest < Support::SchedulerTest
-  PAGE = File.expand_path("../../../docs/reactor.md", __dir__)
+  PAGE = File.expand_path("../../../../../docs/reactor.md", __dir__)
   EXAMPLES = File.read(PAGE).scan(/^```ruby\n(.*?)^```/m).flatten.freeze
 
   def test_an_echo_server

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "application_errors"
-require_relative "native"
+require_relative "../../application_errors"
+require_relative "../../native"
 require_relative "scheduler/async_tasks"
 require_relative "scheduler/long_runs"
 require_relative "scheduler/offloading"

@@ -123,7 +123,7 @@ module Scheduler
           puts "cleaned"
         end
       RUBY
-      library = File.expand_path("../../../lib", __dir__)
+      library = File.expand_path("../../../../../lib", __dir__)
       IO.popen([RbConfig.ruby, "-I#{library}", "-e", script, err: File::NULL]) do |ruby|
         assert_equal "waiting\n", ruby.gets
         Process.kill(:INT, ruby.pid)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../application_errors"
+require_relative "../../../application_errors"
 
 module Carat
   class Reactor

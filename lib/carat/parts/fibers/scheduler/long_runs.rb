@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "../application_errors"
-require_relative "../native"
+require_relative "../../../application_errors"
+require_relative "../../../native"
 
 module Carat
   class Scheduler < Native::Scheduler

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../native"
+require_relative "../../../native"
 require_relative "address_book"
 require_relative "thread_pool"
 

@@ -35,7 +35,7 @@ module Suite
   LIMITS = { "rs" => 98, "rb" => 7 }.freeze
 
   # Files whose words only look like those of parts: names of other libraries.
-  ALIENS = %w[lib/carat/warmup/agents.rb lib/carat/warmup/eager_loading.rb].freeze
+  ALIENS = %w[lib/carat/warmup/agents.rb lib/carat/warmup/eager_loading.rb lib/carat/warmup/thread_origin.rb].freeze
 
   # Returns the names of parts by file.
   def self.naming_files

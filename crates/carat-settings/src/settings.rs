@@ -25,7 +25,6 @@ pub const UPGRADE_VARIABLE: &str = "CARAT_UPGRADE";
 #[derive(Debug, Deserialize)]
 #[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::struct_excessive_bools, reason = "one for each option")]
 #[expect(
     missing_docs,
     reason = "each is named after an option of docs/options.md"

@@ -27,17 +27,26 @@ pub enum MoldRoomStep {
 impl MoldRoom {
     /// The step to take when this many bytes are missing.
     pub fn next_step(&self, missing: u64) -> MoldRoomStep {
-        let last = self.workers.last().copied().unwrap_or(0);
-        let all: u64 = self.workers.iter().sum();
-        let held_back = if self.may_hold { 0 } else { last };
-        let free = all.saturating_sub(held_back).saturating_add(self.processes);
         match self.workers.len() {
-            _ if free < missing => MoldRoomStep::Refuse,
+            _ if self.shortage(missing) > 0 => MoldRoomStep::Refuse,
             2.. => MoldRoomStep::EndWorker,
             _ if self.processes > 0 => MoldRoomStep::EndProcesses,
             1 if self.may_hold => MoldRoomStep::HoldRequests,
             _ => MoldRoomStep::Refuse,
         }
+    }
+
+    /// How many of the missing bytes all steps together do not free.
+    pub fn shortage(&self, missing: u64) -> u64 {
+        let last = self.workers.last().copied().unwrap_or(0);
+        let kept = if self.may_hold { 0 } else { last };
+        self.shortage_without_workers(missing.saturating_add(kept))
+    }
+
+    /// The same when no worker stays.
+    pub fn shortage_without_workers(&self, missing: u64) -> u64 {
+        let all: u64 = self.workers.iter().sum();
+        missing.saturating_sub(all.saturating_add(self.processes))
     }
 }
 

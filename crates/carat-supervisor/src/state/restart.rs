@@ -3,6 +3,7 @@
 
 mod attempt;
 mod history;
+mod vacancy;
 
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ pub use self::history::RestartReport;
 
 use self::attempt::{Restart, RestartStage};
 use self::history::RestartHistory;
+use self::vacancy::{LAST_PATIENCE, Vacancy};
 use super::app_processes::AppsRoom;
 use super::next_to_replace::end_for_room;
 use super::processes::mold::Mold;
@@ -29,6 +31,7 @@ use carat_log::WorkerId;
 /// Why a worker ends.
 const ROOM: &str = "worker makes room for the restart";
 const LAST_ROOM: &str = "last worker makes room for the restart: requests wait in the queue";
+const SLOW_RESPONSE: &str = "another worker serves until the last one has finished a slow response";
 
 /// The restart under way, the next one, and those that are over.
 #[derive(Debug, Default)]
@@ -37,18 +40,8 @@ pub struct Restarts {
     current: Option<Restart>,
     /// The time in which no worker runs.
     vacancy: Option<Vacancy>,
-    /// The number of the restart that kept requests waiting, and for how long.
+    /// The number of the restart that kept requests waiting, and for how long at most.
     waited: Option<(u32, Duration)>,
-}
-
-/// A time in which no worker runs, and requests wait.
-#[derive(Debug)]
-struct Vacancy {
-    /// The number of the restart.
-    number: u32,
-    since: Instant,
-    /// When the restart ended before a worker served.
-    left: Option<Instant>,
 }
 
 impl Restarts {
@@ -66,7 +59,7 @@ impl Restarts {
         under_way.or_else(|| self.history.report(number))
     }
 
-    /// For how long the restart with this number kept requests waiting while no worker ran; `None` if it did not.
+    /// For how long at most the restart with this number kept requests waiting while no worker ran; `None` if it did not.
     pub fn waited(&self, number: u32) -> Option<Duration> {
         let waited = self.waited.filter(|(waited, _)| *waited == number);
         waited.map(|(_, duration)| duration)
@@ -214,8 +207,8 @@ impl Restarts {
             return processes.molds.boot_candidate(reaction);
         }
         let is_ending = restart.ends_apps && !apps.have_ended;
-        if processes.is_anyone_leaving() || is_ending {
-            return;
+        if processes.is_anyone_leaving() || processes.workers.booting() > 0 || is_ending {
+            return self.bound_wait(processes, reaction);
         }
         let room = MoldRoom {
             workers: processes.workers.private_coldest_first(),
@@ -236,7 +229,7 @@ impl Restarts {
             }
             MoldRoomStep::HoldRequests => self.hold_requests(processes, reaction),
             MoldRoomStep::Refuse => {
-                let cause = refusal(missing, may_hold);
+                let cause = refusal(missing, &room);
                 self.fail(&cause, processes, reaction);
             }
         }
@@ -248,24 +241,42 @@ impl Restarts {
             return;
         };
         restart.most_workers = 0;
-        self.vacancy = Some(Vacancy {
-            number: restart.number,
-            since: reaction.now,
-            left: None,
-        });
+        self.vacancy = Some(Vacancy::new(restart.number, reaction.now));
         for worker in processes.workers.iter_mut() {
-            // Its longest request may finish.
+            // Its longest request may finish, unless another worker has left it the time for that.
             worker.replacement = Some(ReplacementReason::Restart);
-            worker.retire(LAST_ROOM, reaction);
+            let mut deadline = worker.drain_deadline(reaction);
+            if restart.has_held {
+                deadline = deadline.min(reaction.now + LAST_PATIENCE);
+            }
+            worker.retire_by(deadline, LAST_ROOM, reaction);
         }
         reaction.push(Command::HoldRequests);
+    }
+
+    /// A slow response keeps the last worker, and so all requests: once, another worker takes its place meanwhile.
+    fn bound_wait(&mut self, processes: &Processes, reaction: &mut Reaction) {
+        let is_too_long = |it: &Vacancy| it.is_too_long(reaction.now);
+        let Some(restart) = self.current.as_mut().filter(|it| !it.has_held) else {
+            return;
+        };
+        if self.vacancy.as_ref().is_some_and(is_too_long) {
+            (restart.has_held, restart.most_workers) = (true, 1);
+            // The response has its time.
+            let deadlines = processes.workers.iter();
+            let deadlines = deadlines.map(|it| it.drain_deadline(reaction));
+            restart.since = deadlines.max().unwrap_or(reaction.now);
+            reaction.log(LogLine::info(SLOW_RESPONSE));
+            reaction.push(Command::ReleaseRequests);
+        }
     }
 
     /// A worker serves: requests that waited because none ran do so no longer.
     pub(super) fn worker_serves(&mut self, reaction: &mut Reaction) {
         if let Some(vacancy) = self.vacancy.take() {
-            let waited = reaction.now.saturating_duration_since(vacancy.since);
-            self.waited = Some((vacancy.number, waited));
+            let waited = vacancy.duration(reaction.now);
+            let longest = self.waited(vacancy.number).unwrap_or_default().max(waited);
+            self.waited = Some((vacancy.number, longest));
             let line = LogLine::info("requests have waited for the restart: no worker ran");
             reaction.log(line.milliseconds("waited_ms", waited));
         }
@@ -458,13 +469,14 @@ impl Restarts {
 }
 
 /// Why there is no second mold, and what to do.
-fn refusal(missing: u64, may_hold: bool) -> String {
+fn refusal(missing: u64, room: &MoldRoom) -> String {
+    let short = ByteSize(room.shortage(missing));
     let cause = no_room(missing);
-    let more = "raise the limit of the container or `memory` by as much";
-    if may_hold {
-        format!("{cause}: {more}")
+    let cause = format!("{cause}: raise the limit of the container or `memory` by {short}");
+    if room.may_hold || room.shortage_without_workers(missing) > 0 {
+        cause
     } else {
-        format!("{cause}: {more}, or allow `restart_hold`")
+        format!("{cause}, or allow `restart_hold`")
     }
 }
 

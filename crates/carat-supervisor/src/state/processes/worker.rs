@@ -216,14 +216,19 @@ impl Worker {
 
     /// Gives the worker no more requests; it ends when it has finished those that it has.
     pub fn retire(&mut self, message: &'static str, reaction: &mut Reaction) {
+        self.retire_by(self.drain_deadline(reaction), message, reaction);
+    }
+
+    /// Gives the worker no more requests; it ends when it has finished those that it has, or at the deadline.
+    pub fn retire_by(&mut self, deadline: Instant, message: &'static str, reaction: &mut Reaction) {
         if self.is_booting() || self.is_ready() {
             reaction.log(self.identify(LogLine::info(message)));
-            self.drain(self.drain_deadline(reaction), reaction);
+            self.drain(deadline, reaction);
         }
     }
 
     /// A worker that is only replaced has time for its longest request, and for its tunnels: nothing waits for its end.
-    fn drain_deadline(&self, reaction: &Reaction) -> Instant {
+    pub fn drain_deadline(&self, reaction: &Reaction) -> Instant {
         let limits = &reaction.limits;
         let patience = match self.replacement {
             Some(_) => limits

@@ -21,6 +21,8 @@ pub(super) struct Restart {
     pub most_workers: u32,
     /// Whether the further processes of the application end, so that it has.
     pub ends_apps: bool,
+    /// Whether requests have waited once, for a slow response, in vain.
+    pub has_held: bool,
     /// How many new workers failed to boot.
     failures: u32,
     /// Whether somebody wanted the previous mold back.
@@ -65,6 +67,7 @@ impl Restart {
             settings: None,
             most_workers: u32::MAX,
             ends_apps: false,
+            has_held: false,
             failures: 0,
             is_rollback: false,
             undone: None,

@@ -279,6 +279,72 @@ fn the_queue_holds_the_requests_where_two_molds_and_a_worker_do_not_fit() {
     assert!(world.state.restarts().waited(number).is_some());
 }
 
+/// Gives each worker that serves a response that does not end.
+fn slow_down(world: &mut World) -> Vec<u32> {
+    let pids = world.serving_pids();
+    for pid in &pids {
+        let process = world.process(*pid);
+        (process.is_busy, process.is_slow) = (true, true);
+    }
+    pids
+}
+
+/// A restart that waits for the slow response of the last worker, and its process id.
+fn held_by_a_slow_response() -> (World, u32) {
+    let mut world = World::of(tight(0));
+    let slow = slow_down(&mut world)[0];
+    world.send(Event::RestartRequested);
+    world.settle_until(LAST_ROOM);
+    (world, slow)
+}
+
+#[test]
+fn a_slow_response_keeps_others_waiting_for_six_seconds() {
+    let (mut world, slow) = held_by_a_slow_response();
+    world.settle_for(55);
+    assert!(!world.has(&Command::ReleaseRequests));
+    world.settle_for(15);
+    assert!(world.has(&Command::ReleaseRequests));
+    assert_eq!(world.generations(), [1], "another worker serves");
+    world.settle_for(300);
+    assert_eq!(world.count(LAST_ROOM), 1, "{world:#?}");
+    world.process(slow).is_slow = false;
+    world.settle_until("restarted");
+    assert_eq!(world.count(LAST_ROOM), 2);
+    assert!(!world.commands.contains(&Command::Terminate { pid: slow }));
+    assert_eq!(world.generations(), [2]);
+}
+
+#[test]
+fn a_second_slow_response_keeps_others_waiting_for_ten_seconds() {
+    let (mut world, slow) = held_by_a_slow_response();
+    world.settle_for(70);
+    let second = slow_down(&mut world)[0];
+    world.process(slow).is_slow = false;
+    world.settle_while(|world| world.count(LAST_ROOM) < 2);
+    world.settle_for(95);
+    assert!(!world.has(&Command::Terminate { pid: second }));
+    world.settle_for(10);
+    assert!(world.has(&Command::Terminate { pid: second }));
+    world.settle_until("restarted");
+    assert_eq!(world.generations(), [2]);
+}
+
+#[test]
+fn a_restart_that_does_not_fit_says_by_how_much_and_what_to_set() {
+    let limits = |fitting, restart_hold| Limits {
+        restart_hold,
+        ..limited(1, fitting)
+    };
+    // Nothing fits beside one mold, and a mold takes as much as two workers.
+    for (restart_hold, end) in [(true, "by 40 MiB"), (false, "by 60 MiB")] {
+        let mut world = World::of(limits(0, restart_hold));
+        world.send(Event::RestartRequested);
+        world.settle_for(20);
+        assert!(world.failure().ends_with(end), "{}", world.failure());
+    }
+}
+
 #[test]
 fn code_that_does_not_boot_in_little_memory_gives_way_to_the_old_mold() {
     let mut world = World::of(tight(0));

@@ -96,6 +96,8 @@ pub(super) struct FakeProcess {
     pub(super) is_mute: bool,
     /// Whether it has requests that it does not finish.
     pub(super) is_busy: bool,
+    /// Whether it takes more than a tick to finish them.
+    pub(super) is_slow: bool,
     pub(super) is_draining: bool,
     pub(super) is_told_to_end: bool,
     pub(super) is_killed: bool,
@@ -371,6 +373,7 @@ impl World {
             has_threads: false,
             is_mute: false,
             is_busy: false,
+            is_slow: false,
             is_draining: false,
             is_told_to_end: false,
             is_killed: false,
@@ -680,6 +683,8 @@ impl World {
                 // It has a job.
             } else if it.is_killed || it.is_told_to_end || it.is_closed {
                 self.end(pid);
+            } else if it.is_slow {
+                // It has a slow response.
             } else if it.is_busy || it.is_draining {
                 self.finish(pid);
             } else if !it.said_hello {

@@ -41,6 +41,16 @@ class DebuggerTest < Support::IntegrationTest
     assert_equal 0, server.stop.exitstatus
   end
 
+  def test_control_c_at_a_breakpoint_ends_the_server
+    server = serve(BREAKPOINT, args: %w[--reload --shutdown-timeout 500],
+                               files: { "irbrc" => PLAIN }, env: { "TERM" => "dumb", "IRBRC" => "irbrc" },
+                               spawn: { in: @inside, %i[out err] => @inside })
+    ask(server, "GET", "/")
+    await_output(/irb\(.*\).*> /)
+
+    assert_equal 0, server.stop(signal: :INT).exitstatus
+  end
+
   private
 
   def await_output(pattern)

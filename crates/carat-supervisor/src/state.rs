@@ -50,6 +50,10 @@ use carat_log::WorkerId;
 /// first is the same one.
 const SAME_SIGNAL: Duration = Duration::from_millis(250);
 
+/// How long requests may take to finish where somebody works on the code: one that is at the prompt of a debugger never
+/// does, and Control-C was typed there.
+const WORK_PATIENCE: Duration = Duration::from_secs(1);
+
 /// The Ruby processes as the supervisor knows them, and what it wants of them.
 #[derive(Debug)]
 pub struct State {
@@ -345,6 +349,10 @@ impl State {
     fn begin_stop(&mut self, handed: Option<HandedOver>, reaction: &mut Reaction) {
         let mut timeout = reaction.limits.shutdown_timeout;
         let mut warning = "requests were still running after shutdown_timeout";
+        if reaction.limits.reload {
+            timeout = timeout.min(WORK_PATIENCE);
+            warning = "requests were still running";
+        }
         if let Some(handed) = handed {
             // Idle connections close soon.
             let left = handed.until.saturating_duration_since(reaction.now);

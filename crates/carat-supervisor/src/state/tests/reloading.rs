@@ -1,5 +1,7 @@
 //! How changed files are loaded while somebody works on them.
 
+use std::time::Duration;
+
 use super::fixed;
 use super::world::World;
 use crate::command::Command;
@@ -34,6 +36,19 @@ fn reports(world: &World) -> Vec<Result<(), String>> {
         _ => None,
     });
     reports.collect()
+}
+
+#[test]
+fn a_stop_does_not_wait_for_a_request_at_the_prompt_of_a_debugger() {
+    let mut world = World::of(reloading(1));
+    let pid = world.serving_pids()[0];
+    world.process(pid).is_busy = true;
+    world.stop();
+    world.wait(Duration::from_millis(1100));
+    assert!(world.has(&Command::CutOffClients));
+    assert_eq!(world.count("requests were still running"), 1);
+    world.settle_for(10);
+    assert!(world.outcome.is_some());
 }
 
 #[test]

@@ -170,7 +170,7 @@ class RailsNewApplicationTest < Support::ShopTest
     assert_predicate server.run, :success?
     ["\nthreads ", "bind \"tcp://*:\#{ENV.fetch(\"PORT\", 3000)}\"\n",
      "restart_file \"tmp/restart.txt\"\n",
-     "process(\"jobs\", stop_timeout: \"30s\") { SolidQueue::Supervisor.start } if ENV"].each do |line|
+     "process(\"jobs\", overlap: true, stop_timeout: \"30s\") { SolidQueue::Supervisor.start } if ENV"].each do |line|
       assert_includes server.log, line
     end
   end

@@ -18,6 +18,10 @@ use crate::state::reaction::Reaction;
 /// A process that ran this long did not fail at its start: the next one starts without a longer pause.
 const STEADY: Duration = Duration::from_secs(30);
 
+/// With `overlap`, the process before it is told to end when a process has run for this long: Solid Queue forks a
+/// scheduler meanwhile, which begins with the next tick.
+const OVERLAP: Duration = Duration::from_secs(10);
+
 /// The number that the mold gets for a process that only measures the load of the others of its name.
 const LOAD_NUMBER: u32 = 0;
 /// A process with more descendants than this is replaced: they are a mistake.
@@ -241,10 +245,19 @@ impl Declaration {
         self.end_surplus(most, "surplus process ends", reaction);
     }
 
-    /// Ends those that are to be replaced: one after another, so that the others work on meanwhile.
+    /// Ends those that are to be replaced: one after another, so that the others work on meanwhile. With `overlap`, a
+    /// successor counts once it has had the time to begin its work.
     fn end_old(&mut self, origin: ForkOrigin, reaction: &mut Reaction) {
-        let is_running = |it: &&AppProcess| it.is_running();
-        let mut running = self.members.iter().filter(is_running).count();
+        let overlap = if self.settings.overlap {
+            OVERLAP
+        } else {
+            Duration::ZERO
+        };
+        let works = |it: &&AppProcess| {
+            it.is_replaced(origin.oldest_generation) || it.age(reaction.now) >= overlap
+        };
+        let running = self.members.iter().filter(|it| it.is_running());
+        let mut running = running.filter(works).count();
         let others = (self.target() as usize).saturating_sub(usize::from(!self.settings.overlap));
         let is_old = |it: &&mut AppProcess| it.is_replaced(origin.oldest_generation);
         for old in self.members.iter_mut().filter(is_old) {

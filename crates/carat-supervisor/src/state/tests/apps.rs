@@ -126,14 +126,30 @@ fn with_overlap_the_new_one_runs_before_the_old_one_ends() {
     let old = only(&world);
     restart(&mut world);
     let both = world.app_pids();
-    assert_eq!(both.len(), 2);
-    assert!(world.process(both[1]).is_ready && is_ending(&world, old));
+    assert_eq!(counts(&world), (2, 0), "the new one begins its work");
+    assert!(world.process(both[1]).is_ready);
+    world.settle_for(100);
+    assert!(is_ending(&world, old));
     world.end(old);
     world.settle_for(5);
     assert_eq!(world.app_pids(), [both[1]]);
     let mut world = running(overlapping(3), 4);
     restart(&mut world);
+    world.settle_for(100);
     assert_eq!(counts(&world), (4, 1));
+}
+
+#[test]
+fn with_overlap_the_old_one_stays_while_new_ones_end_at_their_start() {
+    let mut world = running(overlapping(1), 2);
+    let old = only(&world);
+    restart(&mut world);
+    for _ in 0..3 {
+        let newest = *world.app_pids().last().expect("a process");
+        world.end(newest);
+        world.settle_for(95);
+        assert!(!is_ending(&world, old), "{world:#?}");
+    }
 }
 
 #[test]

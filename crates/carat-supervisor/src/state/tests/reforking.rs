@@ -234,7 +234,7 @@ fn processes_that_cease_to_share_move_to_the_new_mold_once_another_one_runs() {
     for pid in &apps {
         world.process(*pid).is_busy = false;
     }
-    for _ in 0..50 {
+    for _ in 0..300 {
         let apps = world
             .app_pids()
             .into_iter()

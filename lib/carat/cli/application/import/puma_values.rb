@@ -14,7 +14,7 @@ module Carat
           "yabeda" => "start the exporter in on_mold_boot", "systemd" => "start carat with ExecStart",
           "statsd" => "`carat status --json` and `carat memory --json` have the numbers"
         }.freeze
-        JOBS = "process(\"jobs\", stop_timeout: \"30s\") { SolidQueue::Supervisor.start }"
+        JOBS = "process(\"jobs\", overlap: true, stop_timeout: \"30s\") { SolidQueue::Supervisor.start }"
         # Where Puma 8 listens when only a port is named.
         EVERYWHERE = "*"
         PROXIES = "trusted_proxies names the proxies whose X-Forwarded-For counts (docs/proxies.md)"

@@ -41,7 +41,7 @@ module Carat
       # Carat numbers workers from 1, Puma from 0.
       on_worker_boot { |index| puts "worker #{index}" }
       # The mold forks it; docs/processes.md.
-      process("jobs", stop_timeout: "30s") { SolidQueue::Supervisor.start } if ENV["SOLID_QUEUE_IN_PUMA"]
+      process("jobs", overlap: true, stop_timeout: "30s") { SolidQueue::Supervisor.start } if ENV["SOLID_QUEUE_IN_PUMA"]
     RUBY
     LINES = {
       "threads 1, 5" => "# Carat has no minimum of threads.\nthreads 5",

@@ -12,15 +12,15 @@ use carat_policy::{ByteSize, MoldRoom, MoldRoomStep, ReplacementReason};
 pub(super) use self::attempt::BootFailure;
 pub use self::history::RestartReport;
 
-use self::attempt::{Restart, RestartStage};
+use self::attempt::{Restart, RestartStage, refusal};
 use self::history::RestartHistory;
 use self::vacancy::{LAST_PATIENCE, Vacancy};
 use super::app_processes::AppsRoom;
 use super::next_to_replace::end_for_room;
+use super::processes::Processes;
 use super::processes::mold::Mold;
 use super::processes::molds::Molds;
 use super::processes::worker::{Worker, WorkerRole};
-use super::processes::{Processes, no_room};
 use super::reaction::Reaction;
 use crate::command::Command;
 use crate::generation_settings::GenerationSettings;
@@ -465,18 +465,6 @@ impl Restarts {
         if let Some(result) = news.filter(|_| reaction.limits.reload) {
             reaction.push(Command::EndReload(result));
         }
-    }
-}
-
-/// Why there is no second mold, and what to do.
-fn refusal(missing: u64, room: &MoldRoom) -> String {
-    let short = ByteSize(room.shortage(missing));
-    let cause = no_room(missing);
-    let cause = format!("{cause}: raise the limit of the container or `memory` by {short}");
-    if room.may_hold || room.shortage_without_workers(missing) > 0 {
-        cause
-    } else {
-        format!("{cause}, or allow `restart_hold`")
     }
 }
 

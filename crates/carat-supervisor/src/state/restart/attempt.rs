@@ -1,6 +1,9 @@
 use std::time::Instant;
 
+use carat_policy::{ByteSize, MoldRoom};
+
 use crate::generation_settings::GenerationSettings;
+use crate::state::processes::no_room;
 use crate::state::reaction::Reaction;
 use carat_log::WorkerId;
 
@@ -102,5 +105,17 @@ impl RestartStage {
             RestartStage::Forking | RestartStage::Trial(_) => "checking",
             RestartStage::Replacing => "replacing",
         }
+    }
+}
+
+/// Why there is no second mold, and what to do.
+pub(super) fn refusal(missing: u64, room: &MoldRoom) -> String {
+    let short = ByteSize(room.shortage(missing));
+    let cause = no_room(missing);
+    let cause = format!("{cause}: raise the limit of the container or `memory` by {short}");
+    if room.may_hold || room.shortage_without_workers(missing) > 0 {
+        cause
+    } else {
+        format!("{cause}, or allow `restart_hold`")
     }
 }

@@ -3,7 +3,6 @@
 require_relative "../stream_input"
 require_relative "../version"
 require_relative "inputs/empty_input"
-require_relative "inputs/file_input"
 require_relative "inputs/form_files"
 require_relative "hijack"
 require_relative "inputs/memory_input"

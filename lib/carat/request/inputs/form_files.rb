@@ -1,10 +1,20 @@
 # frozen_string_literal: true
 
 require_relative "../../form_file"
-require_relative "form_input"
 
 module Carat
   module Request
+    # Extends `rack.input` of a form whose files the edge has extracted: a rewind starts the files again, too.
+    module FormInput
+      attr_writer :form_files
+
+      # Rewinds as IO#rewind.
+      def rewind
+        @form_files.rewind
+        super
+      end
+    end
+
     # `rack.multipart.tempfile_factory` for a form whose files the edge has extracted. Rack parses the rest of the form;
     # for each file it calls this for a Tempfile to write to, and receives the one that the edge has written.
     class FormFiles

@@ -2,7 +2,7 @@ use http::header::HOST;
 
 use super::call::Call;
 
-/// What a request is for: the path, the query, and the server as the client names it.
+/// The target of a request: the path, the query, and the server as the client names it.
 #[derive(PartialEq, Eq)]
 pub struct RequestTarget<'a> {
     /// The path as the client sent it, still encoded.

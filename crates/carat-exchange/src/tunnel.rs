@@ -33,7 +33,7 @@ pub trait EdgeApplication: AsyncRead + AsyncWrite + Unpin + Debug {
     fn held_bytes(&self) -> usize;
     /// Why it ends the tunnel, if it does.
     fn end(&self) -> Option<&'static str>;
-    /// Others need the memory that it holds: it tells the client, and ends the tunnel.
+    /// Tells the client, and ends the tunnel: the memory that this end holds is needed elsewhere.
     fn make_room(&mut self);
 }
 

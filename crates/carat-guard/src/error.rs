@@ -15,7 +15,7 @@ macro_rules! guard_errors {
                 }
             }
 
-            /// What is wrong, in a few words that contain nothing the client sent.
+            /// The fault in a few words that contain nothing the client sent.
             pub fn reason(self) -> &'static str {
                 match self {
                     $(Self::$name => $reason,)+

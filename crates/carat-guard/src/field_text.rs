@@ -66,7 +66,7 @@ impl TextKind {
         }
     }
 
-    /// What a malformed byte becomes. A name with a quotation mark, a method that ends with a backtick, and a value that ends
+    /// The byte in place of a malformed one. A name with a quotation mark, a method that ends with a backtick, and a value that ends
     /// with a tab are refused by [`DecodedHead`](crate::DecodedHead). h2 resets the stream of a pseudo-field with a tab.
     pub(crate) fn substitute(self) -> u8 {
         match self {
@@ -76,7 +76,7 @@ impl TextKind {
         }
     }
 
-    /// What follows the name of a pseudo-field.
+    /// The kind of text that follows the name of a pseudo-field.
     pub(crate) fn after_pseudo(name: &[u8]) -> TextKind {
         if name == b":method" {
             TextKind::Method
@@ -127,7 +127,7 @@ impl FieldText {
         })
     }
 
-    /// What the text is.
+    /// The kind of the text.
     pub(crate) fn kind(self) -> TextKind {
         self.kind
     }

@@ -98,10 +98,10 @@ impl ProxyPolicy {
                     let lines = headers.get_all(name).iter().map(HeaderValue::as_bytes);
                     lines.rev().find(|line| members(line).next().is_some())
                 };
-                let lines = [&X_FORWARDED[0], &X_FORWARDED[1], &X_FORWARDED[2]].map(last);
+                let fields = [&X_FORWARDED[0], &X_FORWARDED[1], &X_FORWARDED[2]].map(last);
                 let clients = headers.get_all(X_FORWARDED_FOR).iter().rev();
                 let clients = clients.map(HeaderValue::as_bytes);
-                ForwardedRequest::from_x_forwarded(lines, clients, trusted)
+                ForwardedRequest::from_x_forwarded(fields, clients, trusted)
             }
             ProxyHeaders::Forwarded => {
                 let lines = headers.get_all(FORWARDED).iter();

@@ -14,7 +14,7 @@ use crate::memory::MemoryAccount;
 use crate::response::{HintSink, InterimResponses, OutgoingFile};
 use crate::tunnel::Takeover;
 
-/// What one connection is doing, shared by the parts that read, serve and write it. With HTTP/2, each stream has a state of
+/// The state of one connection, shared by the parts that read, serve, and write it. With HTTP/2, each stream has a state of
 /// its own, too.
 #[derive(Debug)]
 pub struct ConnectionState {

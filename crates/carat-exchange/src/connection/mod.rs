@@ -1,4 +1,4 @@
-//! What one connection is doing, or one stream of HTTP/2.
+//! The state of one connection, or of one stream of HTTP/2.
 
 mod body_progress;
 mod client_bytes;

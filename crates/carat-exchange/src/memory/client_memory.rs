@@ -18,7 +18,7 @@ const RELIEF_PAUSE: Duration = Duration::from_millis(10);
 /// Bodies that are written without a buffer at once. More would only wait for the threads that write.
 const UNBUFFERED_WRITERS: usize = 4;
 
-/// What clients make the edge hold in memory, limited by `client_memory`.
+/// The memory that clients make the edge hold, limited by `client_memory`.
 ///
 /// Each stage has its own share. Bodies, buffers, and decoders do without, or are refused, first. Then reading of headers
 /// pauses. What cannot wait, such as a response that has arrived, is always granted: above the limit, others give way.

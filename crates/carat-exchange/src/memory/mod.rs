@@ -1,4 +1,4 @@
-//! What clients hold in memory, and its bound.
+//! The memory that clients make the edge hold, and its bound.
 
 mod client_memory;
 mod memory_reservation;

@@ -1,4 +1,5 @@
 use std::cell::RefCell;
+use std::fmt;
 use std::io;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker, ready};
@@ -9,6 +10,12 @@ use crate::memory::{MemoryAccount, MemoryReservation};
 
 /// The memory of an interim response beside its names and values, in bytes.
 const INTERIM_COST: usize = 512;
+
+/// The way of early hints to the client of one request. Each version of HTTP has its own.
+pub trait HintSink: fmt::Debug {
+    /// Sends a 103 response with these fields (RFC 8297). The caller wakes the task that serves the request.
+    fn send(&self, fields: &HeaderMap);
+}
 
 /// The 103 responses that wait to be sent, before the response to the same request.
 ///

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Buf;
 
-use crate::response::reply_body::FileRange;
+use crate::response::reply::FileRange;
 
 /// Bytes of a file that are handed to hyper at once.
 pub const OUTGOING_LIMIT: usize = 256 * 1024;

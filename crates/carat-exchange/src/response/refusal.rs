@@ -7,7 +7,7 @@ use carat_multipart::Exceeded;
 use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 
-use crate::response::reply_body::ReplyBody;
+use crate::response::reply::ReplyBody;
 
 /// The codings of a 415 response: those that a request body may have (RFC 9110 15.5.16).
 const DECODED_CODINGS: &str = "gzip, deflate, br, zstd";
@@ -47,7 +47,7 @@ pub enum Refusal {
     TooSlow,
     /// Clients make the edge hold more than `client_memory`, and this one makes the least progress.
     ClientMemory,
-    /// The same, for the streamed body of a request that the application has begun.
+    /// The streamed body of a begun request is cut off: clients make the edge hold more than `client_memory`.
     BodyCutOff,
     /// More than `queue_limit` requests wait.
     QueueFull,
@@ -70,7 +70,7 @@ pub enum Refusal {
     InvalidResponse,
     /// The application's response is a file, whose descriptor was lost: too many are open.
     ReplyLost,
-    /// There are `max_tunnels` tunnels.
+    /// As many tunnels are open as `max_tunnels` allows.
     TooManyTunnels,
     /// Too many files are open to store the body, or to hand it to a worker.
     NoDescriptors,
@@ -129,7 +129,7 @@ impl Refusal {
         }
     }
 
-    /// The same once the application has begun the request, which must not be repeated then.
+    /// The refusal in place of this one once the application has begun the request, which must not be repeated then.
     #[must_use]
     pub fn once_begun(self) -> Refusal {
         match self {

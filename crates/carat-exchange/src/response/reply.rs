@@ -1,9 +1,18 @@
+use std::fmt::Debug;
+use std::num::NonZeroU32;
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use carat_coding::Coding;
 use http::Response;
 
 use crate::body::SpoolReservation;
-use crate::response::reply_body::ReplyBody;
+use crate::response::reply_stream::ReplyStream;
+use crate::tunnel::Tunnel;
+use carat_files::SlowFile;
 
 /// The application's response to a call.
 #[derive(Debug)]
@@ -16,4 +25,121 @@ pub struct Reply {
     pub queue_time: Duration,
     /// How long the application took to begin its response.
     pub app_time: Duration,
+}
+
+/// The body of a response as the application sent it.
+#[derive(Debug)]
+pub struct ReplyBody {
+    /// Where the bytes are.
+    pub content: ReplyContent,
+    /// Whether the application applied the chunked coding itself.
+    pub is_chunked: bool,
+    /// Whether the application failed, and this is the server's sentence.
+    pub is_failure: bool,
+    /// The generation of the worker that sent it; `None` when the edge itself responds.
+    pub generation: Option<NonZeroU32>,
+}
+
+/// Where the bytes of a body come from.
+#[derive(Debug)]
+pub enum ReplyContent {
+    /// In memory.
+    Full(Bytes),
+    /// In memory, for many clients.
+    Stored(Rc<dyn StoredBody>),
+    /// In an open file.
+    File(FileRange),
+    /// The bytes arrive from the worker.
+    Stream(ReplyStream),
+    /// No body: the application takes over the connection.
+    Tunnel(Box<Tunnel>),
+}
+
+/// A part of a file.
+#[derive(Debug, Clone)]
+pub struct FileRange {
+    /// The open file.
+    pub file: Arc<SlowFile>,
+    /// The first byte.
+    pub offset: u64,
+    /// How many bytes.
+    pub length: u64,
+    /// Whether a client may request ranges of it.
+    pub allows_ranges: bool,
+}
+
+impl ReplyBody {
+    /// No body.
+    pub fn empty() -> ReplyBody {
+        ReplyBody::full(Bytes::new())
+    }
+
+    /// A body in memory.
+    pub fn full(bytes: Bytes) -> ReplyBody {
+        ReplyContent::Full(bytes).into()
+    }
+
+    /// Marks the body as one that the application has chunked.
+    #[must_use]
+    pub fn chunked(mut self) -> ReplyBody {
+        self.is_chunked = true;
+        self
+    }
+
+    /// Length in bytes, if it is known.
+    pub fn length(&self) -> Option<u64> {
+        match &self.content {
+            _ if self.is_chunked => None,
+            ReplyContent::Full(bytes) => Some(bytes.len() as u64),
+            ReplyContent::Stored(stored) => Some(stored.plain().len() as u64),
+            ReplyContent::File(range) => Some(range.length),
+            ReplyContent::Stream(_) | ReplyContent::Tunnel(_) => None,
+        }
+    }
+}
+
+impl From<ReplyContent> for ReplyBody {
+    fn from(content: ReplyContent) -> ReplyBody {
+        ReplyBody {
+            content,
+            is_chunked: false,
+            is_failure: false,
+            generation: None,
+        }
+    }
+}
+
+impl FileRange {
+    /// `length` bytes from `offset`.
+    pub fn new(file: impl Into<SlowFile>, offset: u64, length: u64) -> FileRange {
+        FileRange {
+            file: Arc::new(file.into()),
+            offset,
+            length,
+            allows_ranges: false,
+        }
+    }
+
+    /// The bytes of `range`, which counts from the first byte and must not exceed the length.
+    #[must_use]
+    pub fn part(&self, range: &Range<u64>) -> FileRange {
+        FileRange {
+            file: Arc::clone(&self.file),
+            offset: self.offset + range.start,
+            length: range.end - range.start,
+            allows_ranges: false,
+        }
+    }
+}
+
+/// A whole body in memory that many clients get. They may request ranges of it.
+pub trait StoredBody: Debug {
+    /// The whole body, as the application sent it.
+    fn plain(&self) -> &Bytes;
+    /// The body in a content coding, if that is kept.
+    fn form(&self, coding: Coding) -> Option<Bytes>;
+    /// Whether the caller is to code the body, and to call `end_form`: false while another one does.
+    fn begin_form(&self, coding: Coding) -> bool;
+    /// Keeps the body in a content coding; `None` if it could not be made.
+    fn end_form(&self, coding: Coding, made: Option<&Bytes>);
 }

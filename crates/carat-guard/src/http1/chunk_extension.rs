@@ -2,7 +2,7 @@
 
 use crate::byte_class::ByteClass;
 
-/// What the next byte of `;name`, `;name=token` or `;name="quoted"` may be. White space may stand
+/// The position within `;name`, `;name=token`, or `;name="quoted"` at which the next byte stands. White space may stand
 /// around a name and a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChunkExtension {

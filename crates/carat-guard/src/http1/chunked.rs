@@ -15,7 +15,7 @@ pub(crate) const CHUNK_EXTENSIONS_LIMIT: usize = 16 * 1024;
 /// Most digits of a chunk's size.
 const SIZE_DIGITS_LIMIT: u8 = 16;
 
-/// What the next byte is part of.
+/// The part of a chunked body to which the next byte belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ChunkedState {
     Size,
@@ -28,7 +28,7 @@ enum ChunkedState {
     Done,
 }
 
-/// What a piece of a chunked body contains. Indices count from the first byte of the piece.
+/// The content of a piece of a chunked body. Indices count from the first byte of the piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChunkedEvent {
     /// At least one byte of content.

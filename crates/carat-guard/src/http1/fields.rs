@@ -3,7 +3,7 @@
 use crate::byte_class::{ByteClass, text_end};
 use crate::error::GuardError;
 
-/// What the next byte is part of.
+/// The part of the field section to which the next byte belongs.
 #[derive(Clone, Copy)]
 enum FieldsState {
     LineStart,
@@ -13,7 +13,7 @@ enum FieldsState {
     SectionEnd,
 }
 
-/// What was just read.
+/// The result of reading a piece of the field section.
 pub(crate) enum FieldsStep {
     /// Every byte at hand; the section continues.
     More,

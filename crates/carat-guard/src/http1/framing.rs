@@ -12,7 +12,7 @@ pub(crate) const LENGTH_LIMIT: u64 = i64::MAX as u64;
 /// The body that follows the headers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyFraming {
-    /// This many bytes, possibly none.
+    /// The body has this many bytes, possibly none.
     Length(u64),
     Chunked,
 }

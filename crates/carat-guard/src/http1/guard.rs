@@ -3,13 +3,23 @@ use crate::header_limits::HeaderLimits;
 use crate::http1::chunked::{Chunked, ChunkedEvent};
 use crate::http1::framing::BodyFraming;
 use crate::http1::head::MessageHead;
-use crate::http1::message_position::MessagePosition;
 
 /// The part of a message that the next byte belongs to.
 enum GuardState {
     Head(MessageHead),
     Length(u64),
     Chunked(Chunked),
+}
+
+/// The position of a connection in its stream of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessagePosition {
+    /// No byte of the next message has arrived, blank lines aside.
+    BetweenMessages,
+    /// The request line or the headers are incomplete, or were refused.
+    InHeaders,
+    /// The headers were passed, the last byte of the body was not.
+    InBody,
 }
 
 /// Follows the messages of one connection.

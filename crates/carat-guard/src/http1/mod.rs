@@ -6,7 +6,6 @@ mod fields;
 mod framing;
 mod guard;
 mod head;
-mod message_position;
 mod request_line;
 
 #[cfg(test)]
@@ -15,6 +14,5 @@ pub use chunked::{Chunked, ChunkedEvent, ChunkedEvents};
 #[cfg(test)]
 pub(crate) use framing::LENGTH_LIMIT;
 pub(crate) use framing::parse_length;
-pub use guard::Guard;
-pub use message_position::MessagePosition;
+pub use guard::{Guard, MessagePosition};
 pub(crate) use request_line::METHOD_LIMIT;

@@ -19,7 +19,7 @@ pub(crate) enum HttpVersion {
     Http11,
 }
 
-/// What the next byte is part of.
+/// The part of the request line to which the next byte belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RequestLineState {
     BlankLines,

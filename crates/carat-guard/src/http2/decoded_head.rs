@@ -17,7 +17,7 @@ pub struct DecodedHead<'a> {
     pub target: Option<&'a [u8]>,
 }
 
-/// What the fields of a request say about it.
+/// The values of the fields that decide how a request is handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DecodedFields<'a> {
     /// The value of Host.

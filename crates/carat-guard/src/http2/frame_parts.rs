@@ -25,7 +25,7 @@ impl FrameHeader {
     }
 }
 
-/// What comes next in a direction.
+/// The part of the frames that comes next in one direction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FramePart<'a> {
     /// A frame begins.

@@ -4,7 +4,7 @@ use crate::http2::block_frame::BlockFrame;
 use crate::http2::frame_parts::{FrameHeader, FramePart, FrameParts};
 use crate::http2::hpack_block::{BlockError, HpackBlocks};
 
-/// What a client sends before its first frame (RFC 9113, section 3.4).
+/// The bytes that a client sends before its first frame (RFC 9113, section 3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Frames that carry neither a request nor a body which a client may send at once.
@@ -40,14 +40,14 @@ const WINDOW_LIMIT: u64 = (1 << 31) - 1;
 /// Declares every fault once: its name, its code (RFC 9113, section 7), and its reason.
 macro_rules! faults {
     ($($name:ident = $code:literal $reason:literal,)+) => {
-        /// What a client has done wrong, or too often. The connection is closed after any of these.
+        /// A fault of the client, which did something wrong, or too often. The connection is closed after any of these.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum FrameFault {
             $(#[doc = $reason] $name,)+
         }
 
         impl FrameFault {
-            /// What is wrong, in a few words.
+            /// The fault in a few words.
             pub fn reason(self) -> &'static str {
                 match self {
                     $(Self::$name => $reason,)+
@@ -356,7 +356,7 @@ mod tests {
             .map_err(|(fault, _)| fault)
     }
 
-    /// What is passed of bytes that come in pieces of this size.
+    /// The bytes that the guard passes when they come in pieces of this size.
     fn passed(guard: &mut FrameGuard, bytes: &[u8], size: usize) -> Result<Vec<u8>, FrameFault> {
         let (mut passed, mut held) = (Vec::new(), Vec::new());
         for piece in bytes.chunks(size) {

@@ -17,10 +17,10 @@ const FILLER: u8 = 0x95;
 const TABLE_LIMIT: usize = 4096;
 const TABLE_FIELDS: usize = TABLE_LIMIT / 32;
 
-/// What is wrong with a header block as a whole.
+/// A fault of a header block as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockError {
-    /// It cannot be decoded.
+    /// The block cannot be decoded.
     Compression,
 }
 
@@ -308,7 +308,7 @@ mod tests {
     use super::*;
     use crate::huffman;
 
-    /// What the decoder gets of a block, however it is cut.
+    /// The bytes that the decoder gets of a block, however the block is cut.
     fn mended(block: &[u8]) -> Vec<u8> {
         let whole = passed(block, block.len()).expect("well formed");
         assert_eq!(passed(block, 1).as_ref().map(Vec::len), Ok(block.len()));

@@ -1,4 +1,4 @@
-//! What is wrong with the frames and the decoded requests of HTTP/2.
+//! The guard of HTTP/2: faults of the frames, and of the decoded requests.
 
 mod block_frame;
 mod decoded_head;

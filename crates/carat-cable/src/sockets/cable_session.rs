@@ -30,7 +30,7 @@ const WAITING_COMMANDS: usize = 32;
 ///
 /// let (hub, outbox) = (Rc::<Hub>::default(), Rc::<ClientOutbox>::default());
 /// let opened = CommandResult { connection: Some("c".into()), ..CommandResult::default() };
-/// let (mut session, _) = CableSession::open(&hub, (1, &outbox), opened);
+/// let (mut session, _) = CableSession::open(&hub, 1, &outbox, opened);
 /// session.receive(r#"{"command":"subscribe","identifier":"chat"}"#);
 /// let body = session.next_command().expect("a command");
 /// assert!(body.starts_with(r#"{"command":"subscribe","connection":"c","identifier":"chat""#));
@@ -70,7 +70,8 @@ impl CableSession {
     /// A client that the application has let in. Returns whom its broadcasts have reached, too.
     pub fn open(
         hub: &Rc<Hub>,
-        (number, outbox): (SocketNumber, &Rc<ClientOutbox>),
+        number: SocketNumber,
+        outbox: &Rc<ClientOutbox>,
         mut result: CommandResult,
     ) -> (CableSession, Reached) {
         let connection = result.connection.take().unwrap_or_default();
@@ -283,8 +284,7 @@ impl CableSession {
     /// A page of Turbo Streams costs no request.
     fn subscribe_signed(&mut self, identifier: &str, stream: &str) {
         let identifier = self.hub.identifier(identifier);
-        let socket = (self.number, &self.outbox);
-        let stream = self.hub.start(stream, &identifier, socket);
+        let stream = (self.hub).start(stream, &identifier, self.number, &self.outbox);
         self.kept += identifier.len() + stream.len() + 2 * ENTRY_COST;
         self.outbox.send(&confirm_subscription(&identifier));
         self.subscriptions.reserve_exact(1);
@@ -349,8 +349,8 @@ impl CableSession {
         for stream in take(&mut result.start) {
             if streams.iter().all(|it| **it != *stream) && self.kept <= self.hub.limits().session {
                 self.kept += stream.len() + ENTRY_COST;
-                let socket = (self.number, &self.outbox);
-                streams.push(self.hub.start(&stream, &identifier, socket));
+                let started = (self.hub).start(&stream, &identifier, self.number, &self.outbox);
+                streams.push(started);
             }
         }
         self.subscriptions[at].streams = streams.into();

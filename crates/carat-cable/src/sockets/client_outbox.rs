@@ -27,7 +27,7 @@ pub enum SocketEnd {
     UnfinishedMessage,
     /// The client does not read.
     TooSlow,
-    /// Others need the memory that is held for the client.
+    /// The memory that is held for the client is needed elsewhere.
     OutOfMemory,
     /// The application disconnects this client.
     Remote,
@@ -184,7 +184,7 @@ impl ClientOutbox {
         self.append_close(Some(reason), true);
     }
 
-    /// Others need the memory of what waits: the client is disconnected, and may come back.
+    /// Disconnects the client, which may come back: the memory of what waits for it is needed elsewhere.
     pub fn make_room(&self) {
         self.abandon(OUT_OF_MEMORY);
         self.wake();

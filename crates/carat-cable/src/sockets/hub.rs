@@ -19,7 +19,7 @@ use crate::{CloseCode, HistoryRequest, MessageCoder, Payload, SigningKey};
 ///
 /// let (hub, outbox) = (Hub::default(), Rc::<ClientOutbox>::default());
 /// let identifier = hub.identifier(r#"{"channel":"Chat"}"#);
-/// let stream = hub.start("chat", &identifier, (1, &outbox));
+/// let stream = hub.start("chat", &identifier, 1, &outbox);
 /// assert_eq!(hub.broadcast("chat", b"1").map(|reached| reached.clients), Some(1));
 /// hub.stop(&stream, &identifier, 1);
 /// assert_eq!(hub.broadcast("chat", b"1").map(|reached| reached.clients), Some(0));
@@ -143,7 +143,8 @@ impl Hub {
         &self,
         stream: &str,
         identifier: &Rc<str>,
-        (number, outbox): (SocketNumber, &Rc<ClientOutbox>),
+        number: SocketNumber,
+        outbox: &Rc<ClientOutbox>,
     ) -> Rc<str> {
         let mut streams = self.streams.borrow_mut();
         let known = streams.get_key_value(stream);
@@ -278,7 +279,7 @@ mod tests {
         let outboxes = [(); 3].map(|()| Rc::<ClientOutbox>::default());
         for (index, identifier) in [(0, "a"), (1, "b"), (2, "a"), (2, "b")] {
             let identifier = hub.identifier(identifier);
-            hub.start("chat", &identifier, (index as u64, &outboxes[index]));
+            hub.start("chat", &identifier, index as u64, &outboxes[index]);
         }
         let reach = |stream| {
             let reached = hub.broadcast(stream, b"[1]");
@@ -301,7 +302,7 @@ mod tests {
         let waker = Waker::from(Arc::new(Woken(Arc::clone(&woken))));
         let outboxes = [(); 5].map(|()| Rc::<ClientOutbox>::default());
         for (number, outbox) in (0..).zip(&outboxes) {
-            hub.start("chat", &identifier, (number, outbox));
+            hub.start("chat", &identifier, number, outbox);
             assert!(outbox.poll_ready(&Context::from_waker(&waker)).is_pending());
         }
         let mut first = hub.broadcast("chat", b"1").expect("JSON");
@@ -323,7 +324,7 @@ mod tests {
         assert!(Rc::ptr_eq(&identifier, &again));
         hub.release(&again);
         drop(again);
-        let stream = hub.start("chat", &identifier, (1, &outbox));
+        let stream = hub.start("chat", &identifier, 1, &outbox);
         let internal = hub.listen("action_cable/1", 1, &outbox);
         assert_eq!(hub.streams(), 1);
         hub.stop(&stream, &identifier, 1);
@@ -362,8 +363,8 @@ mod tests {
         let identifier = hub.identifier("a");
         let plain = Rc::<ClientOutbox>::default();
         let extended = Rc::new(ClientOutbox::extended());
-        hub.start("chat", &identifier, (1, &plain));
-        hub.start("chat", &identifier, (2, &extended));
+        hub.start("chat", &identifier, 1, &plain);
+        hub.start("chat", &identifier, 2, &extended);
         hub.broadcast("chat", b"[1]");
         assert!(received(&plain).ends_with(r#"{"identifier":"a","message":[1]}"#));
         let end = r#""message":[1],"stream_id":"chat","epoch":"e","offset":1}"#;
@@ -386,7 +387,7 @@ mod tests {
         let hub = Hub::with_history(history);
         let plain = Rc::<ClientOutbox>::default();
         let payload = format!("\"{}\"", "x".repeat(300));
-        hub.start("chat", &hub.identifier("a"), (1, &plain));
+        hub.start("chat", &hub.identifier("a"), 1, &plain);
         hub.broadcast("chat", payload.as_bytes());
         let request = HistoryRequest::parse(r#"{"since":1}"#).expect("a request");
         let frames = hub.replay("a", &["chat".into()], &request, u64::MAX);

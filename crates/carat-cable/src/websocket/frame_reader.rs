@@ -60,7 +60,7 @@ impl FrameReader {
         }
     }
 
-    /// Likewise, from a client with which compression has been negotiated, or not.
+    /// Makes the reader accept compressed messages if compression was negotiated with the client.
     #[must_use]
     pub fn with_deflate(self, deflate: Option<DeflateWindow>) -> FrameReader {
         FrameReader { deflate, ..self }

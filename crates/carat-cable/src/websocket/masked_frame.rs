@@ -31,7 +31,7 @@ pub(super) struct MaskedFrame {
     state: HeaderState,
 }
 
-/// Which byte of the header comes next.
+/// The byte of a frame's header that comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HeaderState {
     First,

@@ -3,11 +3,9 @@
 mod broadcast_order;
 mod command_body;
 mod command_result;
-mod signing_key;
 
 pub use broadcast_order::BroadcastOrder;
 pub use command_body::{CommandBody, SubscriptionRecord};
 pub(crate) use command_result::STREAM_NAME_LIMIT;
-pub use command_result::{CommandClose, CommandResult};
+pub use command_result::{CommandClose, CommandResult, SigningKey};
 pub use command_result::{InvalidResult, StateChange, SubscriptionAnswer};
-pub use signing_key::SigningKey;

@@ -52,7 +52,7 @@ impl CableSocket {
         let outbox = cable.outbox(ClientOutbox::default(), deflate);
         let number = cable.next_number();
         set_time(&cable.hub);
-        let opened = CableSession::open(&cable.hub, (number, &outbox), result);
+        let opened = CableSession::open(&cable.hub, number, &outbox, result);
         CableSocket::new(cable, (number, outbox), opened, client)
     }
 
@@ -65,11 +65,11 @@ impl CableSocket {
     ) -> CableSocket {
         let outbox = cable.outbox(ClientOutbox::extended(), deflate);
         let number = cable.next_number();
-        let socket = (number, &outbox);
         set_time(&cable.hub);
+        let hub = &cable.hub;
         let opened = match cable.sessions.enter(&result, &outbox) {
-            Some(name) => CableSession::open_named(&cable.hub, socket, result, (&name, kept)),
-            None => CableSession::open(&cable.hub, socket, result),
+            Some(name) => CableSession::open_named(hub, number, &outbox, result, &name, kept),
+            None => CableSession::open(hub, number, &outbox, result),
         };
         CableSocket::new(cable, (number, outbox), opened, client)
     }

@@ -17,16 +17,18 @@ impl CableSession {
     /// client says when it comes back.
     pub fn open_named(
         hub: &Rc<Hub>,
-        socket: (SocketNumber, &Rc<ClientOutbox>),
+        number: SocketNumber,
+        outbox: &Rc<ClientOutbox>,
         mut result: CommandResult,
-        (name, kept): (&Rc<str>, Option<KeptSession>),
+        name: &Rc<str>,
+        kept: Option<KeptSession>,
     ) -> (CableSession, Reached) {
         let restored = kept.as_ref().map(KeptSession::identifiers);
         let text = welcome_session(name, restored.as_deref());
         if let Some(plain) = result.send.iter_mut().find(|text| **text == welcome()) {
             *plain = text;
         }
-        let (mut session, reached) = CableSession::open(hub, socket, result);
+        let (mut session, reached) = CableSession::open(hub, number, outbox, result);
         session.extended = Some(Box::new(ExtendedSession {
             name: Rc::clone(name),
             leaves: false,
@@ -153,8 +155,8 @@ impl CableSession {
         let at = self.position(identifier)?;
         let subscription = &mut self.subscriptions[at];
         for stream in &mut subscription.streams {
-            let socket = (self.number, &self.outbox);
-            *stream = self.hub.start(stream, &subscription.identifier, socket);
+            let identifier = &subscription.identifier;
+            *stream = (self.hub).start(stream, identifier, self.number, &self.outbox);
         }
         Some(at)
     }

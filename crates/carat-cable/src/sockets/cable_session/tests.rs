@@ -18,7 +18,7 @@ impl Client {
 
     fn on(hub: &Rc<Hub>, number: SocketNumber, json: &str) -> Client {
         let outbox = Rc::<ClientOutbox>::default();
-        let (session, _) = CableSession::open(hub, (number, &outbox), result(json));
+        let (session, _) = CableSession::open(hub, number, &outbox, result(json));
         Client {
             hub: Rc::clone(hub),
             outbox,

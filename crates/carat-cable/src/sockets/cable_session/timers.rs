@@ -26,15 +26,17 @@ impl CableSession {
     /// The command of the timer that has waited for longest. After it, one of the client has its turn.
     pub(super) fn next_timer(&mut self) -> Option<String> {
         let subscriptions = self.subscriptions.iter_mut();
-        let mut timers = subscriptions.filter_map(|it| it.timers.as_mut());
-        let has_had_turn = timers.any(|it| take(&mut it.has_had_turn));
+        let mut ours = subscriptions.filter_map(|it| it.timers.as_mut());
+        let has_had_turn = ours.any(|it| take(&mut it.has_had_turn));
         if has_had_turn && !self.waiting.is_empty() {
             return None;
         }
-        let subscriptions = self.subscriptions.iter();
-        let timers = subscriptions.filter_map(|it| it.timers.as_ref());
-        let timers = timers.flat_map(|it| it.timers.iter());
-        let first = timers.filter_map(|timer| timer.since).min()?;
+        let all = self
+            .subscriptions
+            .iter()
+            .filter_map(|it| it.timers.as_ref());
+        let waiting = all.flat_map(|it| it.timers.iter().filter_map(|timer| timer.since));
+        let first = waiting.min()?;
         let is_first = |timer: &ChannelTimer| timer.since == Some(first);
         for subscription in &mut self.subscriptions {
             let Some(ChannelTimers {

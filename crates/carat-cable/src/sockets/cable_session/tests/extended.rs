@@ -12,14 +12,13 @@ impl Client {
     fn welcome() -> Client {
         let mut history = BroadcastHistory::new("e".into(), 10, 1 << 20);
         history.expire(100);
-        Client::named(&Rc::new(Hub::with_history(history)), ("first", None))
+        Client::named(&Rc::new(Hub::with_history(history)), "first", None)
     }
 
-    fn named(hub: &Rc<Hub>, (name, kept): (&str, Option<KeptSession>)) -> Client {
+    fn named(hub: &Rc<Hub>, name: &str, kept: Option<KeptSession>) -> Client {
         let outbox = Rc::new(ClientOutbox::extended());
         let opened = result(r#"{"connection": "c", "send": ["{\"type\":\"welcome\"}"]}"#);
-        let named = (&name.into(), kept);
-        let (session, _) = CableSession::open_named(hub, (1, &outbox), opened, named);
+        let (session, _) = CableSession::open_named(hub, 1, &outbox, opened, &name.into(), kept);
         Client {
             hub: Rc::clone(hub),
             outbox,
@@ -43,7 +42,7 @@ impl Client {
         let hub = Rc::clone(&self.hub);
         drop(self);
         assert_eq!(hub.streams(), 0);
-        Client::named(&hub, ("second", Some(kept)))
+        Client::named(&hub, "second", Some(kept))
     }
 
     fn asks(&mut self, command: &str, history: &str) -> Option<String> {

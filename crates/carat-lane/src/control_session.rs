@@ -45,10 +45,10 @@ pub enum ControlMessage {
     End,
 }
 
-/// Which process to fork.
+/// The order to fork a further process of the application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppOrder {
-    /// Which block of the config file it runs.
+    /// The name of the block of the config file that the process runs.
     pub name: String,
     /// The number of the process among those of its name.
     pub number: u32,

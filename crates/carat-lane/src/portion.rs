@@ -41,7 +41,7 @@ impl Portion {
         }
     }
 
-    /// What to take of `arrived` after `count` bytes.
+    /// The part of `arrived` to take after `count` bytes.
     pub fn cut(self, count: usize, arrived: &[u8]) -> Cut<'_> {
         let (length, is_last) = match self {
             Portion::Bytes(length) => (length - count, false),

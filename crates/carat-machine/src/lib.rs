@@ -1,4 +1,4 @@
-//! What the kernel says about the memory of processes, containers and the machine.
+//! The memory of processes, containers, and the machine, as the kernel reports it.
 
 mod cgroup;
 mod container;

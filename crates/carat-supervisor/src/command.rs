@@ -152,7 +152,7 @@ pub struct MemorySubjects {
 /// A worker whose memory is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemorySubject {
-    /// Which worker.
+    /// The worker.
     pub worker: WorkerId,
     /// The process id of the worker.
     pub pid: u32,

@@ -41,7 +41,7 @@ impl ExitStatus {
         }
     }
 
-    /// Exited with status 0.
+    /// Whether the process exited with status 0.
     pub fn is_success(&self) -> bool {
         *self == ExitStatus::Exited(0)
     }

@@ -49,12 +49,12 @@ impl ForkWorker {
 message! {
     /// Edge to mold: fork a further process of the application. Its control socket travels with the frame.
     ForkApp<'a> {
-        /// Its number among those of its name; 0 if it measures their load instead.
+        /// The number of the process among those of its name; 0 if it measures their load instead.
         number: u32,
         /// The generation of the mold.
         generation: u32,
     }
-    /// Which block of the config file it runs.
+    /// The name of the block of the config file that the process runs.
     then name
 }
 
@@ -176,10 +176,10 @@ pub fn encode_sources(out: &mut Vec<u8>, json: &[u8]) {
     });
 }
 
-/// What a worker samples.
+/// The events that a worker samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sampling {
-    /// One in so many bytes that are allocated, or microseconds of a clock. Otherwise, the worker decides.
+    /// The interval between two samples, in allocated bytes or in microseconds of a clock; `None` if the worker decides.
     pub interval: Option<u64>,
     /// The clocks, as bits that the lab knows; 0 for allocations.
     pub clocks: u8,

@@ -37,7 +37,7 @@ kinds! {
     Ready = 2,
     /// Finish what is running, take nothing new, then close.
     Drain = 3,
-    /// This side sends nothing more; edge to mold: the server stops.
+    /// The sender sends nothing more; edge to mold: the server stops.
     Bye = 4,
     /// Edge: a request for the application.
     Request = 16,
@@ -97,7 +97,7 @@ kinds! {
     ForkApp = 48,
     /// Edge to such a process, which has sent `Ready`: run the block. One that the edge has given up never gets it.
     Begin = 49,
-    /// Such a process that measures the load of those of its name: the load.
+    /// A further process that measures the load of the processes of its name to the edge: the load.
     Load = 56,
     /// Client of the edge's control socket to the edge, and the edge to a process that has sent `Ready`: what to run for
     /// whom. The standard streams of the client, three descriptors, travel with the frame. The client gets `Begin` when
@@ -113,7 +113,7 @@ kinds! {
     Cable = 54,
 }
 
-/// One frame at the front of a buffer.
+/// A frame at the front of a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// The meaning of the frame.

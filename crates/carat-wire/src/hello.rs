@@ -5,7 +5,7 @@ use crate::frame::{self, Kind};
 /// The version of this protocol, which must be the same on both sides of a socket.
 pub const VERSION: u16 = 9;
 
-/// What a socket to the edge is for.
+/// The purpose of a socket to the edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SocketKind {
@@ -26,7 +26,7 @@ pub struct Hello {
     pub version: u16,
     /// The sender's process.
     pub pid: u32,
-    /// What the socket is for.
+    /// The purpose of the socket.
     pub socket: SocketKind,
     /// How many requests a lane serves concurrently, at least 1; 0 for a control socket.
     pub capacity: u16,

@@ -72,7 +72,7 @@ impl<W: Word> Word for &W {
     }
 }
 
-/// One side's view of the page.
+/// The page as one side sees it.
 #[derive(Debug)]
 pub struct Page<W> {
     begun: W,

@@ -77,7 +77,7 @@ pub(crate) enum RequestStage {
 
 #[cfg(any(test, feature = "fixture"))]
 impl InFlightRequest {
-    /// Which pool it takes a lane of.
+    /// The index of the pool from which the request takes a lane.
     pub(crate) fn pool(&self) -> Option<usize> {
         self.share.as_ref().map(PoolShare::index)
     }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 /// The pool that a request belongs to, and how many of its requests the lanes hold. Clones share the number.
 #[derive(Debug, Clone)]
 pub(crate) struct PoolMembership {
-    /// Which of the pools it is.
+    /// The index of the pool.
     pub(crate) index: usize,
     held: Rc<Cell<usize>>,
 }
@@ -33,7 +33,7 @@ impl PoolMembership {
 
 #[cfg(any(test, feature = "fixture"))]
 impl PoolShare {
-    /// Which pool has it.
+    /// The index of the pool whose lane the request takes.
     pub(crate) fn index(&self) -> usize {
         self.0.index
     }

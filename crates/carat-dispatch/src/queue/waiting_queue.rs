@@ -14,7 +14,7 @@ use crate::queue::queue_time::QueueTime;
 /// In an overload, one in so many requests that begin is the oldest, if that has waited for longer than `LASTING_WAIT`. Clients
 /// that give up sooner and ask again at once always have the newest, and would leave nothing to those that wait.
 const OLDEST_ONE_IN: u32 = 16;
-/// What part of the patience of an overload that is: 2 s by default.
+/// A client that waited this part of the patience of an overload, 2 s by default, has waited long.
 const LASTING_WAIT: u32 = 4;
 
 /// The requests that wait for a lane, in the order in which they arrived. The first is next, or in an overload mostly the last.

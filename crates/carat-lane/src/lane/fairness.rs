@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Other fibers run at the latest after a lane has served requests for this long.
+/// How long a lane may serve requests until other fibers run.
 const RUN_LIMIT: Duration = Duration::from_millis(1);
 
 /// Decides when a lane has to let other fibers run.
@@ -20,12 +20,12 @@ impl Fairness {
         self.is_shared = true;
     }
 
-    /// Others have to run before the next request.
+    /// Notes that other fibers have to run before the next request.
     pub(crate) fn owe(&mut self) {
         self.is_owed = true;
     }
 
-    /// Others have run.
+    /// Notes that other fibers have run.
     pub(crate) fn resumed(&mut self, now: Instant) {
         self.is_owed = false;
         if self.is_shared {

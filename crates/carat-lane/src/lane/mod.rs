@@ -1,4 +1,4 @@
-//! What a lane has received and has yet to send, and who waits for it.
+//! The bytes that a lane has received and has yet to send, and the fibers that wait for them.
 
 mod body_receiver;
 mod fairness;

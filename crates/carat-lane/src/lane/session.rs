@@ -248,7 +248,7 @@ impl LaneSession {
         self.in_flight.drain();
     }
 
-    /// Other fibers have to run before the next request.
+    /// Notes that other fibers have to run before the next request.
     pub fn owe_others(&mut self) {
         self.fairness.owe();
     }
@@ -263,7 +263,7 @@ impl LaneSession {
         !self.held.is_empty()
     }
 
-    /// What has arrived for others since the last call: the requests that are affected, and whether a new one waits.
+    /// The requests for which something has arrived since the last call, and whether a new one waits.
     pub fn take_updates(&mut self) -> (Vec<u32>, bool) {
         (self.in_flight.take_updated(), self.has_held())
     }

@@ -1,4 +1,4 @@
-//! Who waits for what on a lane that several fibers, or threads, share.
+//! The fibers, or threads, that share a lane, and what each waits for.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! What all environments of a lane have in common.
+//! The entries that all environments of a lane have in common.
 
 use std::os::fd::{IntoRawFd, OwnedFd};
 

@@ -1,4 +1,4 @@
-//! What every class here needs of Ruby: errors, Strings, waiting, the GVL, and objects that are kept.
+//! The interpreter as every class here uses it: errors, Strings, waiting, the GVL, and objects that are kept.
 
 pub(crate) mod error;
 pub(crate) mod fork;

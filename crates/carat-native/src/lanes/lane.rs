@@ -220,7 +220,7 @@ impl Lane {
         self.slots.get() < self.capacity.get()
     }
 
-    /// What is sent next leaves before the thread is ready for another request: the edge prefers other lanes meanwhile. A
+    /// Sends what comes next before the thread is ready for another request: the edge prefers other lanes meanwhile. A
     /// thread of many fibers takes requests all the same.
     pub(crate) fn linger(&self, session: &mut LaneSession) {
         if self.capacity.get() == 1 {

@@ -1,4 +1,4 @@
-//! Who reads a lane's socket when several fibers, or threads, wait for what arrives: one of them reads, and wakes those
+//! The reader of a lane's socket when several fibers, or threads, wait for what arrives: one of them reads, and wakes those
 //! for whom it has read something. A lane with one slot has nobody to wake.
 
 use std::cell::{Cell, RefCell};

@@ -143,7 +143,7 @@ fn add(head: &mut HeadEncoder, name: VALUE, value: VALUE) -> Result<(), HeadStop
     }
 }
 
-/// What takes over the connection is called by Ruby code.
+/// Stops at the field `rack.hijack`, whose value Ruby code calls.
 fn read_private(name: &[u8]) -> Result<(), HeadStop> {
     if HeadEncoder::is_hijack(name) {
         Err(HeadStop::Other)

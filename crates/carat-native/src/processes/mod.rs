@@ -1,4 +1,4 @@
-//! What Ruby does not offer of the process, its memory, and its control socket.
+//! The process, its memory, and its control socket, as far as Ruby does not offer them.
 
 pub(crate) mod allocator;
 pub(crate) mod collector;

@@ -298,7 +298,7 @@ fn place(ruby: &Ruby, from: i64) -> Result<u64, Error> {
     u64::try_from(from).map_err(|_| error::system_call(ruby, Errno::INVAL))
 }
 
-/// What Ruby expects: an error only if no byte was moved; otherwise the next call meets the error again.
+/// The result that Ruby expects: an error only if no byte was moved; otherwise the next call meets the error again.
 fn result(moved: usize, errno: Option<Errno>) -> i64 {
     match errno {
         Some(errno) if moved == 0 => -i64::from(errno.raw_os_error()),

@@ -28,7 +28,7 @@ use crate::interpreter::{error, fork};
 /// No fiber, or no thread: a value that no object has.
 pub(crate) const NOBODY: VALUE = 0;
 
-/// What the scheduler of one thread knows.
+/// The state of the scheduler of one thread.
 pub(crate) type State = SchedulerState<VALUE, Epoll>;
 
 /// The state of a scheduler. Only threads that hold the GVL use it, and no borrow of `state` outlives a call into Ruby.

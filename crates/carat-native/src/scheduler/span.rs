@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat};
 use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 
-/// What a pipe accepts at once, if it accepts anything (POSIX: `PIPE_BUF`).
+/// How many bytes a pipe accepts at once, if it accepts any (POSIX: `PIPE_BUF`).
 const ATOMIC_LIMIT: usize = 4096;
 
 /// The current position, as `preadv2` and `pwritev2` spell it.
@@ -46,7 +46,7 @@ impl Span {
         }
     }
 
-    /// One system call; interrupted ones are repeated.
+    /// Makes one system call, and repeats it when it is interrupted.
     pub(crate) fn call(self, file: File, flags: ReadWriteFlags) -> Result<usize, Errno> {
         // SAFETY: only the number is used, and the kernel checks it.
         let descriptor = unsafe { BorrowedFd::borrow_raw(file.number) };

@@ -3,7 +3,7 @@
 /// The memory of the edge in bytes, at one reading.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct EdgeMemory {
-    /// All of it, with what is swapped out.
+    /// The memory of the edge in all, with what is swapped out.
     pub total: u64,
     /// The part that no file backs.
     pub anonymous: u64,

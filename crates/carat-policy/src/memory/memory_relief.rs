@@ -1,4 +1,4 @@
-//! Which connections give their memory back when clients hold too much of it.
+//! The connections that give their memory back when clients hold too much of it.
 
 use std::cmp::Reverse;
 
@@ -14,7 +14,7 @@ pub enum HolderStage {
     Client,
     /// Memory for more of a request.
     Paused,
-    /// Both ends of a tunnel that the edge itself serves. What it holds stays, however much passes through.
+    /// A tunnel of which the edge itself serves both ends. The memory that it holds stays, however much passes through.
     Tunnel,
 }
 

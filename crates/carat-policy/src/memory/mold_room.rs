@@ -20,7 +20,7 @@ pub enum MoldRoomStep {
     EndProcesses,
     /// The last worker ends, and the queue holds the requests.
     HoldRequests,
-    /// There is no second mold: nothing ends in vain.
+    /// The restart is refused, so that nothing ends in vain: there is no room for a second mold.
     Refuse,
 }
 

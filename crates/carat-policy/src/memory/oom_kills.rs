@@ -1,4 +1,4 @@
-//! Which processes the OOM killer killed.
+//! The processes that the OOM killer killed.
 
 use std::time::{Duration, Instant};
 

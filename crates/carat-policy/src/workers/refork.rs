@@ -72,7 +72,7 @@ pub struct Reforks {
 /// The result of the last refork, as the private memory of the worker with the most requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LastRefork {
-    /// There was no refork.
+    /// No worker has become the mold yet.
     None,
     /// Not measured yet; what the worker had before it became the mold.
     Open { before: u64 },

@@ -1,4 +1,4 @@
-//! Which worker is replaced next, for every reason, and when it goes.
+//! The worker that is replaced next, for every reason, and when it goes.
 //!
 //! A worker that is to be replaced is marked with the reason, serves until its successor does, and then drains. One at
 //! a time waits for its successor. Who asks, and whom that marks:

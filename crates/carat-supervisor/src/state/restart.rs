@@ -45,7 +45,7 @@ pub struct Restarts {
 }
 
 impl Restarts {
-    /// The number of the latest one, whether it is queued, begun, or over.
+    /// The number of the latest restart, whether it is queued, begun, or over.
     pub fn latest(&self) -> u32 {
         self.history.latest
     }
@@ -105,12 +105,12 @@ impl Restarts {
         current.map_or(u32::MAX, |restart| restart.most_workers)
     }
 
-    /// Another one follows the one under way, or the start of the server.
+    /// Notes that a restart follows the one under way, or the start of the server.
     pub(super) fn queue(&mut self) {
         self.history.queue();
     }
 
-    /// Begins one. One under way may have read the code before it changed, so another one follows it.
+    /// Begins a restart. One under way may have read the code before it changed, so another one follows it.
     pub(super) fn begin_or_queue(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
         if self.current.is_some() {
             return self.queue();
@@ -271,7 +271,7 @@ impl Restarts {
         }
     }
 
-    /// A worker serves: requests that waited because none ran do so no longer.
+    /// A worker serves: the time in which none ran is over.
     pub(super) fn worker_serves(&mut self, reaction: &mut Reaction) {
         if let Some(vacancy) = self.vacancy.take() {
             let waited = vacancy.duration(reaction.now);
@@ -329,7 +329,7 @@ impl Restarts {
         Some((molds.candidate.take()?.mold, settings))
     }
 
-    /// Another mold is the current one: the workers of older generations are replaced.
+    /// Replaces the workers of older generations: a new mold is the current one.
     pub(super) fn begin_replacing(&mut self, reaction: &mut Reaction) {
         self.set_stage(RestartStage::Replacing, reaction.now);
         if let Some(restart) = &mut self.current {

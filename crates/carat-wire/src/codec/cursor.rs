@@ -36,7 +36,7 @@ impl<'a> Cursor<'a> {
         self.array::<1>().map(|[byte]| byte)
     }
 
-    /// One byte, 0 or 1.
+    /// Reads a byte that is 0 or 1.
     pub(crate) fn flag(&mut self, what: &'static str) -> Result<bool, Malformed> {
         match self.u8()? {
             0 => Ok(false),

@@ -9,7 +9,7 @@ pub enum Malformed {
     Overlong,
     /// The frame is longer than [`FRAME_LIMIT`](crate::FRAME_LIMIT) bytes.
     TooLarge(u32),
-    /// This kind of frame does not exist.
+    /// A frame has a kind that does not exist.
     UnknownKind(u8),
     /// A field has an undefined value.
     BadValue(&'static str),

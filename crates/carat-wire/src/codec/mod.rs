@@ -1,4 +1,4 @@
-//! What frames are made of.
+//! The fields that frames are made of.
 
 mod cursor;
 pub(crate) mod form_files;

@@ -8,7 +8,7 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// Its name in a URL.
+    /// The name of the scheme in a URL.
     pub fn name(self) -> &'static str {
         match self {
             Scheme::Http => "http",

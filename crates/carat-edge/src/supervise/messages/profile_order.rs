@@ -5,7 +5,7 @@ use carat_wire::control::Sampling;
 /// How long a worker has to reply with its profile. It waits for Ruby's lock, and collects its garbage.
 pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Which profile somebody wants.
+/// A client's order to profile a worker.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ProfileOrder {
     /// The number of the worker.

@@ -14,7 +14,7 @@ use carat_supervisor::Event;
 /// How often the file is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Which file it is (device and inode), and when it was last touched.
+/// The device and inode of a file, and the time when the file was last touched.
 type Touch = (u64, u64, i64, i64);
 
 fn touch(path: &Path) -> Option<Touch> {

@@ -17,7 +17,7 @@ pub(crate) struct ServiceManager {
     watchdog: Option<(Duration, Instant)>,
     is_ready: bool,
     is_restarting: bool,
-    /// Another edge talks to the service manager.
+    /// Whether the other edge talks to the service manager.
     is_silent: bool,
 }
 
@@ -100,12 +100,12 @@ impl ServiceManager {
         self.notify(&format!("MAINPID={pid}"));
     }
 
-    /// Another edge talks to the service manager.
+    /// Leaves it to the other edge to talk to the service manager.
     pub(crate) fn fall_silent(&mut self) {
         self.is_silent = true;
     }
 
-    /// This edge talks to the service manager from now on. The old one has said that the server is ready.
+    /// Talks to the service manager from now on. The old edge has said that the server is ready.
     pub(crate) fn speak(&mut self) {
         self.is_silent = false;
         self.is_ready = true;

@@ -15,7 +15,7 @@ pub(crate) struct Terminal(TerminalState);
 
 #[derive(Clone, Copy)]
 enum TerminalState {
-    /// There was none at the start, or `nohup` says that its end does not matter.
+    /// The server was started without a terminal, or `nohup` says that the terminal's end does not matter.
     None,
     There,
     Gone(Instant),

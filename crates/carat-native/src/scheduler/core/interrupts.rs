@@ -1,4 +1,4 @@
-//! What is raised in fibers, by timeouts and by other threads.
+//! Exceptions that timeouts and other threads raise in fibers.
 
 use magnus::rb_sys::protect;
 use magnus::{Error, Module, RClass, Ruby};

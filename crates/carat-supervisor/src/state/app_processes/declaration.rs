@@ -303,7 +303,7 @@ impl Declaration {
         })
     }
 
-    /// All of this name, or the one with this number, are to be replaced.
+    /// Marks the processes, or the one with this number, for replacement.
     pub(super) fn replace(&mut self, number: Option<u32>) {
         let is_meant = |it: &&mut AppProcess| number.is_none_or(|number| it.number == number);
         let members = self.members.iter_mut().filter(is_meant);

@@ -14,7 +14,7 @@ pub struct LeavingMolds(Vec<LeavingMold>);
 struct LeavingMold {
     mold: Mold,
     kind: LeavingKind,
-    /// Killed then.
+    /// When the mold is killed.
     deadline: Instant,
 }
 

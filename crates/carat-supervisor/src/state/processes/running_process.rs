@@ -6,7 +6,7 @@ use crate::ruby_process::RubyProcess;
 /// A Ruby process with a known process id.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RunningProcess {
-    /// Which of the server's processes.
+    /// The identity of the process.
     pub process: RubyProcess,
     /// The role of the process.
     pub role: Role,

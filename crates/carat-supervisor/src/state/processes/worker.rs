@@ -203,7 +203,7 @@ impl Worker {
         reaction.log(line.milliseconds("boot_ms", boot));
     }
 
-    /// Another mold took over.
+    /// Counts requests anew: a new mold has taken over.
     pub fn begin_generation(&mut self) {
         self.requests_before = self.requests;
     }

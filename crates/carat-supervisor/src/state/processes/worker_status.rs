@@ -7,7 +7,7 @@ use carat_log::WorkerId;
 /// A worker as the status lists it.
 #[derive(Clone, Copy)]
 pub struct WorkerStatus {
-    /// Which worker.
+    /// The identity of the worker.
     pub id: WorkerId,
     /// The generation of the mold that forked the worker.
     pub generation: u32,

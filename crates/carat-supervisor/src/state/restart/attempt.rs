@@ -54,7 +54,7 @@ pub(super) enum RestartStage {
 /// The consequence of a new worker's failure to boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BootFailure {
-    /// Another one is forked.
+    /// A further worker is forked.
     Retry,
     /// The previous mold takes over again.
     GoBack,

@@ -8,13 +8,14 @@ module Suite
   PARTS = {
     "cable" => ["{crates/{carat-cable,carat-http/src/cable},lib/action_cable}/**", /cable/i],
     "cache" => ["crates/carat-cache/**", /response_?cache|carat_cache|`cache`/i],
-    "site" => ["crates/{carat-static,carat-http/src/site}/**",
+    "site" => ["crates/carat-static/**",
                /carat_static|site_?files|crate::site|static_files|send_?files?\b|error_?pages|maintenance|force_?tls/i],
     "codings" => ["crates/{carat-coding,carat-body/src/{request/decode,response/enc}*}/**",
                   /carat_coding|\bEncoders|gzip|brotli|zstd|compress/i],
     "multipart" => ["{crates/{carat-multipart,carat-body/src/request/sinks/form*}/**," \
                     "lib/carat/{form_file,request/inputs/form_*}.rb}", /multipart/i],
-    "tls" => ["crates/carat-tls/**", /\btls\b|_tls|tls_|Tls[A-Z]|acme|certificates?\b/i],
+    "tls" => ["crates/{carat-tls/**,carat-edge/src/parts/certificates.rs}",
+              /\btls\b|_tls|tls_|Tls[A-Z]|acme|certificates?\b/i],
     "http2" => ["crates/carat-{http/src/h2,http/src/http2,guard/src/http2}*/**", %r{http_?2|\bh2\b|HTTP/2}i],
     "metrics" => ["crates/carat-{edge/src/admin/metrics,http/src/request_metrics}*/**",
                   /metrics|dashboard|prometheus/i],

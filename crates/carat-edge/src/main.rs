@@ -34,12 +34,11 @@ use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;
 use carat_files::PidFile;
 use carat_files::{CONFIGURATION_THREADS, blocking_threads, in_time};
-use carat_http::{EdgeCore, Listener, Listeners, Part, Server, SiteFiles, accept, bind_all};
+use carat_http::{EdgeCore, Listener, Listeners, Part, PartTask, Server, accept, bind_all};
 use carat_log::{Log, LogWriter, complaint};
 use carat_machine::MachineLimits;
 use carat_settings::{Identity, LogFormat, Settings};
 use carat_supervisor::Outcome;
-use carat_tls::{issue_certificates, watch_certificates};
 
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -141,10 +140,8 @@ async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> 
     let (lanes, lane_events) = LaneEvents::channel();
     let memory = ClientMemory::new(client_memory_limit(&settings));
     let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, memory);
-    let certificates = listeners.iter().filter_map(|it| it.certificates());
-    let files = SiteFiles::open(&settings, certificates.collect(), &log)?;
     let core = EdgeCore::new(&settings, &log, dispatcher);
-    let server = Server::new(&core, make_parts(&core)?, files, &budget);
+    let server = Server::new(&core, make_parts(&core, &listeners)?, &budget);
     let host = LocalHost::find(Rc::clone(&origin.listeners));
     let mut tasks = start_tasks(&server, &mailbox.0, listeners, &origin);
     let parts = Rc::clone(&server.parts);
@@ -187,19 +184,12 @@ fn start_tasks(
         tasks.spawn("reload", Rc::clone(reload).load_early());
     }
     tasks.spawn("client memory", Rc::clone(server).watch_memory());
-    let validations = &server.files.validations;
-    let (stores, client) = (validations.stores.clone(), Rc::clone(&validations.client));
-    let renewal = Rc::clone(&server.renew_certificates);
-    let watch = watch_certificates(stores.clone(), renewal, Rc::clone(&server.log));
-    tasks.spawn("certificates", watch);
-    let issuer = Rc::clone(server);
-    tasks.spawn("authority", async move {
-        // Before, the server would not answer the authority.
-        issuer.opened.wait().await;
-        issue_certificates(stores, client, Rc::clone(&issuer.log)).await
-    });
-    for task in server.parts.iter().flat_map(Part::tasks) {
-        tasks.spawn(task.name, task.work);
+    for PartTask { name, work } in server.parts.iter().flat_map(Part::tasks) {
+        let server = Rc::clone(server);
+        tasks.spawn(name, async move {
+            server.opened.wait().await;
+            work.await
+        });
     }
     for listener in listeners {
         tasks.spawn("accept", accept(listener, Rc::clone(server)));

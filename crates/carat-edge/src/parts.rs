@@ -1,6 +1,11 @@
 //! The list of the parts: all that the edge knows of each is a name, and whether the settings ask for it.
 
-use carat_http::{EdgeCore, Part, PartList};
+#[cfg(feature = "certificates")]
+mod certificates;
+
+use std::rc::Rc;
+
+use carat_http::{EdgeCore, Listener, Part, PartList};
 use carat_settings::Settings;
 
 /// A part that the settings may switch on.
@@ -12,7 +17,7 @@ struct PartEntry {
     make: Option<MakePart>,
 }
 
-type MakePart = fn(&EdgeCore) -> Result<Option<Box<dyn Part>>, String>;
+type MakePart = fn(&EdgeCore, &[Rc<Listener>]) -> Result<Option<Box<dyn Part>>, String>;
 
 macro_rules! part {
     ($feature:literal, $is_wanted:expr, $make:expr) => {
@@ -32,19 +37,32 @@ const PARTS: &[PartEntry] = &[
     part!(
         "otlp",
         |settings| settings.parts.otlp.collector.is_some(),
-        |core| Ok(carat_telemetry::part(core))
+        |core, _| Ok(carat_telemetry::part(core))
+    ),
+    part!("certificates", |_| false, |core, listeners| Ok(
+        certificates::part(core, listeners)
+    )),
+    part!(
+        "site",
+        |settings| {
+            let site = &settings.parts.site;
+            let has_files = !site.static_files.is_empty() || !site.sendfile.is_empty();
+            let has_pages = site.error_pages.is_some() || site.maintenance.is_some();
+            has_files || has_pages || site.force_tls
+        },
+        |core, _| carat_static::part(core)
     ),
     part!(
         "cache",
         |settings| settings.parts.cache.limit.is_some(),
-        |core| Ok(carat_cache::part(core))
+        |core, _| Ok(carat_cache::part(core))
     ),
 ];
 
 /// Makes the parts that are switched on. An error says what one of them cannot do, such as read a directory.
-pub(crate) fn make_parts(core: &EdgeCore) -> Result<PartList, String> {
+pub(crate) fn make_parts(core: &EdgeCore, listeners: &[Rc<Listener>]) -> Result<PartList, String> {
     let made = PARTS.iter().filter_map(|entry| entry.make);
-    let made = made.filter_map(|make| make(core).transpose());
+    let made = made.filter_map(|make| make(core, listeners).transpose());
     made.collect()
 }
 

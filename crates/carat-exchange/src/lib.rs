@@ -27,8 +27,8 @@ pub use connection::{
 pub use memory::{ClientMemory, MemoryAccount, MemoryReservation, MemoryWait, StreamCredit};
 pub use request_target::RequestTarget;
 pub use response::{
-    FilePlaceholder, FileRange, OUTGOING_LIMIT, OutgoingFile, Refusal, Reply, ReplyBody,
-    ReplyContent, ReplySender, ReplySource, ReplyStream, StoredBody, reply_stream,
+    Fault, FilePlaceholder, FileRange, OUTGOING_LIMIT, OutgoingFile, PartRefusal, Refusal, Reply,
+    ReplyBody, ReplyContent, ReplySender, ReplySource, ReplyStream, StoredBody, reply_stream,
 };
 pub use tunnel::{EdgeApplication, Takeover, Tunnel, TunnelApplication, TunnelLog};
 pub use worker_tunnels::{TunnelPlace, WorkerTunnels};

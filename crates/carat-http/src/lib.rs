@@ -11,13 +11,12 @@ mod failures;
 mod h2;
 mod handshake_thread;
 mod handshakes;
-mod http1;
 mod http2;
 mod parts;
+mod readiness;
 mod request;
 mod request_metrics;
 mod server;
-mod site;
 mod sockets;
 mod steps;
 mod time_limits;
@@ -29,13 +28,13 @@ pub use parts::{
     EdgeCore, Lends, Part, PartList, PartSample, PartStep, PartTask, ReplyStep, SampleValue,
     SlowReply,
 };
+pub use readiness::ReadinessPaths;
 pub use request::{
     AccessEntry, AccessLog, ArrivedRequest, FinishedRequest, Later, ReplySearch, RequestAnswer,
     RequestContext, RequestDispatch, RequestObserver, RequestSlots, RequestStep, WaitingRequest,
 };
 pub use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};
 pub use server::Server;
-pub use site::SiteFiles;
 pub use sockets::{
     AcceptFailures, InheritedListener, Listener, Listeners, bind_all, bind_everywhere,
 };

@@ -6,18 +6,16 @@ use std::time::{Duration, Instant};
 use carat_guard::HeaderLimits;
 use carat_policy::DescriptorBudget;
 use hyper::server::conn::http1;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use super::cable::Cable;
 use super::connection_permits::ConnectionPermits;
 use super::handshakes::Handshakes;
-use super::http1::http1;
 use super::http2::Http2;
 use super::parts::{EdgeCore, Part, PartList};
 use super::request::RequestObserver;
 use super::request_metrics::RequestMetrics;
 use super::steps::Steps;
-use crate::site::SiteFiles;
 use crate::time_limits::{ActiveConnections, Deadlines};
 use carat_dispatch::Dispatcher;
 use carat_exchange::{ClientMemory, clock};
@@ -31,6 +29,11 @@ const FIRST_REQUEST: Duration = Duration::from_secs(1);
 
 /// In how much time clients of the cable are asked to connect again, one after the other.
 const CABLE_WINDOW: Duration = Duration::from_secs(1);
+
+/// The smallest buffer that hyper accepts.
+const HYPER_BUFFER_MIN: usize = 8 * 1024;
+/// How many headers hyper parses without an allocation.
+const HYPER_INLINE_HEADERS: usize = 100;
 
 /// The state that all connections share.
 pub struct Server {
@@ -47,13 +50,9 @@ pub struct Server {
     /// Hands requests to workers.
     pub dispatcher: Rc<Dispatcher>,
     pub(super) active: ActiveConnections,
-    /// The files from which the edge responds without Ruby.
-    pub files: Rc<SiteFiles>,
     pub(super) http1: http1::Builder,
     pub(super) http2: Http2,
     pub(super) handshakes: Handshakes,
-    /// Notified when the files of certificates are to be looked at.
-    pub renew_certificates: Rc<Notify>,
     pub(super) permits: ConnectionPermits,
     /// Clients are accepted from now on.
     pub opened: Flag,
@@ -73,20 +72,15 @@ pub struct Server {
 
 impl Server {
     /// A server without clients. It accepts them once `opened` is set.
-    pub fn new(
-        core: &EdgeCore,
-        parts: PartList,
-        files: SiteFiles,
-        budget: &DescriptorBudget,
-    ) -> Rc<Server> {
+    pub fn new(core: &EdgeCore, parts: PartList, budget: &DescriptorBudget) -> Rc<Server> {
         let (settings, log, dispatcher) = (&core.settings, &core.log, &core.dispatch.dispatcher);
-        let (parts, files) = (Rc::new(parts), Rc::new(files));
+        let parts = Rc::new(parts);
         let metrics = !settings.parts.metrics.addresses.is_empty();
         let metrics = metrics.then(|| Rc::new(RequestMetrics::new(&settings.pool)));
         let counts = metrics.clone().map(|it| it as Rc<dyn RequestObserver>);
         let observers = parts.iter().filter_map(Part::observer).chain(counts);
         core.access_log.show_to(observers.collect());
-        let steps = Steps::new(core, &parts, &files);
+        let steps = Steps::new(core, &parts);
         Rc::new(Server {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
@@ -96,11 +90,9 @@ impl Server {
             steps,
             parts,
             dispatcher: Rc::clone(dispatcher),
-            files,
             http1: http1(settings),
             http2: Http2::new(settings),
             handshakes: Handshakes::new(),
-            renew_certificates: Rc::default(),
             permits: ConnectionPermits::new(budget),
             opened: Flag::default(),
             closed: Flag::default(),
@@ -222,7 +214,6 @@ impl Server {
         if !has_paused {
             self.dispatcher.tick();
             self.active.tick(now);
-            self.files.tick();
             if let Some(cable) = self.cable() {
                 cable.tick();
             }
@@ -299,6 +290,22 @@ impl Server {
     }
 }
 
+/// hyper's settings for every connection.
+fn http1(settings: &Settings) -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    // The headers, which the guard passes at once, must fit, and so must a read.
+    let buffer = settings.max_header_bytes.max(settings.body_buffer);
+    builder
+        .header_read_timeout(None)
+        .max_buf_size(buffer.max(HYPER_BUFFER_MIN))
+        // Trailers, too, which the guard has measured: by itself hyper ends a body with more than 16 KiB of them.
+        .max_header_size(settings.max_header_bytes + 1);
+    if settings.max_headers > HYPER_INLINE_HEADERS {
+        builder.max_headers(settings.max_headers);
+    }
+    builder
+}
+
 #[cfg(test)]
 impl Server {
     /// A server with plain settings, which nobody drives.
@@ -320,9 +327,8 @@ impl Server {
         let log = Rc::new(Log::open(&settings).expect("a log"));
         let (lanes, _) = carat_dispatch::LaneEvents::channel();
         let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, Rc::clone(memory));
-        let files = SiteFiles::none(&settings, &log);
         let core = EdgeCore::new(&settings, &log, dispatcher);
-        let server = Server::new(&core, PartList::default(), files, &budget);
+        let server = Server::new(&core, PartList::default(), &budget);
         server.opened.set();
         server
     }

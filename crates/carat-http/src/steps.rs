@@ -8,14 +8,14 @@ use http::{Request, Response, StatusCode, Version};
 
 use crate::cable::Cable;
 use crate::parts::{EdgeCore, PartList, PartStep, ReplyStep};
+use crate::readiness::ReadinessChecks;
 use crate::request::{
     AccessLog, ArrivedRequest, ConnectionEnd, ReplySearch, RequestAnswer, RequestContext,
     RequestDispatch, RequestSlots, Takeovers, TrackedBody, WaitingRequest, asks_to_close,
     check_prefix, cut, delimit, encode, take_body,
 };
-use crate::site::{ForceTls, ReadinessChecks, SiteFiles};
 use carat_body::request::{ReceivedBody, RequestBodies};
-use carat_body::response::{Encoders, RangeRequest, ResponseEncoding};
+use carat_body::response::{ClientBody, Encoders, RangeRequest, ResponseEncoding};
 use carat_exchange::{Call, ConnectionState, Peer, ProxyPolicy, Refusal, Reply, clock};
 use carat_files::are_too_many_waiting;
 use carat_settings::UrlPrefix;
@@ -24,11 +24,9 @@ use carat_settings::UrlPrefix;
 pub(super) struct Steps {
     pub(super) access_log: AccessLog,
     pub(super) proxies: ProxyPolicy,
-    force_tls: ForceTls,
     prefix: Option<UrlPrefix>,
     bodies: Rc<RequestBodies>,
     pub(super) readiness: ReadinessChecks,
-    files: Rc<SiteFiles>,
     dispatch: Rc<RequestDispatch>,
     parts: Rc<PartList>,
     takeovers: Takeovers,
@@ -40,18 +38,16 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    pub(super) fn new(core: &EdgeCore, parts: &Rc<PartList>, files: &Rc<SiteFiles>) -> Rc<Steps> {
+    pub(super) fn new(core: &EdgeCore, parts: &Rc<PartList>) -> Rc<Steps> {
         let (settings, log) = (&core.settings, &core.log);
         let dispatch = Rc::clone(&core.dispatch);
         let dispatcher = &dispatch.dispatcher;
         let takeovers = Takeovers::new(settings);
         Rc::new(Steps {
             proxies: ProxyPolicy::new(settings),
-            force_tls: ForceTls::new(settings),
             prefix: settings.prefix.clone(),
             bodies: Rc::new(RequestBodies::new(settings, log, &dispatcher.spool_quota)),
             readiness: ReadinessChecks::new(settings),
-            files: Rc::clone(files),
             parts: Rc::clone(parts),
             cable: Cable::new(core, &takeovers),
             access_log: core.access_log.clone(),
@@ -102,7 +98,6 @@ impl Steps {
         let forwarded = self.proxies.receive(peer.proxy_fields, fields);
         let encoders = self.encoders.as_ref();
         let encoding = encoders.map(|encoders| ResponseEncoding::negotiate(&request, encoders));
-        let gets_page = self.files.pages.are_for(&request);
         let (closes, ranges) = (asks_to_close(&request), RangeRequest::of(&request));
         let (parts, body) = request.into_parts();
         let version = parts.version;
@@ -121,8 +116,6 @@ impl Steps {
             closes,
             scheme: call.scheme(),
             cable: None,
-            location: None,
-            gets_page,
             ranges,
             encoding,
             spooled: None,
@@ -139,9 +132,6 @@ impl Steps {
         request: &mut ArrivedRequest,
         context: &mut RequestContext,
     ) -> ControlFlow<RequestAnswer, Infallible> {
-        self.files.validations.check(request, context)?;
-        self.force_tls.check(request, context)?;
-        self.files.pages.maintenance.check(request, context)?;
         for part in self.parts.iter() {
             part.admit(request, context)?;
         }
@@ -152,10 +142,7 @@ impl Steps {
         if let Some(cable) = &self.cable {
             cable.look(request, context)?;
         }
-        ControlFlow::Break(match self.files.requested.look(request, context)? {
-            None => self.answer(request, context, 0),
-            Some(search) => wait(search, request, 0),
-        })
+        ControlFlow::Break(self.answer(request, context, 0))
     }
 
     /// The parts that may answer a request, from the one with the index `first` on, and the application behind them.
@@ -217,9 +204,6 @@ impl Steps {
                 }
             }
             poll_fn(|cx| context.state.interim.poll_written(cx)).await;
-            if let Some(replaced) = self.files.named.replace(&mut reply) {
-                reply = replaced.await;
-            }
             let is_open = match (&self.cable, context.cable.take()) {
                 (Some(cable), Some(handshake)) => {
                     Box::pin(cable.open(*handshake, &mut reply, context)).await
@@ -229,22 +213,33 @@ impl Steps {
             if is_open || self.takeovers.leave(&mut reply, context) {
                 pending::<()>().await;
             }
-            self.files.pages.explain_failure(&mut reply, context);
             cut(reply, context)
         };
         if let Some(encoded) = encode(&mut response, context) {
             response = encoded.await;
         }
-        let mut response = self.files.pages.explain_refusal(response, context);
+        let mut response = response.unwrap_or_else(|refusal| self.refused(refusal, context));
         if response.status() == StatusCode::NOT_MODIFIED {
             // RFC 9110, section 15.4.5: the client has the type with the body.
             response.headers_mut().remove(CONTENT_TYPE);
         }
         delimit(&mut response, context);
         let mut response = TrackedBody::track(response, context);
-        self.force_tls.complete(&mut response, context);
+        for part in self.parts.iter() {
+            part.fields(response.headers_mut(), context);
+        }
         self.end.announce(&mut response, context);
         response
+    }
+
+    /// The response to a request that was refused says why.
+    fn refused(&self, refusal: Refusal, context: &mut RequestContext) -> Response<ClientBody> {
+        context.entry.refused(refusal);
+        let mut response = refusal.into_response();
+        for part in self.parts.iter() {
+            part.refused(refusal, &mut response, context);
+        }
+        response.map(ClientBody::from)
     }
 }
 

@@ -1,5 +1,5 @@
 //! Finds the static file that a request asks for: beneath a folder and nowhere else, in the coding that the client
-//! prefers, and only if the client does not have it already.
+//! prefers, and only if the client does not have it already; and the part of the edge that sends it, [`part()`].
 //!
 //! A lookup asks the kernel for what it has cached first, which never waits for a disk. When that does not suffice,
 //! the same lookup is made once more on a thread that may wait.
@@ -27,6 +27,7 @@ mod headers;
 mod mount;
 mod mounts;
 mod named_file;
+mod part;
 mod query;
 mod url_path;
 
@@ -35,4 +36,5 @@ pub use headers::FileContent;
 pub use mount::UrlMount;
 pub use mounts::Mounts;
 pub use named_file::NamedFile;
+pub use part::part;
 pub use query::FileQuery;

@@ -20,7 +20,7 @@ use crate::simulation::world::{World, micros};
 use crate::supervise::{Mailbox, Message, Ready, Supervisor};
 use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;
-use carat_http::{EdgeCore, Server, SiteFiles};
+use carat_http::{EdgeCore, Server};
 use carat_log::Log;
 use carat_supervisor::{Event, Outcome};
 
@@ -81,9 +81,8 @@ impl ServerRun {
             ClientMemory::new(CLIENT_MEMORY),
         );
         let core = EdgeCore::new(&world.settings, &log, dispatcher);
-        let parts = make_parts(&core).expect("the parts of the scenario");
-        let files = SiteFiles::none(&world.settings, &log);
-        let server = Server::new(&core, parts, files, &BUDGET);
+        let parts = make_parts(&core, &[]).expect("the parts of the scenario");
+        let server = Server::new(&core, parts, &BUDGET);
         let ready = Ready::new(Vec::new(), None);
         let host = SimulatedHost(Rc::clone(&world));
         let messages = (mailbox, messages);

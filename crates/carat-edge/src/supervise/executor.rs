@@ -232,7 +232,6 @@ impl<H: Host> Executor<H> {
     fn adopt(&mut self, generation: u32) {
         let settings = self.generations.adopt(generation);
         self.server.dispatcher.adopt(&settings);
-        self.server.files.adopt(&settings);
         for part in self.server.parts.iter() {
             part.adopt(&settings, generation);
         }

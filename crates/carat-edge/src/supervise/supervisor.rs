@@ -23,7 +23,7 @@ use carat_supervisor::{
 
 use carat_dispatch::LaneEvent;
 use carat_exchange::clock;
-use carat_http::{Server, TICK};
+use carat_http::{Part, Server, TICK};
 use carat_log::Field;
 
 /// Connects the world with the state: whatever happens becomes an event, and each command is carried out.
@@ -393,8 +393,7 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn reopen_logs(&mut self) {
-        self.server.renew_certificates.notify_waiters();
-        self.server.files.pages.reload();
+        self.server.parts.iter().for_each(Part::reopen);
         self.service_manager.reload_begins();
         let mailbox = self.executor.mailbox.clone();
         self.server

@@ -8,6 +8,6 @@ mod reply_stream;
 
 pub(crate) use interim_responses::{HintSink, InterimResponses};
 pub use outgoing_file::{FilePlaceholder, OUTGOING_LIMIT, OutgoingFile};
-pub use refusal::Refusal;
+pub use refusal::{Fault, PartRefusal, Refusal};
 pub use reply::{FileRange, Reply, ReplyBody, ReplyContent, StoredBody};
 pub use reply_stream::{ReplySender, ReplySource, ReplyStream, reply_stream};

@@ -13,11 +13,27 @@ use crate::response::reply::ReplyBody;
 const DECODED_CODINGS: &str = "gzip, deflate, br, zstd";
 
 /// The party at fault when the edge refuses a request.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
+    /// The client sends what it may not, or too slowly.
     Client,
+    /// The application fails.
     App,
+    /// The server is short of something, or about to stop.
     Server,
+}
+
+/// Why a part of the edge refuses requests, before their bodies arrive.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PartRefusal {
+    /// The status of the response.
+    pub status: StatusCode,
+    /// The reason, as a sentence for the client.
+    pub reason: &'static str,
+    /// The party at fault.
+    pub fault: Fault,
+    /// In how many seconds the client should ask again.
+    pub retry_after: Option<u8>,
 }
 
 /// Why the edge responds to a request itself.
@@ -29,12 +45,10 @@ pub enum Refusal {
     PlainHttp,
     /// A client that speaks TLS, at a port without it.
     UnexpectedTls,
-    /// A request in clear, with `force_tls`: the response says where to go.
-    TlsRequired,
+    /// A part keeps the request from the application.
+    ByPart(&'static PartRefusal),
     /// The path does not begin with `prefix`.
     OutsidePrefix,
-    /// The file of the option `maintenance` is there.
-    Maintenance,
     /// The body is larger than `max_body`.
     BodyTooLarge,
     /// The body has an unsupported content coding, or too many codings.
@@ -106,11 +120,10 @@ impl Refusal {
             | Refusal::Undecodable(DecodeError::Corrupt | DecodeError::Truncated) => {
                 StatusCode::BAD_REQUEST
             }
-            Refusal::TlsRequired => StatusCode::PERMANENT_REDIRECT,
+            Refusal::ByPart(refusal) => refusal.status,
             Refusal::OutsidePrefix => StatusCode::NOT_FOUND,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Refusal::ClientMemory
-            | Refusal::Maintenance
             | Refusal::QueueFull
             | Refusal::Overloaded { .. }
             | Refusal::QueueTimeout
@@ -144,9 +157,8 @@ impl Refusal {
             Refusal::Malformed(refusal) => refusal.reason(),
             Refusal::PlainHttp => "this port speaks HTTPS, and the request is plain HTTP",
             Refusal::UnexpectedTls => "this port speaks plain HTTP, and the client speaks TLS",
-            Refusal::TlsRequired => "this server is reached over HTTPS",
+            Refusal::ByPart(refusal) => refusal.reason,
             Refusal::OutsidePrefix => "the path does not lead to the application",
-            Refusal::Maintenance => "the application is under maintenance",
             Refusal::BodyTooLarge => "the request body is too large",
             Refusal::UnknownCoding => "the content coding of the request body is not supported",
             Refusal::Undecodable(error) => error.reason(),
@@ -174,10 +186,10 @@ impl Refusal {
     /// The party at fault.
     pub fn fault(self) -> Fault {
         match self {
+            Refusal::ByPart(refusal) => refusal.fault,
             Refusal::Malformed(_)
             | Refusal::PlainHttp
             | Refusal::UnexpectedTls
-            | Refusal::TlsRequired
             | Refusal::OutsidePrefix
             | Refusal::BodyTooLarge
             | Refusal::UnknownCoding
@@ -186,7 +198,6 @@ impl Refusal {
             | Refusal::TooSlow => Fault::Client,
             Refusal::WorkerLost | Refusal::AppTimeout | Refusal::InvalidResponse => Fault::App,
             Refusal::ClientMemory
-            | Refusal::Maintenance
             | Refusal::BodyCutOff
             | Refusal::QueueFull
             | Refusal::Overloaded { .. }
@@ -211,7 +222,7 @@ impl Refusal {
             || matches!(
                 self,
                 Refusal::ClientMemory
-                    | Refusal::Maintenance
+                    | Refusal::ByPart(_)
                     | Refusal::BodyCutOff
                     | Refusal::NoDescriptors
                     | Refusal::SpoolFailed
@@ -223,7 +234,7 @@ impl Refusal {
     /// In how many seconds the client should ask again, the value of Retry-After.
     fn retry_after(self) -> Option<u8> {
         match self {
-            Refusal::Maintenance => Some(60),
+            Refusal::ByPart(refusal) => refusal.retry_after,
             Refusal::Overloaded { retry_after } => Some(retry_after),
             _ if self.status() == StatusCode::SERVICE_UNAVAILABLE => Some(1),
             _ => None,

@@ -3,6 +3,7 @@ use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::rc::Rc;
 
+use http::{HeaderMap, Response};
 use serde_json::Value;
 
 use super::lends::Lends;
@@ -10,7 +11,7 @@ use super::part_sample::PartSample;
 use crate::request::{
     ArrivedRequest, Later, ReplySearch, RequestAnswer, RequestContext, RequestObserver, RequestStep,
 };
-use carat_exchange::{Call, Refusal, Reply};
+use carat_exchange::{Call, Refusal, Reply, ReplyBody};
 use carat_settings::Settings;
 
 /// An optional capability, such as a cache. The core calls those that are switched on in the order of one list, and knows
@@ -51,15 +52,30 @@ pub trait Part {
         None
     }
 
+    /// Completes the response to a request that was refused, such as by a page.
+    fn refused(
+        &self,
+        _refusal: Refusal,
+        _response: &mut Response<ReplyBody>,
+        _context: &mut RequestContext,
+    ) {
+    }
+
+    /// Completes the header fields of each response.
+    fn fields(&self, _fields: &mut HeaderMap, _context: &mut RequestContext) {}
+
     // The hooks of the server.
 
-    /// The work beside requests, begun when the server starts. It ends with the server.
+    /// The work beside requests, begun once clients are accepted. It ends with the server.
     fn tasks(&self) -> Vec<PartTask> {
         Vec::new()
     }
 
     /// Called ten times a second.
     fn tick(&self) {}
+
+    /// Reads the part's files again: an operator asks for it by SIGHUP.
+    fn reopen(&self) {}
 
     /// From now on, workers of this generation serve, and these settings hold.
     fn adopt(&self, _settings: &Settings, _generation: u32) {}

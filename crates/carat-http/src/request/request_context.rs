@@ -33,10 +33,6 @@ pub struct RequestContext {
     pub scheme: Scheme,
     /// Set when the client asks for a socket of the cable.
     pub(crate) cable: Option<Box<CableHandshake>>,
-    /// Where `force_tls` sends the client.
-    pub(crate) location: Option<Box<HeaderValue>>,
-    /// Whether an error is a page.
-    pub(crate) gets_page: bool,
     pub(crate) ranges: RangeRequest,
     /// `None` when responses are not compressed.
     pub(crate) encoding: Option<ResponseEncoding>,

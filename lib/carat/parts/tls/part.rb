@@ -49,7 +49,7 @@ module Carat
 
         # A line for each certificate of the authority.
         def status(report)
-          report.fetch("certificates").map do |row|
+          report.fetch("certificates", []).map do |row|
             expires, due = row.values_at("expires", "due").map { |at| "in #{time_until(at)}" if at }
             state = [expires ? "expires #{expires}" : "none",
                      ("#{row["error"] || !expires ? "next attempt" : "renewal"} #{due}" if due)].compact.join(", ")

@@ -51,8 +51,6 @@ pub(crate) fn server_status(
         "app_processes": apps.statuses(now).map(|it| app(&it)).collect::<Vec<_>>(),
         "app_counts": apps.wanted().iter().map(app_count).collect::<Vec<_>>(),
         "molds": molds.collect::<Vec<_>>(),
-        // Those that an authority issues.
-        "certificates": server.files.validations.statuses(),
     });
     add_reports(&mut status, &server.parts);
     status

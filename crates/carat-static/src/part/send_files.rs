@@ -3,16 +3,16 @@ use std::fs::File;
 use std::mem::replace;
 use std::rc::Rc;
 
-use carat_static::{Access, LookupError, Mounts, NamedFile};
 use http::header::CONTENT_LENGTH;
 use http::{HeaderName, HeaderValue, StatusCode};
 use tokio::task::spawn_local;
 
-use crate::request::Later;
-use crate::site::disk_lookups::DiskLookups;
-use crate::site::static_files::{open_all, whole};
+use crate::part::disk_lookups::DiskLookups;
+use crate::part::static_files::{open_all, whole};
+use crate::{Access, LookupError, Mounts, NamedFile};
 use carat_exchange::{Refusal, Reply, ReplyBody};
 use carat_files::{LOOKUP_THREADS, in_time};
+use carat_http::{ReplyStep, SlowReply};
 use carat_log::Log;
 use carat_settings::Settings;
 
@@ -23,7 +23,7 @@ const X_SENDFILE: HeaderName = HeaderName::from_static("x-sendfile");
 const X_ACCEL_REDIRECT: HeaderName = HeaderName::from_static("x-accel-redirect");
 
 /// The directories of the `sendfile` option, from which the application may name files.
-pub(crate) struct SendFiles {
+pub(super) struct SendFiles {
     mounts: RefCell<Mounts>,
     disk: Rc<DiskLookups>,
     log: Rc<Log>,
@@ -41,7 +41,7 @@ struct Named {
 
 impl SendFiles {
     /// Opens the directories. An error names the one that cannot be read.
-    pub(crate) fn open(
+    pub(super) fn open(
         settings: &Settings,
         disk: &Rc<DiskLookups>,
         log: &Rc<Log>,
@@ -55,7 +55,7 @@ impl SendFiles {
     }
 
     /// Opens the directories of new settings, or those that the same paths name now. If that fails, the old ones stay.
-    pub(crate) fn adopt(self: &Rc<Self>, settings: &Settings) {
+    pub(super) fn adopt(self: &Rc<Self>, settings: &Settings) {
         let (files, directories) = (Rc::clone(self), settings.parts.site.sendfile.clone());
         spawn_local(async move {
             let opening = LOOKUP_THREADS.run(move || open_all("sendfile", "", &directories));
@@ -70,13 +70,16 @@ impl SendFiles {
     }
 
     /// Replaces the body of a reply that names a file.
-    pub(crate) fn replace(
+    pub(super) fn replace<'a>(
         &self,
-        reply: &mut Result<Reply, Refusal>,
-    ) -> Option<Later<Result<Reply, Refusal>>> {
+        reply: &'a mut Result<Reply, Refusal>,
+    ) -> Option<SlowReply<'a>> {
         let named = self.take(reply)?;
-        let reply = replace(reply, Err(Refusal::FileNotOpened));
-        Some(Box::pin(named.send(reply)))
+        Some(Box::pin(async move {
+            let own = replace(reply, Err(Refusal::FileNotOpened));
+            *reply = named.send(own).await;
+            ReplyStep::Next
+        }))
     }
 
     /// Takes the header field that names a file out of a response; `None` without one.

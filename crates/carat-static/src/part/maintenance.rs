@@ -4,19 +4,27 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use http::StatusCode;
 use tokio::task::spawn_local;
 
-use crate::request::{ArrivedRequest, RequestContext, RequestStep};
-use crate::site::page_file::read_page;
-use crate::site::readiness::ReadinessPaths;
-use carat_exchange::Refusal;
+use crate::part::page_file::read_page;
+use carat_exchange::{Fault, PartRefusal, Refusal};
 use carat_files::{CONFIGURATION_THREADS, in_time};
+use carat_http::{ArrivedRequest, ReadinessPaths, RequestContext, RequestStep};
 use carat_log::{Field, Log};
 use carat_settings::Settings;
 
+/// The file of the option `maintenance` is there.
+pub(super) const MAINTAINED: Refusal = Refusal::ByPart(&PartRefusal {
+    status: StatusCode::SERVICE_UNAVAILABLE,
+    reason: "the application is under maintenance",
+    fault: Fault::Server,
+    retry_after: Some(60),
+});
+
 /// The page that all clients get as long as a file is there: the option `maintenance`.
 #[derive(Debug)]
-pub(crate) struct Maintenance {
+pub(super) struct Maintenance {
     path: RefCell<Option<PathBuf>>,
     /// The checks of load balancers: without a server, clients would not see the page.
     exempt: ReadinessPaths,
@@ -28,7 +36,7 @@ pub(crate) struct Maintenance {
 
 impl Maintenance {
     /// Looks for the file at once: the application must not see even the first request.
-    pub(crate) fn new(settings: &Settings, log: &Rc<Log>) -> Rc<Maintenance> {
+    pub(super) fn new(settings: &Settings, log: &Rc<Log>) -> Rc<Maintenance> {
         let path = path_of(settings);
         let looked = path.clone();
         let read = in_time(move || {
@@ -47,7 +55,7 @@ impl Maintenance {
     }
 
     /// Looks for another file from now on.
-    pub(crate) fn adopt(&self, settings: &Settings) {
+    pub(super) fn adopt(&self, settings: &Settings) {
         let path = path_of(settings);
         if path.is_none() {
             self.found(Ok(None));
@@ -56,29 +64,29 @@ impl Maintenance {
     }
 
     /// Keeps requests from the application.
-    pub(crate) fn check(
+    pub(super) fn check(
         &self,
         request: &mut ArrivedRequest,
         context: &RequestContext,
     ) -> RequestStep {
         let keeps_out = self.is_on() && !self.exempt.contains(request.path());
-        context.refuse_if(keeps_out, Refusal::Maintenance)
+        context.refuse_if(keeps_out, MAINTAINED)
     }
 
     /// Whether no request reaches the application.
-    pub(crate) fn is_on(&self) -> bool {
+    pub(super) fn is_on(&self) -> bool {
         self.page.borrow().is_some()
     }
 
     /// The page, unless it is empty.
-    pub(crate) fn page(&self) -> Option<Bytes> {
+    pub(super) fn page(&self) -> Option<Bytes> {
         let page = self.page.borrow();
         page.clone().filter(|page| !page.is_empty())
     }
 
     /// Notices that the file has appeared, changed, or gone. Called once a tick. A disk that does not respond holds one
     /// thread, and changes nothing.
-    pub(crate) fn tick(self: &Rc<Self>) {
+    pub(super) fn tick(self: &Rc<Self>) {
         let Some(path) = self.path.borrow().clone() else {
             return;
         };

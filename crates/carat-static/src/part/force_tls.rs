@@ -1,14 +1,26 @@
+use std::ops::ControlFlow;
+
 use carat_wire::Scheme;
 use http::header::{LOCATION, STRICT_TRANSPORT_SECURITY};
-use http::{HeaderMap, HeaderValue, Response};
+use http::{HeaderMap, HeaderValue, StatusCode};
 
-use crate::request::{ArrivedRequest, RequestContext, RequestStep};
-use crate::site::readiness::ReadinessPaths;
-use carat_exchange::{Call, Refusal, RequestTarget};
+use carat_exchange::{Call, Fault, PartRefusal, Refusal, RequestTarget};
+use carat_http::{ArrivedRequest, ReadinessPaths, RequestContext, RequestStep};
 use carat_settings::Settings;
 
+/// A request in clear: the response says where to go.
+const TLS_REQUIRED: Refusal = Refusal::ByPart(&PartRefusal {
+    status: StatusCode::PERMANENT_REDIRECT,
+    reason: "this server is reached over HTTPS",
+    fault: Fault::Client,
+    retry_after: None,
+});
+
+/// Where the client of a request in clear is sent.
+struct Location(HeaderValue);
+
 /// Sends clients of plain HTTP to HTTPS, and has browsers stay there: the option `force_tls`.
-pub(crate) struct ForceTls {
+pub(super) struct ForceTls {
     /// The paths that load balancers ask for in clear.
     exempt: ReadinessPaths,
     /// `Strict-Transport-Security` (RFC 6797). `None` when the option is off.
@@ -16,7 +28,7 @@ pub(crate) struct ForceTls {
 }
 
 impl ForceTls {
-    pub(crate) fn new(settings: &Settings) -> ForceTls {
+    pub(super) fn new(settings: &Settings) -> ForceTls {
         let hsts = settings.parts.site.force_tls.then(|| {
             let value = format!("max-age={}", settings.parts.site.hsts_max_age);
             HeaderValue::from_str(&value).expect("digits are a valid value")
@@ -28,17 +40,20 @@ impl ForceTls {
     }
 
     /// Refuses a request in clear. The response says where to go.
-    pub(crate) fn check(
+    pub(super) fn check(
         &self,
         request: &mut ArrivedRequest,
         context: &mut RequestContext,
     ) -> RequestStep {
-        context.location = self.location(request.call());
-        context.refuse_if(context.location.is_some(), Refusal::TlsRequired)
+        let Some(location) = self.location(request.call()) else {
+            return ControlFlow::Continue(());
+        };
+        context.slots.set(Location(location));
+        context.refuse_if(true, TLS_REQUIRED)
     }
 
     /// Where the client of a request in clear is sent: to the same target at the default port of HTTPS.
-    fn location(&self, call: &Call) -> Option<Box<HeaderValue>> {
+    fn location(&self, call: &Call) -> Option<HeaderValue> {
         if self.hsts.is_none() || call.scheme() == Scheme::Https {
             return None;
         }
@@ -55,15 +70,15 @@ impl ForceTls {
             location.extend_from_slice(target.query.as_bytes());
         }
         let value = HeaderValue::from_bytes(&location);
-        Some(Box::new(value.expect("the guard passes no control bytes")))
+        Some(value.expect("the guard passes no control bytes"))
     }
 
     /// Completes a response: to a request over HTTPS, and to one that is sent there.
-    pub(crate) fn complete<B>(&self, response: &mut Response<B>, context: &mut RequestContext) {
-        if let Some(location) = context.location.take() {
-            response.headers_mut().insert(LOCATION, *location);
+    pub(super) fn complete(&self, fields: &mut HeaderMap, context: &mut RequestContext) {
+        if let Some(Location(location)) = context.slots.take() {
+            fields.insert(LOCATION, location);
         } else if context.scheme == Scheme::Https {
-            self.keep_browsers(response.headers_mut());
+            self.keep_browsers(fields);
         }
     }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use carat_static::LookupError;
+use crate::LookupError;
 use tokio::time::timeout;
 
 use carat_exchange::Refusal;
@@ -16,11 +16,11 @@ const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Lookups of files on threads that may wait for a disk. Each one holds a reference until it ends, even if nobody waits
 /// for it any more.
 #[derive(Default)]
-pub(crate) struct DiskLookups(Arc<()>);
+pub(super) struct DiskLookups(Arc<()>);
 
 impl DiskLookups {
     /// Looks for a file, and returns what is found in time.
-    pub(crate) async fn ask<T: Send + 'static>(
+    pub(super) async fn ask<T: Send + 'static>(
         &self,
         look: impl FnOnce() -> Result<T, LookupError> + Send + 'static,
     ) -> Result<T, Refusal> {

@@ -1,21 +1,20 @@
 use std::cell::RefCell;
 use std::fs::File;
-use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use carat_static::{Access, FileContent, LookupError, Mounts, UrlMount};
 use http::HeaderValue;
 use tokio::task::{JoinHandle, spawn, spawn_local};
 
-use crate::request::{ArrivedRequest, ReplySearch, RequestAnswer, RequestContext};
-use crate::site::disk_lookups::DiskLookups;
+use crate::part::disk_lookups::DiskLookups;
+use crate::{Access, FileContent, LookupError, Mounts, UrlMount};
 use carat_exchange::{FileRange, Refusal, ReplyBody, ReplyContent, clock};
 use carat_files::{LOOKUP_THREADS, in_time};
+use carat_http::{ArrivedRequest, PartStep, RequestAnswer, RequestContext};
 use carat_log::Log;
 use carat_settings::{Settings, StaticDirectory, UrlPrefix};
 
 /// The directories of the `static` option.
-pub(crate) struct StaticFiles {
+pub(super) struct StaticFiles {
     mounts: RefCell<Mounts>,
     disk: Rc<DiskLookups>,
     /// Reads the names in the directories again.
@@ -25,7 +24,7 @@ pub(crate) struct StaticFiles {
 
 impl StaticFiles {
     /// Opens the directories. An error names the one that cannot be read.
-    pub(crate) fn open(
+    pub(super) fn open(
         settings: &Settings,
         disk: &Rc<DiskLookups>,
         log: &Rc<Log>,
@@ -44,31 +43,29 @@ impl StaticFiles {
 
     /// Looks for the file that a request asks for: first where nothing waits for a disk, and then, with what it returns,
     /// on the disk.
-    pub(crate) fn look(
-        &self,
-        request: &mut ArrivedRequest,
-        context: &RequestContext,
-    ) -> ControlFlow<RequestAnswer, Option<ReplySearch>> {
+    pub(super) fn look(&self, request: &mut ArrivedRequest, context: &RequestContext) -> PartStep {
         let Some(query) = self.mounts.borrow().query(&request.call().parts) else {
-            return ControlFlow::Continue(None);
+            return PartStep::Next;
         };
         let dispatch = &context.dispatch;
-        ControlFlow::Break(match query.run(Access::Cached) {
-            Ok(Some(found)) => RequestAnswer::Found(Box::new(dispatch.own_reply(found.map(body)))),
-            Ok(None) => return ControlFlow::Continue(None),
+        match query.run(Access::Cached) {
+            Ok(Some(found)) => PartStep::found(dispatch.own_reply(found.map(body))),
+            Ok(None) => PartStep::Next,
             Err(LookupError::WouldBlock) => {
                 let (disk, dispatch) = (Rc::clone(&self.disk), Rc::clone(dispatch));
-                return ControlFlow::Continue(Some(Box::pin(async move {
+                PartStep::Wait(Box::pin(async move {
                     let found = disk.ask(move || query.run(Access::Any)).await?;
                     Ok(found.map(|found| dispatch.own_reply(found.map(body))))
-                })));
+                }))
             }
-            Err(LookupError::Io(_)) => RequestAnswer::Now(Err(Refusal::FileNotOpened)),
-        })
+            Err(LookupError::Io(_)) => {
+                PartStep::Answer(RequestAnswer::Now(Err(Refusal::FileNotOpened)))
+            }
+        }
     }
 
     /// Notices new and removed files, and forgets those that nobody asks for. Called once a tick.
-    pub(crate) fn tick(&self) {
+    pub(super) fn tick(&self) {
         let mounts = self.mounts.borrow();
         mounts.tick(clock::now());
         let mut refresh = self.refresh.borrow_mut();
@@ -82,7 +79,7 @@ impl StaticFiles {
     }
 
     /// Opens the directories of new settings, or those that the same paths name now. If that fails, the old ones stay.
-    pub(crate) fn adopt(self: &Rc<Self>, settings: &Settings) {
+    pub(super) fn adopt(self: &Rc<Self>, settings: &Settings) {
         let (files, directories) = (Rc::clone(self), settings.parts.site.static_files.clone());
         let prefix = prefix_of(settings).to_owned();
         if directories.is_empty() {
@@ -108,7 +105,7 @@ fn prefix_of(settings: &Settings) -> &str {
 }
 
 /// Opens the directories of the option called `option` for URLs below `prefix`. An error names the one that cannot be read.
-pub(crate) fn open_all(
+pub(super) fn open_all(
     option: &str,
     prefix: &str,
     directories: &[StaticDirectory],
@@ -143,7 +140,7 @@ fn body(content: FileContent) -> ReplyBody {
 }
 
 /// All of a file, of which a client may request ranges.
-pub(crate) fn whole(file: File, length: u64) -> ReplyBody {
+pub(super) fn whole(file: File, length: u64) -> ReplyBody {
     let mut range = FileRange::new(file, 0, length);
     range.allows_ranges = true;
     ReplyContent::File(range).into()

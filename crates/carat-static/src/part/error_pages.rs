@@ -5,13 +5,11 @@ use std::rc::Rc;
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use tokio::task::spawn_local;
 
-use crate::request::RequestContext;
-use crate::site::maintenance::Maintenance;
-use crate::site::page_file::read_page;
-use carat_body::response::ClientBody;
+use crate::part::maintenance::{MAINTAINED, Maintenance};
+use crate::part::page_file::read_page;
 use carat_exchange::{Refusal, Reply, ReplyBody, accepts_html};
 use carat_files::{CONFIGURATION_THREADS, in_time};
 use carat_log::{Field, Log};
@@ -24,19 +22,19 @@ const STATUSES: [u16; 14] = [
 
 /// Pages for browsers in place of the server's own sentences: the options `error_pages` and `maintenance`.
 #[derive(Debug)]
-pub struct ErrorPages {
+pub(super) struct ErrorPages {
     directory: RefCell<Option<PathBuf>>,
     pages: RefCell<HashMap<StatusCode, Bytes>>,
     /// Whether they may have changed since they were read.
     is_stale: Cell<bool>,
     is_reading: Cell<bool>,
-    pub(crate) maintenance: Rc<Maintenance>,
+    pub(super) maintenance: Rc<Maintenance>,
     log: Rc<Log>,
 }
 
 impl ErrorPages {
     /// Reads the pages. An error names the one that cannot be read.
-    pub(crate) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<ErrorPages>, String> {
+    pub(super) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<ErrorPages>, String> {
         let directory = settings.parts.site.error_pages.clone();
         let read = directory.clone();
         Ok(Rc::new(ErrorPages {
@@ -50,7 +48,7 @@ impl ErrorPages {
     }
 
     /// Reads the pages of new settings.
-    pub(crate) fn adopt(self: &Rc<Self>, settings: &Settings) {
+    pub(super) fn adopt(self: &Rc<Self>, settings: &Settings) {
         self.directory
             .replace(settings.parts.site.error_pages.clone());
         self.maintenance.adopt(settings);
@@ -58,7 +56,7 @@ impl ErrorPages {
     }
 
     /// Reads the pages again. If that fails, the old ones stay. A disk that does not respond holds one thread.
-    pub fn reload(self: &Rc<Self>) {
+    pub(super) fn reload(self: &Rc<Self>) {
         self.is_stale.set(true);
         if !self.is_reading.replace(true) {
             spawn_local(Rc::clone(self).refresh());
@@ -81,43 +79,23 @@ impl ErrorPages {
     }
 
     /// Puts the page into the response of an application that failed.
-    pub(crate) fn explain_failure(
-        &self,
-        reply: &mut Result<Reply, Refusal>,
-        context: &RequestContext,
-    ) {
+    pub(super) fn explain_failure(&self, reply: &mut Result<Reply, Refusal>) {
         if let Ok(reply) = reply {
-            if context.gets_page && reply.response.body().is_failure {
+            if reply.response.body().is_failure {
                 self.dress(None, &mut reply.response);
             }
         }
     }
 
-    /// The response to a request that was refused says why.
-    pub(crate) fn explain_refusal(
-        &self,
-        response: Result<Response<ClientBody>, Refusal>,
-        context: &mut RequestContext,
-    ) -> Response<ClientBody> {
-        response.unwrap_or_else(|refusal| {
-            context.entry.refused(refusal);
-            let mut response = refusal.into_response();
-            if context.gets_page {
-                self.dress(Some(refusal), &mut response);
-            }
-            response.map(ClientBody::from)
-        })
-    }
-
     /// Whether the client of a request gets pages.
-    pub(crate) fn are_for<B>(&self, request: &Request<B>) -> bool {
+    pub(super) fn are_for(&self, request: &HeaderMap) -> bool {
         let is_empty = self.pages.borrow().is_empty() && !self.maintenance.is_on();
-        !is_empty && accepts_html(request.headers())
+        !is_empty && accepts_html(request)
     }
 
     /// Puts the page into a response of the server, if there is one for it.
-    fn dress(&self, refusal: Option<Refusal>, response: &mut Response<ReplyBody>) {
-        let maintained = (refusal == Some(Refusal::Maintenance)).then(|| self.maintenance.page());
+    pub(super) fn dress(&self, refusal: Option<Refusal>, response: &mut Response<ReplyBody>) {
+        let maintained = (refusal == Some(MAINTAINED)).then(|| self.maintenance.page());
         let page = maintained.flatten();
         let page = page.or_else(|| self.pages.borrow().get(&response.status()).cloned());
         let Some(page) = page else { return };
@@ -154,7 +132,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::site::page_file::PAGE_LIMIT;
+    use crate::part::page_file::PAGE_LIMIT;
 
     fn directory() -> TempDir {
         tempfile::tempdir().expect("a directory")

@@ -8,15 +8,17 @@ use carat_settings::Settings;
 
 /// The paths by which load balancers find out whether the server is ready: the option `readiness_path`.
 #[derive(Debug)]
-pub(crate) struct ReadinessPaths(Vec<PathPattern>);
+pub struct ReadinessPaths(Vec<PathPattern>);
 
 impl ReadinessPaths {
-    pub(crate) fn of(settings: &Settings) -> ReadinessPaths {
+    /// The paths of the settings.
+    pub fn of(settings: &Settings) -> ReadinessPaths {
         let path = |target: &String| PathPattern::new(target.split('?').next().unwrap_or_default());
         ReadinessPaths(settings.readiness_path.iter().map(path).collect())
     }
 
-    pub(crate) fn contains(&self, path: &str) -> bool {
+    /// Whether a load balancer asks for this path.
+    pub fn contains(&self, path: &str) -> bool {
         self.0.iter().any(|known| known.matches(path))
     }
 }

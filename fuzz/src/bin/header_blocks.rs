@@ -47,7 +47,7 @@ impl Sent {
         text: &[u8],
         substitute: u8,
         coding: TextCoding,
-        rule: TextRule<impl Fn(u8) -> bool>,
+        rule: &TextRule<impl Fn(u8) -> bool>,
     ) {
         let is_well_formed = rule.takes(text);
         if let (TextCoding::Huffman { is_added }, false) = (coding, text.is_empty()) {
@@ -107,7 +107,7 @@ impl Sent {
             may_have,
             is_utf8: false,
         };
-        self.text(name, b'"', coding, rule);
+        self.text(name, b'"', coding, &rule);
     }
 
     fn value(&mut self, value: &[u8], is_pseudo: bool, coding: TextCoding) {
@@ -120,7 +120,7 @@ impl Sent {
             may_have,
             is_utf8: is_pseudo,
         };
-        self.text(value, b'\t', coding, rule);
+        self.text(value, b'\t', coding, &rule);
     }
 }
 
@@ -133,10 +133,10 @@ struct TextRule<F: Fn(u8) -> bool> {
 
 impl<F: Fn(u8) -> bool> TextRule<F> {
     fn takes(&self, text: &[u8]) -> bool {
-        match self.is_utf8 {
-            true => std::str::from_utf8(text).is_ok(),
-            false => text.iter().all(|byte| (self.may_have)(*byte)),
+        if self.is_utf8 {
+            return std::str::from_utf8(text).is_ok();
         }
+        text.iter().all(|byte| (self.may_have)(*byte))
     }
 }
 

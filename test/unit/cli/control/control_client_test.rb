@@ -33,7 +33,7 @@ module Carat
       client = CLI::ControlClient.new(socket)
       client.define_singleton_method(:check_peer) { |_socket| server.accept.close }
 
-      [-> { client.get("/memory") }, -> { client.upgrade("/console") }].each do |ask|
+      [-> { client.get("/memory") }, -> { client.upgrade("/console", "carat-console") }].each do |ask|
         error = assert_raises(CLI::ControlError, &ask)
         assert_equal "carat: #{socket}: the server has closed the connection: only the server's user and root may ask",
                      error.message

@@ -14,6 +14,6 @@ class NamedLimitsTest < Minitest::Test
 
   def test_each_constant_that_limits_test_does_not_drive_has_a_test_of_its_own
     tests = Dir["#{ROOT}/{crates,test}/**/*.{rs,rb}"].map { |path| File.read(path) }.join
-    TABLE.filter_map(&:test).each { |name| assert_match(/(fn|def) #{name}\b/, tests) }
+    assert_empty(TABLE.filter_map(&:test).grep_v(->(name) { tests.match?(/(fn|def) #{name}\b/) }))
   end
 end

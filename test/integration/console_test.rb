@@ -56,6 +56,14 @@ class ConsoleTest < Support::IntegrationTest
     refute_equal server.mold, Integer(server.directory.read("at_exit"))
   end
 
+  def test_a_block_that_raises_at_the_end_leaves_the_status_of_the_command
+    server = start(files: { "task.rb" => 'at_exit { raise "no" }; exit 3' })
+    _, err, status = carat_run(server, *%w[-- ruby task.rb])
+
+    assert_equal 3, status.exitstatus
+    assert_match(/^carat: an at_exit block raised RuntimeError: \S*task\.rb:1/, err)
+  end
+
   def test_the_process_has_no_descriptor_of_the_mold_and_a_row_in_status_and_memory
     server = start(files: { "task.rb" => "$stdout.puts(Process.pid); $stdout.flush; STDIN.read" })
     session(server, *%w[-- ruby task.rb]) do |input, output|

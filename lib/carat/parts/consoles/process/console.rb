@@ -26,6 +26,11 @@ module Carat
         def failure(message, error)
           $stderr.puts("carat: #{message}: #{error.message}")
         end
+
+        # Prints a remark.
+        def warn(message)
+          $stderr.puts("carat: #{message}")
+        end
       end
       private_constant :Report
 

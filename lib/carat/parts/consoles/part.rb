@@ -9,6 +9,7 @@ module Carat
       # The options of the part, and what the server calls.
       class Part < Parts::Part
         option :console, key: :enabled, group: "Service", type: :boolean, default: true, edge: true,
+                         mold: true,
                          doc: "Whether the server's user and root get consoles of the application from the server."
 
         # The name of a console's process, in place of that of a `process` of the config file.

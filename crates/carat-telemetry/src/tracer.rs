@@ -80,8 +80,10 @@ impl Tracer {
         let queue = &self.destination.queue;
         let dropped = queue.dropped();
         queue.close();
-        // What is left is counted below.
-        let _ = timeout(FLUSH_TIMEOUT, self.finished.notified()).await;
+        if queue.unsent() > 0 {
+            // What is left is counted below.
+            let _ = timeout(FLUSH_TIMEOUT, self.finished.notified()).await;
+        }
         let lost = queue.unsent() + queue.dropped() - dropped;
         if lost > 0 {
             log.warn("spans lost with the end of the server", &[("spans", &lost)]);

@@ -67,7 +67,7 @@ module Carat
       members = Array.new(HONEST) { |number| subscriber(server, "n#{number}") }
       broadcast(server, "text" => "hello")
       # Before that, they may hear who has left.
-      members.each { |member| member.read_json { |message| message.dig("message", "text") == "hello" } }
+      members.each { |member| member.read_json { |message| message["message"] == { "text" => "hello" } } }
     end
 
     # Ends the message and the socket. Returns the code with which the server closes it, or has closed it.

@@ -67,11 +67,11 @@ module Carat
         # Returns one of NAMES.
         def name
           return "leak" if stepping?
-          return "growing descriptors" if !grows?(:live) && grows?(:descriptors, NOISE_OBJECTS)
-          return "bounded cache" if flat? || (grown?(:live) && saturating?(:live) && !steady?(:objects))
+          return ended if flat? || (grown?(:live) && saturating?(:live) && !steady?(:objects))
           return "leak" if grows?(:live)
           # The growth that only the line through all rounds shows has ended, unless the later half takes steps, too.
-          return late_steps? ? "leak" : "bounded cache" if certain?(lines.fetch(:live))
+          return late_steps? ? "leak" : ended if certain?(lines.fetch(:live))
+          return "growing descriptors" if grows?(:descriptors, NOISE_OBJECTS)
           return "fragmentation" if spreads?(:active)
 
           held
@@ -114,6 +114,9 @@ module Carat
         end
 
         private
+
+        # Growth of live bytes has ended; that of descriptors may go on beside it.
+        def ended = grows?(:descriptors, NOISE_OBJECTS) ? "growing descriptors" : "bounded cache"
 
         # Pages that the allocator does not know of are those of mappings. Those that the mold shared with the worker
         # grow its PSS alone.

@@ -33,8 +33,8 @@ module Carat
       "a block that grows by halves" => ["leak", { live: HALVES }],
       "a cache that is full within the run" => ["bounded cache", { live: FILLS }],
       "a cache more and more slowly" => ["bounded cache", { live: SETTLES }],
-      "descriptors beside a cache that is full" =>
-        ["growing descriptors", { live: FILLS, descriptors: ->(requests) { requests } }],
+      "descriptors beside a cache that fills slowly" =>
+        ["growing descriptors", { live: SETTLES, descriptors: ->(requests) { requests } }],
       "resident memory alone" => ["held by the allocator", { resident: GROWS, pss: GROWS }],
       "pages more and more slowly" => ["no leak", { active: SETTLES, resident: SETTLES, rss: SETTLES, pss: SETTLES }],
       "less than a page of the heap in a round" =>

@@ -39,9 +39,11 @@ const PARTS: &[PartEntry] = &[
         |settings| settings.parts.otlp.collector.is_some(),
         |core, _| Ok(carat_telemetry::part(core))
     ),
-    part!("certificates", |_| false, |core, listeners| Ok(
-        certificates::part(core, listeners)
-    )),
+    part!(
+        "certificates",
+        |settings| settings.bind.iter().any(|it| it.starts_with("tls://")),
+        |core, listeners| Ok(certificates::part(core, listeners))
+    ),
     part!(
         "site",
         |settings| {

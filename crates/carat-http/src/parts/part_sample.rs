@@ -1,8 +1,8 @@
 /// A number of a part for monitoring systems.
 pub struct PartSample {
-    /// Without the prefix `carat_`, the unit, and `_total`.
+    /// The name, without the prefix `carat_`, the unit, and `_total`.
     pub name: &'static str,
-    /// One line for the reader of a dashboard.
+    /// The sentence that explains the number on a dashboard.
     pub help: &'static str,
     /// The number, and whether it only grows.
     pub value: SampleValue,

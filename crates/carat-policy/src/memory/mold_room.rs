@@ -43,7 +43,7 @@ impl MoldRoom {
         self.shortage_without_workers(missing.saturating_add(kept))
     }
 
-    /// The same when no worker stays.
+    /// The bytes that are missing even after all workers and further processes have ended.
     pub fn shortage_without_workers(&self, missing: u64) -> u64 {
         let all: u64 = self.workers.iter().sum();
         missing.saturating_sub(all.saturating_add(self.processes))

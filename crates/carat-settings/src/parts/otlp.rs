@@ -12,11 +12,11 @@ pub struct OtlpSettings {
 /// A collector of spans that speaks OTLP over HTTP.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Otlp {
-    /// A name or an address.
+    /// The name or the address of the collector.
     pub host: String,
-    /// Its port.
+    /// The port of the collector.
     pub port: u16,
-    /// What precedes `/v1/traces`.
+    /// The path in front of `/v1/traces`.
     pub path: String,
     /// The share of the traces that begin here.
     pub sample: f64,

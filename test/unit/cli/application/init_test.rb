@@ -2,6 +2,7 @@
 
 require "minitest/autorun"
 require "stringio"
+require "carat/cli/application/init/application"
 require "carat/cli/application/init/config_text"
 require "carat/cli/program"
 require "carat/config/configuration"

@@ -44,7 +44,6 @@ packages_to_test() {
     nginx haproxy apache2-bin lighttpd nghttp2-client git
   # Pages and metrics are the same with every Ruby: one Debian looks at them.
   if [ "$release" -lt 13 ]; then printf '%s\n' chromium-headless-shell prometheus; fi
-  if [ "$release" -ge 13 ]; then printf '%s\n' ruby-rackup; fi
   if [ "$release" -ge 14 ]; then printf '%s\n' ruby-async ruby-async-http strace; fi
 }
 

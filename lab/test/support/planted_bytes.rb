@@ -26,7 +26,7 @@ module Support
                 # On Ruby 4.0, the tables do not double in the rounds of a run: objects of 40 bytes, and their entries.
                 # A String of 200 bytes has a slot of 320, which measuring finds among the slots of earlier pages.
                 **(RUBY_VERSION < "4" ? {} : { symbol: (2 * 40) + 8, memo: (3 * 40) + 24 + 6,
-                                                           one_in_ten: (320 + 8) / 10.0 }) }.freeze
+                                               one_in_ten: (320 + 8) / 10.0 }) }.freeze
 
     private
 

@@ -89,6 +89,19 @@ class Http2HostileTest < Support::SharedServerTest
     assert_served(client, 19)
   end
 
+  # A status of the static table and its table entry, a status by name, no name, and no method.
+  def test_a_field_that_no_request_has_ends_no_other_request
+    client = connect(server)
+    head = "\x82\x84\x86\x01\x09localhost".b
+    { "\x48\x03abc" => nil, "\x7e\x03200" => nil, "\x0e\x01/" => nil, "\x8d" => nil, "\x00\x07:status\x03200" => 400,
+      "\x00\x00\x01a" => nil, "\x40\x00\x00" => nil, "\xbe" => nil, "\x02\x00" => nil }
+      .each.with_index do |(field, status), index|
+        stream = index * 2 + 1
+        assert_refused(client, status, client.frame(:headers, head + field.b, flags: 5, stream: stream), stream)
+      end
+    assert_served(client, 19)
+  end
+
   # The frames are cut at each byte, and the parts come in two reads: another client is served between them.
   def test_what_is_malformed_and_arrives_in_parts_ends_no_other_request
     other = server.connect

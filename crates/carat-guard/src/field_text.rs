@@ -26,6 +26,8 @@ pub(crate) enum TextKind {
     Value,
     Method,
     PseudoValue,
+    /// The value of a field that no request has: `:status`, or one without a name.
+    Status,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,13 +40,13 @@ enum TextState {
     Malformed,
 }
 
-const PSEUDO_NAMES: [&[u8]; 6] = [
+/// The names of the pseudo-fields of requests.
+const PSEUDO_NAMES: [&[u8]; 5] = [
     b":authority",
     b":method",
     b":path",
     b":protocol",
     b":scheme",
-    b":status",
 ];
 
 impl TextKind {
@@ -55,13 +57,14 @@ impl TextKind {
             TextKind::Method => ByteClass::TOKEN.has(byte),
             // The decoder wants UTF-8; what else is wrong ends the stream.
             TextKind::PseudoValue => byte.is_ascii(),
+            TextKind::Status => false,
         }
     }
 
     /// Whether the text is the value of a pseudo-field.
     pub(crate) fn is_pseudo(self) -> bool {
         match self {
-            TextKind::Method | TextKind::PseudoValue => true,
+            TextKind::Method | TextKind::PseudoValue | TextKind::Status => true,
             TextKind::Name | TextKind::Value => false,
         }
     }
@@ -72,7 +75,7 @@ impl TextKind {
         match self {
             TextKind::Name => b'"',
             TextKind::Method => b'`',
-            TextKind::Value | TextKind::PseudoValue => b'\t',
+            TextKind::Value | TextKind::PseudoValue | TextKind::Status => b'\t',
         }
     }
 
@@ -103,8 +106,8 @@ impl FieldText {
     /// Looks at a text in Huffman code that has come as a whole. Returns how many substitutes replace it, if it is malformed.
     pub(crate) fn replaced(&mut self, own: &[u8], is_indexed: bool) -> Option<usize> {
         let is_name = self.kind == TextKind::Name;
-        let is_token = is_name || self.kind == TextKind::Method;
-        if self.state != TextState::Huffman || !(is_token || may_be_special(own)) {
+        let may_be_plain = matches!(self.kind, TextKind::Value | TextKind::PseudoValue);
+        if self.state != TextState::Huffman || (may_be_plain && !may_be_special(own)) {
             return None;
         }
         let text = huffman::decode(own);

@@ -7,6 +7,11 @@ const SHIFT_LIMIT: u32 = 28;
 /// The fields of the static table (RFC 7541, appendix A). Those of requests and responses, with a colon, are its first.
 const STATIC_FIELDS: usize = 61;
 const STATIC_PSEUDO_FIELDS: usize = 14;
+/// The index of `:path` in the static table.
+const PATH_INDEX: u8 = 4;
+/// In the first byte of a field: it is added to the table, and 6 bits of that byte belong to the index of its name. A field
+/// that is not added has 4 bits for it.
+const INDEXED: u8 = 0x40;
 /// In the first byte of a text: it is in Huffman code.
 const HUFFMAN: u8 = 0x80;
 /// The largest integer that 7 bits hold alone.
@@ -138,10 +143,30 @@ impl HpackBlocks {
                 Stage::Length(_) => length = Some(at),
                 Stage::Integer { .. } => {}
             }
+            let empty = self.empty(bytes[at]);
             self.pass_byte(bytes[at])?;
+            match (field, empty) {
+                (Some(first), Some(TextKind::Name)) => {
+                    name_path(&mut bytes[first..=at]);
+                    self.begin_value(TextKind::Status);
+                }
+                (Some(first), Some(TextKind::Method)) => name_path(&mut bytes[first..at]),
+                (Some(first), _) if first == at && names_status(bytes[at]) => {
+                    name_path(&mut bytes[at..=at]);
+                }
+                _ => {}
+            }
             at += 1;
         }
         Ok(())
+    }
+
+    /// The kind of a text whose length this byte says to be zero.
+    fn empty(&self, byte: u8) -> Option<TextKind> {
+        match self.stage {
+            Stage::Length(kind) if byte & !HUFFMAN == 0 => Some(kind),
+            _ => None,
+        }
     }
 
     /// Reads a byte of what is no text.
@@ -165,7 +190,7 @@ impl HpackBlocks {
     }
 
     fn begin_field(&mut self, byte: u8) -> Result<(), BlockError> {
-        self.is_indexed = byte & 0xc0 == 0x40;
+        self.is_indexed = byte & 0xc0 == INDEXED;
         match byte {
             0x80.. => self.begin_integer(byte, 7, IntegerOf::Field),
             0x40.. => self.begin_integer(byte, 6, IntegerOf::Name),
@@ -240,7 +265,8 @@ impl HpackBlocks {
         match index {
             0 => None,
             2 | 3 => Some(TextKind::Method),
-            1 | 4..=STATIC_PSEUDO_FIELDS => Some(TextKind::PseudoValue),
+            1 | 4..=7 => Some(TextKind::PseudoValue),
+            8..=STATIC_PSEUDO_FIELDS => Some(TextKind::Status),
             _ if index <= STATIC_FIELDS => Some(TextKind::Value),
             _ => self.added.kind(index - STATIC_FIELDS),
         }
@@ -279,6 +305,30 @@ fn replace(bytes: &mut [u8], kind: TextKind, count: usize) {
     own[0] = first;
     write_integer(&mut own[length..text], count);
     own[text..].fill(kind.substitute());
+}
+
+/// Whether a field begins with this byte whose name is `:status` of the static table, and whose value follows.
+fn names_status(first: u8) -> bool {
+    match first {
+        0x80.. => false,
+        INDEXED.. => (0x48..=0x4e).contains(&first),
+        _ => first < 0x20 && (8..=14).contains(&(first & 0x0f)),
+    }
+}
+
+/// Makes `:path` the name of a field, of which these bytes are what precedes the value: the decoder would end the connection for
+/// its own name. The request is refused, since that field is empty, or has only tabs.
+fn name_path(head: &mut [u8]) {
+    let first = head[0];
+    let representation = if first & INDEXED != 0 {
+        INDEXED
+    } else {
+        first & 0xf0
+    };
+    head.fill(FILLER);
+    if let Some(last) = head.last_mut() {
+        *last = representation | PATH_INDEX;
+    }
 }
 
 /// How many bytes an integer takes that has 7 bits of its first one (RFC 7541, section 5.1).
@@ -361,6 +411,29 @@ mod tests {
             ),
         ] {
             assert_eq!(mended(block), expected, "{block:x?}");
+        }
+    }
+
+    #[test]
+    fn what_the_decoder_never_takes_becomes_a_second_path() {
+        for (block, expected) in [
+            (&b"\x48\x03abc"[..], &b"\x44\x03\t\t\t"[..]),
+            (b"\x0e\x03200", b"\x04\x03\t\t\t"),
+            (b"\x1e\x00", b"\x14\x00"),
+            (b"\x48\x82\x10\x01", b"\x44\x02\t\t"),
+            (b"\x48\x01a\x7e\x01/", b"\x44\x01\t\x7e\x01\t"),
+            (b"\x00\x07:status\x03200", b"\x00\x07\"statu\"\x03200"),
+            (b"\x00\x00\x01a", b"\x95\x04\x01\t"),
+            (b"\x40\x80\x00", b"\x95\x44\x00"),
+            (b"\x42\x00", b"\x44\x00"),
+            (b"\x13\x80", b"\x14\x80"),
+            (
+                b"\x40\x07:method\x00",
+                b"\x95\x95\x95\x95\x95\x95\x95\x95\x44\x00",
+            ),
+        ] {
+            let whole = passed(block, block.len());
+            assert_eq!(whole.as_deref(), Ok(expected), "{block:x?}");
         }
     }
 

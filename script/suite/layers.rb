@@ -2,10 +2,12 @@
 
 require_relative "rooms"
 require_relative "type_names"
+require_relative "wildcard_arms"
 
 # Checks who knows whom: no Ruby below the edge and the crates that do without it, nothing but jemalloc below the
 # allocator, no I/O below the crates that are pure, unsafe code only where C is spoken, no circle between the files of a
-# crate, the rows of crates in docs/architecture.md, and one meaning for each type.
+# crate, the rows of crates in docs/architecture.md, one meaning for each type, and every event and command of the
+# supervisor where they are told apart.
 module Suite
   RUBY_CRATE = /^(?:magnus|rb-sys)\S* v\S+/
   WITHOUT_RUBY = %w[carat-edge carat-fibers carat-lane].freeze
@@ -96,6 +98,14 @@ module Suite
     failures = TypeNames.new(Dir["{crates/*,#{LAB}}/src/**/*.rs"].sort, allowed: SEVERAL).failures
     abort failures.join("\n") if failures.any?
   end
+
+  # The supervisor's events and commands.
+  def self.check_wildcard_arms
+    enums = WildcardArms.enums("crates/carat-supervisor/src/event.rs") +
+            WildcardArms.enums("crates/carat-supervisor/src/command.rs")
+    failures = WildcardArms.new(Dir["crates/carat-{supervisor,edge}/src/**/*.rs"].sort, enums).failures
+    abort failures.join("\n") if failures.any?
+  end
 end
 
 if $PROGRAM_NAME == __FILE__
@@ -107,4 +117,5 @@ if $PROGRAM_NAME == __FILE__
   Suite.check_rooms
   Suite.check_rows
   Suite.check_type_names
+  Suite.check_wildcard_arms
 end

@@ -20,7 +20,8 @@ module Suite
     "metrics" => ["crates/carat-{edge/src/admin/metrics,http/src/request_metrics}*/**",
                   /metrics|dashboard|prometheus/i],
     "otlp" => ["crates/carat-telemetry/**", /otlp|tracer|carat_telemetry/i],
-    "consoles" => ["crates/carat-edge/src/admin/consoles/**", /consoles?\b/i],
+    "consoles" => ["crates/carat-{edge/src/admin/consoles/**,supervisor/src/state/app_processes/consoles.rs}",
+                   /consoles?\b/i],
     "reload" => ["crates/carat-{watch,dispatch/src/reload}*/**", /\breload/i],
     "fibers" => ["crates/carat-fibers/**", /\bfibers?\b/i]
   }.freeze

@@ -409,17 +409,18 @@ impl Dispatcher {
 
     fn expire_waiting(&self, now: Instant) {
         if !self.is_held() {
-            let limit = self.hold.extend(self.timeouts.queue_timeout(now), now);
-            let limit = self.vacancy.extend(limit, now);
-            let reload = self.reload.as_ref();
-            let limit = reload.map_or(limit, |reload| reload.hold.extend(limit, now));
+            let mut limit = self.timeouts.queue_timeout(now);
+            let reload = self.reload.as_ref().map(|reload| &reload.hold);
+            for hold in [&self.hold, &self.vacancy].into_iter().chain(reload) {
+                limit = hold.extend(limit, now);
+            }
             self.queue.expire(limit, now, &self.log);
         }
     }
 
     fn expire_tunnels(&self, now: Instant) {
-        let time = (self.timeouts.tunnel_timeout(now), now);
-        self.tunnels.expire(time, &self.lanes, &self.events);
+        let limit = self.timeouts.tunnel_timeout(now);
+        self.tunnels.expire(limit, now, &self.lanes, &self.events);
     }
 
     fn expire_running(&self, now: Instant) {

@@ -45,7 +45,8 @@ impl TunnelDrain {
     /// Closes the tunnels that have drained for longer than `limit`, and reports workers without any. Called once a tick.
     pub(crate) fn expire(
         &self,
-        (limit, now): (Duration, Instant),
+        limit: Duration,
+        now: Instant,
         lanes: &LaneChoice,
         events: &LaneEvents,
     ) {
@@ -87,7 +88,7 @@ mod tests {
         drain.begin(&lane);
         drain.begin(&lane);
         for expected in [Some(LaneEvent::Drained(lane.tag)), None] {
-            drain.expire((Duration::ZERO, clock::now()), &lanes, &events);
+            drain.expire(Duration::ZERO, clock::now(), &lanes, &events);
             assert_eq!(reported.try_recv().ok(), expected);
         }
     }

@@ -136,16 +136,16 @@ async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> 
     let ready = Ready::new(listeners.iter().map(|it| it.url()).collect(), ready_file);
     let signals = Signals::new(settings.launch.ignores_hangup)
         .map_err(|error| format!("cannot handle signals: {error}"))?;
-    let mailbox = Mailbox::channel();
+    let (mailbox, messages) = Mailbox::channel();
     let (lanes, lane_events) = LaneEvents::channel();
     let memory = ClientMemory::new(client_memory_limit(&settings));
     let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, memory);
     let core = EdgeCore::new(&settings, &log, dispatcher);
     let server = Server::new(&core, make_parts(&core, &listeners)?, &budget);
     let host = LocalHost::find(Rc::clone(&origin.listeners));
-    let mut tasks = start_tasks(&server, &mailbox.0, listeners, &origin);
+    let mut tasks = start_tasks(&server, &mailbox, listeners, &origin);
     let parts = Rc::clone(&server.parts);
-    let supervisor = Supervisor::new(host, server, mailbox, lane_events, ready);
+    let supervisor = Supervisor::new(host, server, mailbox, messages, lane_events, ready);
     let supervisor = supervisor
         .after(origin.predecessor)
         .map_err(|error| format!("cannot take over from the old edge: {error}"))?;

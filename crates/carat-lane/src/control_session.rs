@@ -102,6 +102,8 @@ impl ControlSession {
         let Some(frame) = self.inbox.frames.next()? else {
             return Ok(None);
         };
+        let arrived = &mut self.inbox.descriptors;
+        let is_first = frame.has_first_descriptor;
         Ok(Some(match frame.kind {
             Kind::Drain => ControlMessage::Drain,
             Kind::Bye => ControlMessage::Bye,
@@ -116,15 +118,13 @@ impl ControlSession {
             Kind::Promote => ControlMessage::Promote(decode_promote(frame.payload)?),
             Kind::ForkWorker => {
                 let fork = ForkWorker::decode(frame.payload)?;
-                let arrived = &mut self.inbox.descriptors;
-                let own = arrived.take(fork.descriptors(), frame.has_first_descriptor)?;
-                ControlMessage::ForkWorker(fork, own.collect())
+                let sockets = arrived.take(fork.descriptors(), is_first)?;
+                ControlMessage::ForkWorker(fork, sockets.collect())
             }
             Kind::Begin => ControlMessage::Begin,
             Kind::Console => {
-                let arrived = &mut self.inbox.descriptors;
-                let own = arrived.take(CONSOLE_DESCRIPTORS, frame.has_first_descriptor)?;
-                ControlMessage::Console(frame.payload.to_vec(), own.collect())
+                let streams = arrived.take(CONSOLE_DESCRIPTORS, is_first)?;
+                ControlMessage::Console(frame.payload.to_vec(), streams.collect())
             }
             Kind::ForkApp => {
                 let fork = ForkApp::decode(frame.payload)?;
@@ -133,10 +133,8 @@ impl ControlSession {
                     number: fork.number,
                     generation: fork.generation,
                 };
-                let arrived = &mut self.inbox.descriptors;
-                let own = arrived.take(1, frame.has_first_descriptor)?.next();
-                let own = own.expect("one descriptor was taken");
-                ControlMessage::ForkApp(order, own)
+                let socket = arrived.take(1, is_first)?.next();
+                ControlMessage::ForkApp(order, socket.expect("one descriptor was taken"))
             }
             kind => return Err(LinkError::Unexpected(kind)),
         }))

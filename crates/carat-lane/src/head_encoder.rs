@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use carat_wire::push_header;
 use carat_wire::response::FAILED;
+use carat_wire::{EncodedHeaders, push_header};
 
 /// Maximum total size of a response's header fields, in bytes.
 const HEADERS_LIMIT: usize = 256 * 1024;
@@ -136,9 +136,12 @@ impl HeadEncoder {
         self.status
     }
 
-    /// How many headers there are, and their encoding.
-    pub(crate) fn headers(&self) -> (u16, &[u8]) {
-        (self.count, &self.headers)
+    /// The headers so far, as a frame carries them.
+    pub(crate) fn headers(&self) -> EncodedHeaders<'_> {
+        EncodedHeaders {
+            count: self.count,
+            fields: &self.headers,
+        }
     }
 
     /// Whether the status allows no body (RFC 9110, sections 6.4.1 and 15.3.6).
@@ -210,7 +213,8 @@ mod tests {
         encoder.add(b"X-Odd", b"1").expect("valid");
         let mut expected = Vec::new();
         push_header(&mut expected, "x-odd", b"1");
-        assert_eq!(encoder.headers(), (1, &expected[..]));
+        assert_eq!(encoder.headers().count, 1);
+        assert_eq!(encoder.headers().fields, expected);
     }
 
     #[test]
@@ -218,7 +222,7 @@ mod tests {
         for (splits_lines, count) in [(true, 2), (false, 1)] {
             let mut encoder = encoder(splits_lines);
             encoder.add(b"set-cookie", b"a=1\nb=2").expect("valid");
-            assert_eq!(encoder.headers().0, count);
+            assert_eq!(encoder.headers().count, count);
         }
     }
 
@@ -227,10 +231,10 @@ mod tests {
         let mut encoder = encoder(false);
         encoder.start_hints();
         encoder.add(b"Link", b"</a>\n</b>").expect("valid");
-        assert_eq!(encoder.headers().0, 2);
+        assert_eq!(encoder.headers().count, 2);
         encoder.start(200).expect("a final status");
         encoder.add(b"Link", b"</a>\n</b>").expect("valid");
-        assert_eq!(encoder.headers().0, 1);
+        assert_eq!(encoder.headers().count, 1);
     }
 
     #[test]
@@ -263,7 +267,7 @@ mod tests {
                 encoder.add(b"Content-Length", b"7").expect("valid");
             }
             encoder.add_length(7);
-            assert_eq!(encoder.headers().0, count);
+            assert_eq!(encoder.headers().count, count);
         }
     }
 
@@ -272,7 +276,7 @@ mod tests {
         let mut encoder = encoder(false);
         encoder.add(b"etag", b"1").expect("valid");
         encoder.start(304).expect("a final status");
-        assert_eq!(encoder.headers(), (0, &b""[..]));
+        assert_eq!(encoder.headers(), EncodedHeaders::default());
         assert!(encoder.is_bodiless());
     }
 }

@@ -5,7 +5,7 @@ use carat_policy::EdgeMemory;
 use crate::container::Container;
 use crate::group::group_members;
 use crate::rollup::Rollup;
-use carat_supervisor::{AppProcessId, AppReading, MemoryReading, MemorySubjects, ProcessMemory};
+use carat_supervisor::{AppReading, AppSubject, MemoryReading, MemorySubjects, ProcessMemory};
 
 /// Of how many processes of one group memory is read, which takes the kernel milliseconds for each.
 const MEASURED_LIMIT: u32 = 1000;
@@ -16,28 +16,28 @@ pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container
     let at = Instant::now();
     let edge = Rollup::of(std::process::id()).unwrap_or_default();
     let mut processes = Vec::new();
-    add(&mut processes, ("edge", std::process::id()), &edge);
+    add(&mut processes, "edge", std::process::id(), &edge);
     let mut ruby = 0;
-    let mut read = |process, pid| {
+    let mut read = |kind, owner, pid| {
         let rollup = Rollup::of(pid).ok()?;
         // The kernel takes pages of files back before it kills.
         ruby += rollup.anonymous_pss + rollup.swap;
-        add(&mut processes, process, &rollup);
+        add(&mut processes, kind, owner, &rollup);
         Some(rollup)
     };
     for pid in subjects.others {
-        read(("mold", pid), pid);
+        read("mold", pid, pid);
     }
     let mold_peak = subjects.mold.and_then(|(_, pid)| anonymous_peak(pid));
     let mold = subjects
         .mold
-        .and_then(|(generation, pid)| Some((generation, read(("mold", pid), pid)?.anonymous)));
+        .and_then(|(generation, pid)| Some((generation, read("mold", pid, pid)?.anonymous)));
     let workers = subjects.workers.into_iter();
-    let mut private = |pid| Some(read(("worker", pid), pid)?.private);
+    let mut private = |pid| Some(read("worker", pid, pid)?.private);
     let workers = workers
         .filter_map(|subject| Some((subject, private(subject.pid)?)))
         .collect();
-    let apps = read_groups(&subjects.apps, |group, pid| read(("app", group), pid));
+    let apps = read_groups(&subjects.apps, |group, pid| read("app", group, pid));
     MemoryReading {
         at,
         edge: EdgeMemory {
@@ -71,7 +71,7 @@ fn anonymous_peak(pid: u32) -> Option<u64> {
 }
 
 /// Adds a process to the list, or to the one that it belongs to.
-fn add(processes: &mut Vec<ProcessMemory>, (kind, pid): (&'static str, u32), rollup: &Rollup) {
+fn add(processes: &mut Vec<ProcessMemory>, kind: &'static str, pid: u32, rollup: &Rollup) {
     let sum = match processes.iter().position(|it| it.pid == pid) {
         Some(index) => processes.swap_remove(index),
         None => ProcessMemory {
@@ -92,12 +92,12 @@ fn add(processes: &mut Vec<ProcessMemory>, (kind, pid): (&'static str, u32), rol
 
 /// The private memory of each group together, and how many are in it beside the first.
 fn read_groups(
-    apps: &[(AppProcessId, u32)],
+    apps: &[AppSubject],
     mut read: impl FnMut(u32, u32) -> Option<Rollup>,
 ) -> Vec<AppReading> {
-    let groups: Vec<u32> = apps.iter().map(|(_, group)| *group).collect();
-    let empty = |(id, _): &(AppProcessId, u32)| AppReading {
-        id: *id,
+    let groups: Vec<u32> = apps.iter().map(|it| it.group).collect();
+    let empty = |app: &AppSubject| AppReading {
+        id: app.id,
         private: 0,
         saved: 0,
         descendants: 0,
@@ -144,7 +144,7 @@ mod tests {
         };
         let mut processes = Vec::new();
         for pid in [42, 43, 42] {
-            add(&mut processes, ("app", pid), &rollup);
+            add(&mut processes, "app", pid, &rollup);
         }
         let sums = processes
             .iter()

@@ -9,43 +9,73 @@ use carat_log::{LaneTag, WorkerId};
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
+    /// An order about a mold.
+    Mold(MoldCommand),
+    /// An order about a worker.
+    Worker(WorkerCommand),
+    /// An order about a further process of the application.
+    App(AppCommand),
+    /// An order about the clients and their requests.
+    Clients(ClientsCommand),
+    /// An order about an upgrade.
+    Upgrade(UpgradeCommand),
     /// Read the configuration anew, for the mold that boots next.
     ReadSettings,
+    /// Tell a process to end.
+    End(RubyProcess),
+    /// Send SIGTERM.
+    Terminate { pid: u32 },
+    /// Send SIGKILL.
+    Kill { pid: u32 },
+    /// Close the control socket of a process.
+    CloseControl(RubyProcess),
+    /// Read the memory of these processes.
+    ReadMemory(MemorySubjects),
+    /// Divide the limit of open files among clients and at most this many workers.
+    DivideFiles { workers: u32 },
+    /// Write a line to the log.
+    Log(LogLine),
+    /// Report to the log and to `--ready-fd` that the server is ready.
+    Announce,
+    /// The server is over.
+    Exit(Outcome),
+}
+
+/// An order about a mold, as plain data.
+#[expect(missing_docs, reason = "fields are named after what they hold")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MoldCommand {
     /// Run the command that loads the application.
-    BootMold {
+    Boot {
         generation: u32,
         settings: BootSettings,
     },
+    /// The settings of this generation hold from now on.
+    Adopt { generation: u32 },
+    /// The mold forks workers of this generation from now on.
+    Renumber { before: u32, generation: u32 },
+    /// Tell the mold to end with the server, and so to run its `at_exit` blocks.
+    EndWithServer { generation: u32 },
+}
+
+/// An order about a worker, as plain data.
+#[expect(missing_docs, reason = "fields are named after what they hold")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkerCommand {
     /// Ask the mold of this generation to fork a worker. One on trial gets no request before it is admitted.
     Fork {
         worker: WorkerId,
         generation: u32,
         is_trial: bool,
     },
-    /// An order about a further process of the application.
-    App(AppCommand),
     /// Send a worker on trial the requests that it has to answer.
     Check { worker: WorkerId, generation: u32 },
     /// The worker is not on trial any more.
     Admit(WorkerId),
-    /// No worker runs while the next mold boots: requests wait in the queue, without regard to `queue_timeout`.
-    HoldRequests,
-    /// Workers run again, or are about to: `queue_timeout` holds again.
-    ReleaseRequests,
-    /// The settings of this generation hold from now on.
-    Adopt { generation: u32 },
-    /// The workers that take requests have the newest code, or why they have not.
-    EndReload(Result<(), String>),
-    /// The mold forks workers of this generation from now on.
-    Renumber { before: u32, generation: u32 },
     /// Give a worker no more requests, and report when its lanes are empty.
     Drain(WorkerId),
-    /// Tell a process to end.
-    End(RubyProcess),
     /// Tell a worker to end without waiting for its requests, which no client expects a response to any more.
     EndNow(WorkerId),
-    /// Tell the mold to end with the server, and so to run its `at_exit` blocks.
-    EndWithServer { generation: u32 },
     /// Ask a worker whether it could be the mold.
     AskForkSafety(WorkerId),
     /// Tell a worker to return the memory that it does not use.
@@ -54,38 +84,40 @@ pub enum Command {
     Promote { worker: WorkerId, generation: u32 },
     /// Ask a worker where the thread of this request is.
     AskStack { tag: LaneTag, request: u32 },
-    /// Send SIGTERM.
-    Terminate { pid: u32 },
-    /// Send SIGKILL.
-    Kill { pid: u32 },
     /// Close the lanes of a worker, once what it sent is read.
     CloseLanes(WorkerId),
-    /// Close the control socket of a process.
-    CloseControl(RubyProcess),
-    /// Read the memory of these processes.
-    ReadMemory(MemorySubjects),
+}
+
+/// An order about the clients and their requests, as plain data.
+#[expect(missing_docs, reason = "fields are named after what they hold")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClientsCommand {
+    /// No worker runs while the next mold boots: requests wait in the queue, without regard to `queue_timeout`.
+    HoldRequests,
+    /// Workers run again, or are about to: `queue_timeout` holds again.
+    ReleaseRequests,
+    /// The workers that take requests have the newest code, or why they have not.
+    EndReload(Result<(), String>),
     /// From now on clients may make the edge hold their part of this budget in bytes.
-    LimitClients { budget: u64 },
-    /// Divide the limit of open files among clients and at most this many workers.
-    DivideFiles { workers: u32 },
-    /// Write a line to the log.
-    Log(LogLine),
-    /// Report to the log and to `--ready-fd` that the server is ready.
-    Announce,
+    Limit { budget: u64 },
     /// The server is about to stop: serve on, and make clients go elsewhere.
     TurnAway,
+    /// The server stops within this time: accept no client, and close each connection after its response.
+    StopAccepting(Duration),
+    /// Refuse all requests that are not answered yet.
+    CutOff,
+}
+
+/// An order about an upgrade, as plain data.
+#[expect(missing_docs, reason = "fields are named after what they hold")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UpgradeCommand {
     /// Start a new edge that is to take over.
     StartSuccessor,
     /// The new edge does not take over, for this reason.
     KeepServing { cause: String },
     /// The new edge with this process id accepts the clients: serve only those that are connected, and make them go there.
     HandOver { pid: u32 },
-    /// The server stops within this time: accept no client, and close each connection after its response.
-    StopAccepting(Duration),
-    /// Refuse all requests that are not answered yet.
-    CutOffClients,
-    /// The server is over.
-    Exit(Outcome),
 }
 
 /// An order about a further process of the application, as plain data.
@@ -143,10 +175,19 @@ pub struct MemorySubjects {
     pub mold: Option<(u32, u32)>,
     /// The workers, ready or not.
     pub workers: Vec<MemorySubject>,
-    /// The further processes of the application, each with the process id of its group.
-    pub apps: Vec<(AppProcessId, u32)>,
+    /// The further processes of the application.
+    pub apps: Vec<AppSubject>,
     /// Process ids of molds that are starting or ending.
     pub others: Vec<u32>,
+}
+
+/// A further process of the application whose memory is read, with that of its descendants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AppSubject {
+    /// The process.
+    pub id: AppProcessId,
+    /// The process id of its group.
+    pub group: u32,
 }
 
 /// A worker whose memory is read.

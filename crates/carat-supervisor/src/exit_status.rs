@@ -23,11 +23,11 @@ impl ExitStatus {
     pub fn new(status: WaitStatus, oom_kills: impl FnOnce() -> u64) -> ExitStatus {
         match (status.exit_status(), status.terminating_signal()) {
             (Some(status), _) => ExitStatus::Exited(status),
-            (_, Some(signal)) => ExitStatus::Signaled {
+            (None, Some(signal)) => ExitStatus::Signaled {
                 signal,
                 oom_kills: oom_kills(),
             },
-            _ => ExitStatus::Unknown,
+            (None, None) => ExitStatus::Unknown,
         }
     }
 
@@ -37,7 +37,7 @@ impl ExitStatus {
             ExitStatus::Signaled { signal, oom_kills } if signal == Signal::KILL.as_raw() => {
                 Some(oom_kills)
             }
-            _ => None,
+            ExitStatus::Exited(_) | ExitStatus::Signaled { .. } | ExitStatus::Unknown => None,
         }
     }
 

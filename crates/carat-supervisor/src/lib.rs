@@ -7,20 +7,21 @@ mod exit_status;
 mod generation_settings;
 mod limits;
 mod log_line;
-mod role;
+mod reading;
 mod ruby_process;
 mod state;
 
-pub use command::{AppCommand, BootSettings, Command, MemorySubject, MemorySubjects, Outcome};
-pub use event::{
-    AppReading, Event, MemoryReading, ProcessMemory, StackReport, Tick, WorkerTraffic,
+pub use command::{
+    AppCommand, AppSubject, BootSettings, ClientsCommand, Command, MemorySubject, MemorySubjects,
+    MoldCommand, Outcome, UpgradeCommand, WorkerCommand,
 };
+pub use event::{AppEvent, Event, ProcessEvent, RestartEvent, UpgradeEvent, WorkerEvent};
 pub use exit_status::ExitStatus;
 pub use generation_settings::GenerationSettings;
 pub use limits::Limits;
 pub use log_line::LogLine;
-pub use role::Role;
-pub use ruby_process::{AppProcessId, RubyProcess};
+pub use reading::{AppReading, MemoryReading, ProcessMemory, StackReport, Tick, WorkerTraffic};
+pub use ruby_process::{AppProcessId, Role, RubyProcess};
 pub use state::{
     AppProcessStatus, RestartReport, RunningProcess, State, WantedProcesses, WorkerStatus,
 };

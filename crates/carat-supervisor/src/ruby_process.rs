@@ -1,3 +1,5 @@
+use serde::Serialize;
+
 use carat_log::WorkerId;
 
 /// A process at the other end of a control socket.
@@ -14,3 +16,25 @@ pub enum RubyProcess {
 /// Identifies a further process of the application: how many were forked before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AppProcessId(pub u64);
+
+/// The role of a process.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The edge itself.
+    Edge,
+    /// The mold that forks.
+    Mold,
+    /// The mold of the next generation, which is not ready yet.
+    NextMold,
+    /// The mold of the code before the last restart.
+    PreviousMold,
+    /// A mold that runs its `at_exit` blocks.
+    EndingMold,
+    /// A process that serves requests.
+    Worker,
+    /// A further process of the application.
+    Process,
+    /// A process that a further process of the application has forked.
+    Descendant,
+}

@@ -5,9 +5,9 @@
 
 mod announcement;
 mod app_processes;
+mod events;
 mod lifecycle;
 mod next_to_replace;
-mod phase;
 mod processes;
 mod reaction;
 mod refork;
@@ -29,26 +29,18 @@ use self::announcement::Announcement;
 use self::app_processes::AppProcesses;
 use self::lifecycle::Lifecycle;
 use self::next_to_replace::NextToReplace;
-use self::phase::{DrainDelay, HandedOver, Phase};
 use self::processes::Processes;
 use self::processes::worker::Worker;
 use self::reaction::Reaction;
 use self::refork::Refork;
 use self::restart::Restarts;
-use self::stop::{LAST_RESPONSES, Stop, StopWait};
+use self::stop::{HandedOver, LAST_RESPONSES, Phase, Stop, StopWait};
 use self::upgrade::Upgrades;
-use super::command::{Command, Outcome};
-use super::event::{Event, Tick};
-use super::exit_status::ExitStatus;
+use super::command::{ClientsCommand, Command, Outcome};
+use super::event::Event;
 use super::generation_settings::GenerationSettings;
 use super::limits::Limits;
-use super::log_line::LogLine;
-use super::ruby_process::RubyProcess;
-use carat_log::WorkerId;
-
-/// Wrappers such as `timeout` send a signal twice, to the process and to its group. A second signal this soon after the
-/// first is the same one.
-const SAME_SIGNAL: Duration = Duration::from_millis(250);
+use super::reading::Tick;
 
 /// How long requests may take to finish where somebody works on the code: one that is at the prompt of a debugger never
 /// does, and Control-C was typed there.
@@ -90,7 +82,7 @@ impl State {
     /// Marks this server as the successor of another one: the server is announced when all of its workers are ready.
     pub fn succeed_server(&mut self) {
         self.lifecycle.announcement.is_of_successor = true;
-        self.lifecycle.apps.await_predecessor();
+        self.lifecycle.apps.awaits_predecessor = true;
     }
 
     /// Handles one event, and returns what to do, in this order.
@@ -113,111 +105,6 @@ impl State {
         reaction.commands
     }
 
-    /// The table of events.
-    fn apply(&mut self, event: Event, reaction: &mut Reaction) {
-        let life = &mut self.lifecycle;
-        let Processes { workers, molds, .. } = &mut life.processes;
-        match event {
-            Event::MoldStarted { generation, pid } => molds.started(generation, pid),
-            Event::MoldStartFailed { generation, cause } => {
-                let cause = format!("cannot start the mold: {cause}");
-                life.boot_failed(RubyProcess::Mold(generation), &cause, reaction);
-            }
-            Event::ForkFailed { worker, cause } => life.fork_failed(worker, &cause, reaction),
-            Event::Hello { process, pid } => life.hello(process, pid, reaction),
-            Event::Ready(RubyProcess::Mold(generation)) => life.mold_ready(generation, reaction),
-            Event::Ready(RubyProcess::Worker(id)) => life.worker_ready(id, reaction),
-            Event::Ready(RubyProcess::App(id)) => life.apps.ready(id, reaction),
-            Event::AppForkFailed { id, cause } => life.apps.failed(id, &cause, reaction),
-            Event::GroupEnded(id) => life.group_ended(id, reaction),
-            Event::AppLoad(id, load) => life.load_measured(id, load, reaction),
-            Event::BootFailed { process, cause } => life.boot_failed(process, &cause, reaction),
-            Event::NotForkSafe { generation, cause } if molds.is_candidate(generation) => {
-                life.candidate_failed(&cause, true, reaction);
-            }
-            Event::ForkSafety { worker, result } => {
-                let reply = (worker, result);
-                let is_free = !life.restarts.is_under_way();
-                life.refork
-                    .replied(reply, is_free, &mut life.processes, reaction);
-            }
-            Event::Stack(report) => {
-                workers.with(report.tag.worker, |it| it.log_stack(&report, reaction));
-            }
-            Event::Leaving(id) => workers.with(id, |it| it.leave(reaction)),
-            Event::LaneLost(id) => workers.with(id, |it| it.lose_lane(reaction)),
-            Event::LaneStuck { tag, request } => {
-                workers.with(tag.worker, |it| it.get_stuck(tag, request, reaction));
-            }
-            Event::KillRequested(id) => workers.with(id, |it| it.kill(reaction)),
-            Event::DescriptorsLost(id) => next_to_replace::mark_leaky(workers, id, reaction),
-            Event::Closed(process) => life.closed(process, reaction),
-            Event::Drained(worker) => self.drained(worker, reaction),
-            Event::Traffic(traffic) => workers.update_traffic(&traffic),
-            Event::MemoryRead(reading) => life.memory_read(&reading, reaction),
-            Event::Exited { pid, status } => {
-                if !self.successor_exited(pid, status, reaction) {
-                    self.lifecycle.exited(pid, status, reaction);
-                }
-            }
-            Event::Tick(tick) => self.tick(&tick, reaction),
-            _ => self.apply_order(event, reaction),
-        }
-    }
-
-    /// Applies an order from outside, or a step of a restart or an upgrade.
-    fn apply_order(&mut self, event: Event, reaction: &mut Reaction) {
-        let life = &mut self.lifecycle;
-        let (restarts, processes) = (&mut life.restarts, &mut life.processes);
-        match event {
-            Event::StopRequested => self.stop_requested(reaction),
-            Event::ClientsLimited(bytes) => reaction.limits.client_memory = bytes,
-            Event::Scaled(elastic) => life.scale(elastic, reaction),
-            Event::AppScaled { name, bounds } => life.apps.scale(&name, bounds, reaction),
-            Event::AppReplaced { name, number } => life.apps.replace(&name, number),
-            Event::RestartRequested => self.restart_requested(reaction),
-            Event::ReloadRequested => self.reload_requested(reaction),
-            Event::SettingsRead(settings, unchanged) if restarts.is_reading() => {
-                restarts.settings_read(*settings, &unchanged, reaction);
-            }
-            Event::SettingsFailed { cause } if restarts.is_reading() => {
-                restarts.fail(&cause, processes, reaction);
-            }
-            Event::Checked { worker, result } if restarts.is_trial(worker) => {
-                life.checked(worker, result, reaction);
-            }
-            Event::UpgradeRequested => match self.upgrade_obstacle() {
-                Some(cause) => reaction.log(LogLine::warn("no upgrade").text("cause", cause)),
-                None => self.upgrades.begin(&mut self.lifecycle.processes, reaction),
-            },
-            Event::SuccessorStarted { pid } => self.upgrades.started(pid),
-            Event::SuccessorReady { pid } if self.upgrades.ready(pid, reaction) => {
-                self.phase = Phase::HandedOver(HandedOver {
-                    until: reaction.now + reaction.limits.upgrade_timeout,
-                    has_clients: true,
-                });
-            }
-            Event::SuccessorFailed { pid, cause } => self.upgrades.failed(pid, cause, reaction),
-            Event::PredecessorLeft if life.announcement.is_made => life.apps.predecessor_ended(),
-            Event::PredecessorLeft => {
-                reaction.fail("the old edge ended before this one was ready".to_owned());
-            }
-            Event::RollbackRequested if !self.is_stopping() => self.lifecycle.roll_back(reaction),
-            _ => self.apply_to_consoles(&event, reaction),
-        }
-    }
-
-    /// Applies an order of a console's client.
-    fn apply_to_consoles(&mut self, event: &Event, reaction: &mut Reaction) {
-        let apps = &mut self.lifecycle.apps;
-        match *event {
-            Event::ConsoleRequested(id) => apps.open_console(id, reaction),
-            Event::ConsoleSignaled { id, signal } => apps.signal_console(id, signal, reaction),
-            Event::ConsoleLeft(id) => apps.leave_console(id, reaction),
-            _ => {}
-        }
-    }
-
     /// Takes the steps that may have become due with any event.
     fn advance(&mut self, reaction: &mut Reaction) {
         match self.phase {
@@ -227,7 +114,11 @@ impl State {
             Phase::HandedOver(it) if !it.has_clients || reaction.now >= it.until => {
                 self.begin_stop(Some(it), reaction);
             }
-            _ => {}
+            Phase::Serving
+            | Phase::Draining(_)
+            | Phase::HandedOver(_)
+            | Phase::Stopping(_)
+            | Phase::Over => {}
         }
         let is_stopping = matches!(self.phase, Phase::Stopping(_));
         let has_ended = is_stopping || matches!(self.phase, Phase::HandedOver(_));
@@ -268,83 +159,6 @@ impl State {
         }
     }
 
-    /// All lanes of a worker are empty: it is told to end, or to be the mold.
-    fn drained(&mut self, id: WorkerId, reaction: &mut Reaction) {
-        let Processes { workers, molds, .. } = &mut self.lifecycle.processes;
-        if let Some(worker) = workers.get(id).filter(|it| it.may_be_mold()) {
-            molds.promote(worker, reaction);
-            workers.remove(id);
-        } else {
-            let (deadline, is_cut_off) = self.phase.worker_end(reaction);
-            workers.with(id, |it| it.drained(deadline, is_cut_off, reaction));
-        }
-    }
-
-    /// The new edge has ended, if it has this process id. After one that died, this one finishes as in a stop: whoever
-    /// supervises the server is to see that nobody serves.
-    fn successor_exited(&mut self, pid: u32, status: ExitStatus, reaction: &mut Reaction) -> bool {
-        // Another process may get its id.
-        let successor = self.upgrades.successor.take_if(|it| *it == pid);
-        let had_taken_over = successor.is_some();
-        // One that is stopped, or replaced in turn, exits with 0.
-        if had_taken_over && self.is_finishing() && !status.is_success() {
-            let line = LogLine::error("the new edge has died").number("successor", pid);
-            reaction.log(line.text("status", status.to_string()));
-            self.begin_stop(None, reaction);
-        }
-        self.upgrades.exited(pid) || had_taken_over
-    }
-
-    fn restart_requested(&mut self, reaction: &mut Reaction) {
-        if self.is_stopping() {
-            reaction.log(LogLine::warn("no restart: the server is stopping"));
-        } else if !self.lifecycle.announcement.is_made {
-            reaction.log(LogLine::info("a restart follows the start"));
-            self.lifecycle.restarts.queue();
-        } else if self.upgrades.is_under_way() {
-            reaction.log(LogLine::warn("no restart: an upgrade is under way"));
-        } else {
-            let life = &mut self.lifecycle;
-            life.restarts.begin_or_queue(&mut life.processes, reaction);
-        }
-    }
-
-    /// Source files have changed.
-    fn reload_requested(&mut self, reaction: &mut Reaction) {
-        if self.is_stopping() {
-            // The old code serves the last requests.
-            return reaction.push(Command::EndReload(Ok(())));
-        }
-        let (life, cause) = (&mut self.lifecycle, "source files have changed");
-        self.upgrades.cancel(cause, reaction);
-        life.restarts.begin_or_queue(&mut life.processes, reaction);
-    }
-
-    /// SIGTERM, SIGINT, or `carat stop`: the first begins the drain delay, the next cuts it short, another one the stop.
-    fn stop_requested(&mut self, reaction: &mut Reaction) {
-        let delay = reaction.limits.drain_delay;
-        match self.phase {
-            // Before the first worker is ready, no load balancer counts on the server.
-            Phase::Serving if self.lifecycle.announcement.is_made && !delay.is_zero() => {
-                reaction.push(Command::TurnAway);
-                reaction.log(LogLine::info("draining").milliseconds("delay_ms", delay));
-                self.cancel_releases(reaction);
-                self.phase = Phase::Draining(DrainDelay {
-                    begun: reaction.now,
-                    until: reaction.now + delay,
-                });
-            }
-            Phase::Serving | Phase::HandedOver(_) => self.begin_stop(None, reaction),
-            Phase::Draining(delay) if reaction.now > delay.begun + SAME_SIGNAL => {
-                self.begin_stop(None, reaction);
-            }
-            Phase::Stopping(stop) if reaction.now > stop.begun + SAME_SIGNAL => {
-                self.finish(Outcome::Cut, reaction);
-            }
-            Phase::Draining(_) | Phase::Stopping(_) | Phase::Over => {}
-        }
-    }
-
     /// Stops, within what is left of `upgrade_timeout` if the clients have left since a new edge took over.
     fn begin_stop(&mut self, handed: Option<HandedOver>, reaction: &mut Reaction) {
         let mut timeout = reaction.limits.shutdown_timeout;
@@ -359,7 +173,7 @@ impl State {
             timeout = left.min(timeout).max(LAST_RESPONSES);
             warning = "requests were still running after upgrade_timeout";
         }
-        reaction.push(Command::StopAccepting(timeout));
+        reaction.push(Command::Clients(ClientsCommand::StopAccepting(timeout)));
         self.lifecycle.announcement.forgo();
         self.cancel_releases(reaction);
         let workers = self.lifecycle.processes.workers.iter_mut();
@@ -409,7 +223,7 @@ impl State {
         let until = match self.phase {
             Phase::Draining(delay) => delay.until,
             Phase::HandedOver(handed) => handed.until,
-            _ => return None,
+            Phase::Serving | Phase::Stopping(_) | Phase::Over => return None,
         };
         Some(until.saturating_duration_since(now))
     }
@@ -418,8 +232,10 @@ impl State {
     pub fn stops_within(&self) -> Duration {
         let delay = match self.phase {
             Phase::Serving => self.limits.drain_delay,
-            // Told again, it does not wait for the rest.
-            _ => Duration::ZERO,
+            // A server that is told again does not wait for the rest.
+            Phase::Draining(_) | Phase::HandedOver(_) | Phase::Stopping(_) | Phase::Over => {
+                Duration::ZERO
+            }
         };
         let requests = self.limits.shutdown_timeout;
         delay + requests.max(self.apps().stop_timeout(requests))
@@ -477,7 +293,7 @@ impl State {
                 Some("an upgrade is already under way")
             }
             // The next edge would start its own beside them.
-            Phase::Serving if self.apps().awaits_predecessor() => {
+            Phase::Serving if self.apps().awaits_predecessor => {
                 Some("processes of the edge before this one have not ended yet")
             }
             Phase::Serving => (self.restarts().is_under_way()).then_some("a restart is under way"),

@@ -1,7 +1,7 @@
 //! Early hints: header fields that a client gets before the response (RFC 8297).
 
 use crate::Malformed;
-use crate::codec::{Cursor, Headers};
+use crate::codec::{Cursor, EncodedHeaders, Headers};
 use crate::frame::{self, Kind};
 
 /// Decoded early hints.
@@ -13,13 +13,12 @@ pub struct Hints<'a> {
     pub headers: Headers<'a>,
 }
 
-/// Appends early hints for request `id`. `headers` contains `count` fields, encoded with
-/// [`push_header`](crate::push_header).
-pub fn encode(out: &mut Vec<u8>, id: u32, (count, headers): (u16, &[u8])) {
+/// Appends early hints for request `id`.
+pub fn encode(out: &mut Vec<u8>, id: u32, headers: EncodedHeaders<'_>) {
     frame::push(out, Kind::Hints, |out| {
         out.extend_from_slice(&id.to_le_bytes());
-        out.extend_from_slice(&count.to_le_bytes());
-        out.extend_from_slice(headers);
+        out.extend_from_slice(&headers.count.to_le_bytes());
+        out.extend_from_slice(headers.fields);
     });
 }
 

@@ -31,8 +31,8 @@ pub use codec::FormFiles;
 pub use codec::Malformed;
 pub use codec::Scheme;
 pub use codec::{
-    Headers, NAMES, Name, VARIABLE_MARK, code_of, extend_header, name_of, push_header,
-    push_variable,
+    EncodedHeaders, Headers, NAMES, Name, VARIABLE_MARK, code_of, extend_header, name_of,
+    push_header, push_variable,
 };
 pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind, mark_first_descriptor};
 pub use hello::{Hello, SocketKind, VERSION};

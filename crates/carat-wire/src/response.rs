@@ -1,7 +1,7 @@
 //! A response of the application.
 
 use crate::Malformed;
-use crate::codec::{Cursor, Headers, push_long};
+use crate::codec::{Cursor, EncodedHeaders, Headers, push_long};
 use crate::frame::{self, Kind, message};
 
 /// How the body of a response is sent.
@@ -69,20 +69,19 @@ const BODY_FILE: u8 = 2;
 const BODY_STREAM: u8 = 3;
 const BODY_TUNNEL: u8 = 4;
 
-/// Appends a response. `headers` contains `count` headers, encoded with
-/// [`push_header`](crate::push_header). `body` appends the body with a function of [`body`].
+/// Appends a response. `body` appends the body with a function of [`body`].
 pub fn encode(
     out: &mut Vec<u8>,
     head: ResponseHead,
-    (count, headers): (u16, &[u8]),
+    headers: EncodedHeaders<'_>,
     body: impl FnOnce(&mut Vec<u8>),
 ) {
     frame::push(out, Kind::Response, |out| {
         out.extend_from_slice(&head.id.to_le_bytes());
         out.extend_from_slice(&head.status.to_le_bytes());
         out.extend_from_slice(&head.app_micros.to_le_bytes());
-        out.extend_from_slice(&count.to_le_bytes());
-        out.extend_from_slice(headers);
+        out.extend_from_slice(&headers.count.to_le_bytes());
+        out.extend_from_slice(headers.fields);
         body(out);
     });
 }

@@ -14,8 +14,9 @@ use carat_wire::request::{self, encode_descriptors_lost};
 use carat_wire::response::{self, ResponseHead, body};
 use carat_wire::stream::{Chunk, Window, decode_id, encode_abort, encode_chunk, encode_end};
 use carat_wire::{
-    FRAME_LIMIT, Frame, HEADER_BYTES, Headers, Hello, Hijack, Kind, Malformed, Name, Request,
-    RequestBody, RequestHead, Response, ResponseBody, Scheme, SocketKind, name_of, push_header,
+    EncodedHeaders, FRAME_LIMIT, Frame, HEADER_BYTES, Headers, Hello, Hijack, Kind, Malformed,
+    Name, Request, RequestBody, RequestHead, Response, ResponseBody, Scheme, SocketKind, name_of,
+    push_header,
 };
 use proptest::collection;
 use proptest::prelude::*;
@@ -201,7 +202,15 @@ fn response() -> impl Strategy<Value = Message> {
         };
         let (count, encoded) = encoded_fields(&fields);
         let encode = |out: &mut Vec<u8>| {
-            response::encode(out, response_head, (count, &encoded), push_body);
+            response::encode(
+                out,
+                response_head,
+                EncodedHeaders {
+                    count,
+                    fields: &encoded,
+                },
+                push_body,
+            );
         };
         message(Kind::Response, encode, (head, &fields, body))
     })
@@ -304,7 +313,16 @@ fn open() -> impl Strategy<Value = Message> {
 fn hints() -> impl Strategy<Value = Message> {
     (any::<u32>(), fields()).prop_map(|(id, fields)| {
         let (count, encoded) = encoded_fields(&fields);
-        let encode = |out: &mut Vec<u8>| hints::encode(out, id, (count, &encoded));
+        let encode = |out: &mut Vec<u8>| {
+            hints::encode(
+                out,
+                id,
+                EncodedHeaders {
+                    count,
+                    fields: &encoded,
+                },
+            )
+        };
         message(Kind::Hints, encode, (id, &fields))
     })
 }

@@ -7,8 +7,8 @@ use carat_wire::hints::{self, Hints};
 use carat_wire::response::{self, ResponseHead, body};
 use carat_wire::stream::{Chunk, Window, decode_id};
 use carat_wire::{
-    Frame, Headers, Hello, Hijack, Name, Request, Response, ResponseBody, name_of, push_header,
-    request,
+    EncodedHeaders, Frame, Headers, Hello, Hijack, Name, Request, Response, ResponseBody, name_of,
+    push_header, request,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -74,8 +74,14 @@ fn check_response(payload: &[u8]) {
     };
     let (mut frame, mut encoded) = (Vec::new(), Vec::new());
     let count = push(&mut encoded, &headers);
-    response::encode(&mut frame, head, (count, &encoded), |out| {
-        match response.body {
+    response::encode(
+        &mut frame,
+        head,
+        EncodedHeaders {
+            count,
+            fields: &encoded,
+        },
+        |out| match response.body {
             ResponseBody::None => body::none(out),
             ResponseBody::Inline(bytes) => body::whole(out, bytes),
             ResponseBody::File {
@@ -85,8 +91,8 @@ fn check_response(payload: &[u8]) {
             } => body::file(out, offset, length, allows_ranges),
             ResponseBody::Stream => body::stream(out),
             ResponseBody::Tunnel => body::tunnel(out),
-        }
-    });
+        },
+    );
     let again = Response::decode(self::payload(&frame)).expect("encoded by this crate");
     assert_eq!((again.id, again.status), (response.id, response.status));
     assert_eq!(again.app_micros, response.app_micros);
@@ -103,7 +109,14 @@ fn check_hints(payload: &[u8]) {
     };
     let (mut frame, mut encoded) = (Vec::new(), Vec::new());
     let count = push(&mut encoded, &headers);
-    hints::encode(&mut frame, hints.id, (count, &encoded));
+    hints::encode(
+        &mut frame,
+        hints.id,
+        EncodedHeaders {
+            count,
+            fields: &encoded,
+        },
+    );
     let again = Hints::decode(self::payload(&frame)).expect("encoded by this crate");
     assert_eq!((again.id, texts(again.headers)), (hints.id, Some(headers)));
 }

@@ -404,6 +404,7 @@ mod tests {
     use std::pin::pin;
     use std::task::Waker;
 
+    use carat_wire::EncodedHeaders;
     use carat_wire::request::encode_descriptors_lost;
     use carat_wire::response::{ResponseHead, body, encode};
 
@@ -461,10 +462,12 @@ mod tests {
                 app_micros: 0,
             };
             receive(&fixture, 0, |out| {
-                encode(out, head(1), (0, &[]), |out| body::file(out, 0, 9, false));
+                encode(out, head(1), EncodedHeaders::default(), |out| {
+                    body::file(out, 0, 9, false)
+                });
             });
             receive(&fixture, 0, |out| {
-                encode(out, head(2), (0, &[]), body::none);
+                encode(out, head(2), EncodedHeaders::default(), body::none);
             });
             let found = outcome(lost);
             assert!(matches!(found, Poll::Ready(Err(Refusal::ReplyLost))));

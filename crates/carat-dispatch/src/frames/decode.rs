@@ -230,9 +230,12 @@ mod tests {
             status: 200,
             app_micros: 0,
         };
-        let count = u16::try_from(headers.len()).expect("few");
+        let headers = carat_wire::EncodedHeaders {
+            count: u16::try_from(headers.len()).expect("few"),
+            fields: &encoded,
+        };
         let mut bytes = Vec::new();
-        carat_wire::response::encode(&mut bytes, head, (count, &encoded), |out| {
+        carat_wire::response::encode(&mut bytes, head, headers, |out| {
             carat_wire::response::body::whole(out, body);
         });
         let frame = carat_wire::Frame::first(&bytes)

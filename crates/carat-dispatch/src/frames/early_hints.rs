@@ -63,7 +63,7 @@ impl HintAllowance {
 #[cfg(test)]
 mod tests {
     use carat_wire::hints::{Hints, encode};
-    use carat_wire::{Frame, push_header};
+    use carat_wire::{EncodedHeaders, Frame, push_header};
 
     use super::*;
 
@@ -73,7 +73,11 @@ mod tests {
             push_header(&mut headers, name, value);
             count += 1;
         }
-        encode(&mut bytes, 1, (count, &headers));
+        let encoded = EncodedHeaders {
+            count,
+            fields: &headers,
+        };
+        encode(&mut bytes, 1, encoded);
         let frame = Frame::first(&bytes).expect("well formed");
         let hints = Hints::decode(frame.expect("complete").payload);
         hint_fields(hints.expect("well formed").headers)

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::iter;
 use std::rc::Rc;
@@ -7,7 +8,6 @@ use carat_wire::is_behind;
 
 use crate::lanes::exchange::{Exchange, LoggedRequest};
 use crate::lanes::pool_share::{PoolMembership, PoolShare};
-use crate::lanes::worker_requests::WorkerRequests;
 use carat_exchange::{BodyStream, ReplySender, StreamCredit};
 use carat_log::LaneTag;
 
@@ -54,6 +54,24 @@ impl RunningRequest {
     /// The name of the request while it runs: its lane and its number there.
     pub fn key(&self) -> (LaneTag, u32) {
         (self.tag, self.id)
+    }
+}
+
+/// How many requests a worker holds on all of its lanes together. Clones share the number.
+#[derive(Debug, Clone, Default)]
+pub struct WorkerRequests(Rc<Cell<usize>>);
+
+impl WorkerRequests {
+    pub(crate) fn count(&self) -> usize {
+        self.0.get()
+    }
+
+    pub(crate) fn add(&self, requests: usize) {
+        self.0.set(self.count() + requests);
+    }
+
+    pub(crate) fn remove(&self, requests: usize) {
+        self.0.set(self.count() - requests);
     }
 }
 
@@ -205,7 +223,8 @@ impl InFlightRequests {
         &mut self,
         next: NextRequest,
         exchange: Rc<Exchange>,
-        (bytes, credit): (usize, StreamCredit),
+        bytes: usize,
+        credit: StreamCredit,
         now: Instant,
     ) {
         let NextRequest { number, id } = next;
@@ -421,7 +440,7 @@ mod tests {
         let next = requests.next();
         let exchange = Rc::new(Exchange::new(Call::plain("GET", "/")));
         let credit = StreamCredit::of(exchange.call.memory.memory());
-        requests.add(next, exchange, (100, credit), Instant::now());
+        requests.add(next, exchange, 100, credit, Instant::now());
         next.id
     }
 

@@ -16,7 +16,7 @@ use carat_wire::stream::{encode_abort, encode_chunk, encode_end};
 
 use crate::frames::encode;
 use crate::lanes::exchange::Exchange;
-use crate::lanes::in_flight::{InFlightRequest, InFlightRequests, RunningRequest};
+use crate::lanes::in_flight::{InFlightRequest, InFlightRequests, RunningRequest, WorkerRequests};
 use crate::lanes::lane::lane_outbox::LaneOutbox;
 pub(crate) use crate::lanes::lane::service_time::PREFETCH_WAIT;
 use crate::lanes::lane::service_time::ServiceTime;
@@ -24,8 +24,6 @@ use crate::lanes::lane::shared_page::{RECALL_REFRESH, SharedPage, shared_page};
 use crate::lanes::lane::stall::Stall;
 use crate::lanes::lane::trial::Trial;
 use crate::lanes::lane::usage::Usage;
-use crate::lanes::lane_state::LaneState;
-use crate::lanes::worker_requests::WorkerRequests;
 use carat_exchange::{BodySink, StreamCredit, WorkerTunnels};
 use carat_log::LaneTag;
 
@@ -57,13 +55,27 @@ pub struct Lane {
     pub tunnels: WorkerTunnels,
 }
 
+/// A stage in the life of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LaneState {
+    /// The worker has not sent HELLO.
+    Opening,
+    /// The lane takes requests.
+    Open,
+    /// The worker finishes the requests that it holds, and gets no more.
+    Draining,
+    /// The worker is gone.
+    Closed,
+}
+
 impl Lane {
     /// A lane whose worker has not said how many requests it takes.
     pub fn new(
         tag: LaneTag,
         generation: u32,
         page: File,
-        (worker_requests, tunnels): (WorkerRequests, WorkerTunnels),
+        worker_requests: WorkerRequests,
+        tunnels: WorkerTunnels,
     ) -> Lane {
         Lane {
             tag,
@@ -275,7 +287,7 @@ impl Lane {
             let (lane, id) = (Rc::clone(self), next.id);
             body.connect(Box::new(LaneBodySink { lane, id }));
         }
-        in_flight.add(next, exchange, (bytes, credit), now);
+        in_flight.add(next, exchange, bytes, credit, now);
         self.usage.begin(now);
         self.outbox.wake();
         Ok(())
@@ -404,7 +416,13 @@ mod tests {
     fn a_request_that_cannot_begin_is_not_sent() {
         let (other, now) = lane_with(0, 1);
         let unwritten = File::open("/dev/null").expect("there on every machine");
-        let lane = Rc::new(Lane::new(other.tag, 1, unwritten, Default::default()));
+        let lane = Rc::new(Lane::new(
+            other.tag,
+            1,
+            unwritten,
+            WorkerRequests::default(),
+            WorkerTunnels::default(),
+        ));
         let last = u64::from(RECALL_REFRESH) - 1;
         lane.in_flight.borrow_mut().skip_to(last);
         assert!(lane.begin(exchange(), now).is_err());

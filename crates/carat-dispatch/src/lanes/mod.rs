@@ -6,20 +6,15 @@ mod in_flight;
 mod lane;
 mod lane_end;
 mod lane_event;
-mod lane_state;
 mod pool_share;
-mod worker_requests;
 
 pub use exchange::PendingReply;
 pub(crate) use exchange::{Exchange, LoggedRequest};
 pub(crate) use idle_lanes::IdleLanes;
-pub use in_flight::RunningRequest;
 pub(crate) use in_flight::{InFlightRequest, RequestStage};
+pub use in_flight::{RunningRequest, WorkerRequests};
 pub use lane::Lane;
-pub(crate) use lane::PREFETCH_WAIT;
+pub(crate) use lane::{LaneState, PREFETCH_WAIT};
 pub(crate) use lane_end::{cut_off, cut_off_lane, fail_over, refuse_trial, report_request};
 pub use lane_event::{LaneEvent, LaneEvents};
-pub(crate) use lane_state::LaneState;
-
 pub(crate) use pool_share::PoolMembership;
-pub use worker_requests::WorkerRequests;

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::simulation::processes::ProcessTable;
 use crate::supervise::{ConsoleMessage, ConsoleOrder, ConsoleReport, Message};
-use carat_supervisor::{AppProcessId, Event};
+use carat_supervisor::{AppEvent, AppProcessId, Event};
 
 /// A client of the control socket that wants a console, sends it a signal now and then, and may leave before its end.
 pub(super) struct ConsoleClient {
@@ -71,7 +71,7 @@ impl ConsoleClient {
             world.note("hangs up", self.client as u64, 0);
             self.has_left = true;
             world.consoles.borrow_mut().leave(self.client);
-            world.tell(Event::ConsoleLeft(id));
+            world.tell(Event::App(AppEvent::ConsoleLeft(id)));
         }
     }
 

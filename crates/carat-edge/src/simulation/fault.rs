@@ -2,7 +2,7 @@
 
 use super::server_run::ServerRun;
 use crate::simulation::plan::Moment;
-use carat_supervisor::Event;
+use carat_supervisor::{Event, RestartEvent};
 
 /// Microseconds between two faults of a usual run, on average.
 const FAULT_GAP: u64 = 120_000;
@@ -33,8 +33,8 @@ impl ServerRun {
             30..55 => self.stop_process(pid),
             55..70 => self.end_lane(pid),
             70..80 => world.act(pid, |process| process.leave(world)),
-            80..84 => world.tell(Event::RestartRequested),
-            84..86 => world.tell(Event::RollbackRequested),
+            80..84 => world.tell(Event::Restart(RestartEvent::Requested)),
+            84..86 => world.tell(Event::Restart(RestartEvent::RollbackRequested)),
             86..92 => world.act(pid, |process| process.bytes *= 3),
             92..96 => self.pause_machine().await,
             _ => self.pause_edge(),

@@ -22,7 +22,7 @@ use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;
 use carat_http::{EdgeCore, Server};
 use carat_log::Log;
-use carat_supervisor::{Event, Outcome};
+use carat_supervisor::{Event, Outcome, ProcessEvent, RestartEvent};
 
 /// Enough for all clients.
 const BUDGET: DescriptorBudget = DescriptorBudget {
@@ -85,11 +85,11 @@ impl ServerRun {
         let server = Server::new(&core, parts, &BUDGET);
         let ready = Ready::new(Vec::new(), None);
         let host = SimulatedHost(Rc::clone(&world));
-        let messages = (mailbox, messages);
         ServerRun {
             supervisor: Some(Supervisor::new(
                 host,
                 Rc::clone(&server),
+                mailbox,
                 messages,
                 lane_events,
                 ready,
@@ -262,11 +262,13 @@ impl ServerRun {
             Moment::Lane(pid, lane) => world.act(pid, |process| process.run_lane(lane, &world)),
             Moment::Continue(pid) => self.continue_process(pid),
             Moment::Kill(pid) => world.kill(pid),
-            Moment::Reap(pid, status) => world.tell(Event::Exited { pid, status }),
+            Moment::Reap(pid, status) => {
+                world.tell(Event::Process(ProcessEvent::Exited { pid, status }))
+            }
             Moment::MemoryRead(subjects) => {
                 world.tell(Event::MemoryRead(reading(&subjects, &world)));
             }
-            Moment::Restart => world.tell(Event::RestartRequested),
+            Moment::Restart => world.tell(Event::Restart(RestartEvent::Requested)),
             Moment::SettingsRead(read) => world.send(Message::Settings(read)),
             Moment::Fault => self.go_wrong().await,
             Moment::Calm => self.calm_down(),

@@ -12,7 +12,7 @@ use carat_wire::control::{
 use rustix::process::Signal;
 use tokio::task::spawn_local;
 
-use super::open_files::descriptors_for;
+use super::machine_limits::descriptors_for;
 use super::upgrade::Successor;
 use crate::supervise::messages::Mailbox;
 use crate::supervise::processes::{
@@ -25,8 +25,9 @@ use carat_log::{LaneTag, WorkerId};
 use carat_machine::Container;
 use carat_settings::Settings;
 use carat_supervisor::{
-    AppCommand, AppProcessId, BootSettings, Command, Event, LogLine, MemorySubjects, RubyProcess,
-    WorkerTraffic,
+    AppCommand, AppEvent, AppProcessId, BootSettings, ClientsCommand, Command, Event, LogLine,
+    MemorySubjects, MoldCommand, ProcessEvent, RestartEvent, RubyProcess, UpgradeCommand,
+    UpgradeEvent, WorkerCommand, WorkerEvent, WorkerTraffic,
 };
 
 /// Carries out the supervisor's commands. It owns the sockets and decides nothing.
@@ -70,48 +71,79 @@ impl<H: Host> Executor<H> {
     /// Carries out a command, and returns what happened at once.
     pub(super) fn carry_out(&mut self, command: Command) -> Option<Event> {
         match command {
+            Command::Mold(command) => return self.carry_out_mold(command),
+            Command::Worker(command) => return self.carry_out_worker(command),
+            Command::App(command) => return self.carry_out_app(command),
+            Command::Clients(command) => return self.carry_out_clients(command),
+            Command::Upgrade(command) => return self.carry_out_upgrade(command),
             Command::ReadSettings => self.read_settings(),
-            Command::BootMold {
+            Command::End(process) => self.send_signal(process, Kind::Drain),
+            Command::Terminate { pid } => self.host.signal(pid, Signal::TERM),
+            Command::Kill { pid } => self.host.signal(pid, Signal::KILL),
+            Command::CloseControl(process) => self.close_control(process),
+            Command::ReadMemory(subjects) => self.read_memory(subjects),
+            Command::DivideFiles { workers } => self.divide_files(workers),
+            Command::Log(line) => self.log(&line),
+            // The supervisor acts itself.
+            Command::Announce | Command::Exit(_) => {}
+        }
+        None
+    }
+
+    fn carry_out_mold(&mut self, command: MoldCommand) -> Option<Event> {
+        match command {
+            MoldCommand::Boot {
                 generation,
                 settings,
             } => return Some(self.boot_mold(generation, settings)),
-            Command::Fork {
+            MoldCommand::Adopt { generation } => self.adopt(generation),
+            MoldCommand::Renumber { before, generation } => self.renumber(before, generation),
+            MoldCommand::EndWithServer { generation } => {
+                self.send_signal(RubyProcess::Mold(generation), Kind::Bye);
+            }
+        }
+        None
+    }
+
+    fn carry_out_worker(&mut self, command: WorkerCommand) -> Option<Event> {
+        match command {
+            WorkerCommand::Fork {
                 worker,
                 generation,
                 is_trial,
             } => return self.fork(worker, generation, is_trial),
-            Command::App(command) => return self.carry_out_app(command),
-            Command::Check { worker, generation } => self.check(worker, generation),
-            Command::Admit(worker) => self.admit(worker),
-            Command::HoldRequests => self.server.dispatcher.await_workers(clock::now()),
-            Command::ReleaseRequests => self.server.dispatcher.end_wait(clock::now()),
-            Command::Adopt { generation } => self.adopt(generation),
-            Command::EndReload(result) => self.server.dispatcher.end_reload(result),
-            Command::Renumber { before, generation } => self.renumber(before, generation),
-            Command::Drain(worker) => return self.drain(worker),
-            Command::End(process) => self.send_signal(process, Kind::Drain),
-            Command::EndNow(worker) => self.tell(worker, Kind::Bye),
-            Command::EndWithServer { generation } => self.end_with_server(generation),
-            Command::AskForkSafety(worker) => self.tell(worker, Kind::AskForkSafety),
-            Command::TrimMemory(worker) => self.tell(worker, Kind::TrimMemory),
-            Command::Promote { worker, generation } => self.promote(worker, generation),
-            Command::AskStack { tag, request } => self.ask_stack(tag, request),
-            Command::Terminate { pid } => self.host.signal(pid, Signal::TERM),
-            Command::Kill { pid } => self.host.signal(pid, Signal::KILL),
-            Command::CloseLanes(worker) => self.close_lanes(worker),
-            Command::CloseControl(process) => self.close_control(process),
-            Command::ReadMemory(subjects) => self.read_memory(subjects),
-            Command::LimitClients { budget } => return Some(self.limit_clients(budget)),
-            Command::DivideFiles { workers } => self.divide_files(workers),
-            Command::Log(line) => self.log(&line),
-            Command::StartSuccessor => return Some(self.start_successor()),
-            Command::KeepServing { .. } => self.successor = None,
-            Command::HandOver { .. } => self.server.hand_over(),
-            Command::TurnAway => self.server.turn_away(),
-            Command::StopAccepting(within) => self.server.drain(within),
-            Command::CutOffClients => self.server.dispatcher.give_up_all(),
-            // The supervisor acts itself.
-            Command::Announce | Command::Exit(_) => {}
+            WorkerCommand::Check { worker, generation } => self.check(worker, generation),
+            WorkerCommand::Admit(worker) => self.admit(worker),
+            WorkerCommand::Drain(worker) => return self.drain(worker),
+            WorkerCommand::EndNow(worker) => self.tell(worker, Kind::Bye),
+            WorkerCommand::AskForkSafety(worker) => self.tell(worker, Kind::AskForkSafety),
+            WorkerCommand::TrimMemory(worker) => self.tell(worker, Kind::TrimMemory),
+            WorkerCommand::Promote { worker, generation } => self.promote(worker, generation),
+            WorkerCommand::AskStack { tag, request } => self.ask_stack(tag, request),
+            WorkerCommand::CloseLanes(worker) => self.close_lanes(worker),
+        }
+        None
+    }
+
+    fn carry_out_clients(&mut self, command: ClientsCommand) -> Option<Event> {
+        let dispatcher = &self.server.dispatcher;
+        match command {
+            ClientsCommand::HoldRequests => dispatcher.await_workers(clock::now()),
+            ClientsCommand::ReleaseRequests => dispatcher.end_wait(clock::now()),
+            ClientsCommand::EndReload(result) => dispatcher.end_reload(result),
+            ClientsCommand::Limit { budget } => return Some(self.limit_clients(budget)),
+            ClientsCommand::TurnAway => self.server.turn_away(),
+            ClientsCommand::StopAccepting(within) => self.server.drain(within),
+            ClientsCommand::CutOff => dispatcher.give_up_all(),
+        }
+        None
+    }
+
+    fn carry_out_upgrade(&mut self, command: UpgradeCommand) -> Option<Event> {
+        match command {
+            UpgradeCommand::StartSuccessor => return Some(self.start_successor()),
+            UpgradeCommand::KeepServing { .. } => self.successor = None,
+            UpgradeCommand::HandOver { .. } => self.server.hand_over(),
         }
         None
     }
@@ -171,12 +203,12 @@ impl<H: Host> Executor<H> {
             Ok(successor) => {
                 let pid = successor.pid;
                 self.successor = Some(successor);
-                Event::SuccessorStarted { pid }
+                Event::Upgrade(UpgradeEvent::SuccessorStarted { pid })
             }
-            Err(error) => Event::SuccessorFailed {
+            Err(error) => Event::Upgrade(UpgradeEvent::SuccessorFailed {
                 pid: None,
                 cause: format!("cannot start a new edge: {error}"),
-            },
+            }),
         }
     }
 
@@ -264,7 +296,7 @@ impl<H: Host> Executor<H> {
                 Some(lane) => check_worker(dispatcher, lane, settings).await,
                 None => Err("the worker is gone".to_owned()),
             };
-            mailbox.event(Event::Checked { worker, result });
+            mailbox.event(Event::Restart(RestartEvent::Checked { worker, result }));
         });
     }
 
@@ -277,11 +309,11 @@ impl<H: Host> Executor<H> {
     fn boot_mold(&mut self, generation: u32, settings: BootSettings) -> Event {
         let settings = self.generations.boot(generation, settings);
         match self.try_boot_mold(generation, &settings) {
-            Ok(pid) => Event::MoldStarted { generation, pid },
-            Err(error) => Event::MoldStartFailed {
-                generation,
-                cause: error.to_string(),
-            },
+            Ok(pid) => Event::Process(ProcessEvent::MoldStarted { generation, pid }),
+            Err(error) => Event::Process(ProcessEvent::BootFailed {
+                process: RubyProcess::Mold(generation),
+                cause: format!("cannot start the mold: {error}"),
+            }),
         }
     }
 
@@ -297,9 +329,11 @@ impl<H: Host> Executor<H> {
     fn fork(&mut self, worker: WorkerId, generation: u32, is_trial: bool) -> Option<Event> {
         self.try_fork(worker, generation, is_trial)
             .err()
-            .map(|error| Event::ForkFailed {
-                worker,
-                cause: error.to_string(),
+            .map(|error| {
+                Event::Worker(WorkerEvent::ForkFailed {
+                    worker,
+                    cause: error.to_string(),
+                })
             })
     }
 
@@ -349,7 +383,8 @@ impl<H: Host> Executor<H> {
                     name,
                 };
                 let cause = self.fork_app(id, fork).err()?.to_string();
-                Some(Event::AppForkFailed { id, cause })
+                let process = RubyProcess::App(id);
+                Some(Event::Process(ProcessEvent::BootFailed { process, cause }))
             }
             AppCommand::Begin(id) => {
                 let channel = self.channels.get(&RubyProcess::App(id));
@@ -368,7 +403,7 @@ impl<H: Host> Executor<H> {
             }
             AppCommand::SignalGroup { id, pid, signal } => {
                 let is_left = self.host.signal_group(pid, signal);
-                (!is_left).then_some(Event::GroupEnded(id))
+                (!is_left).then_some(Event::App(AppEvent::GroupEnded(id)))
             }
         }
     }
@@ -388,11 +423,7 @@ impl<H: Host> Executor<H> {
         let dispatcher = &self.server.dispatcher;
         dispatcher.drain(worker);
         let is_drained = dispatcher.lanes.is_drained(worker);
-        is_drained.then_some(Event::Drained(worker))
-    }
-
-    fn end_with_server(&self, generation: u32) {
-        self.send_signal(RubyProcess::Mold(generation), Kind::Bye);
+        is_drained.then_some(Event::Worker(WorkerEvent::Drained(worker)))
     }
 
     fn promote(&mut self, worker: WorkerId, generation: u32) {

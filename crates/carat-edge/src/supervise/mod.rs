@@ -4,10 +4,9 @@
 //! replies with [`Command`](command::Command)s. Both are plain data, so every sequence of events can be tested without a
 //! process. A new feature is a new row of events and commands.
 
-mod client_memory;
 mod executor;
+mod machine_limits;
 mod messages;
-mod open_files;
 mod orders;
 mod processes;
 mod reports;
@@ -15,14 +14,13 @@ mod signals_and_files;
 mod supervisor;
 mod upgrade;
 
-pub(crate) use client_memory::client_memory_limit;
+pub(crate) use machine_limits::{client_memory_limit, descriptor_budget};
 #[cfg(test)]
 pub(crate) use messages::FreshSettings;
 pub(crate) use messages::{
     ConsoleMessage, ConsoleOrder, ConsoleReport, ControlRequest, Mailbox, Message, ProcessStats,
     ProfileMessage, ProfileOrder, StatsMessage, StatsReport,
 };
-pub(crate) use open_files::descriptor_budget;
 #[cfg(test)]
 pub(crate) use processes::Host;
 pub(crate) use processes::{LocalHost, Ready, take_descriptor};

@@ -11,14 +11,15 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::executor::Executor;
 use super::upgrade::Predecessor;
-use crate::supervise::messages::{ControlReply, FreshSettings, Mailbox, Message, StatsMessage};
+use crate::supervise::messages::{ControlReply, FreshSettings, Mailbox, Message};
 use crate::supervise::processes::{Host, Ready};
-use crate::supervise::reports::{Gauges, History, Profiles, RubyFigures, Stacks, StatsCollector};
+use crate::supervise::reports::ProcessReports;
 use crate::supervise::signals_and_files::{ServiceManager, SignalRequest, Signals};
 use carat_machine::Machine;
 use carat_supervisor::{
-    Command, Event, GenerationSettings, MemoryReading, Outcome, ProcessMemory, RubyProcess, State,
-    Tick,
+    ClientsCommand, Command, Event, GenerationSettings, MemoryReading, Outcome, ProcessEvent,
+    RestartEvent, RubyProcess, State, Tick, UpgradeCommand, UpgradeEvent, WorkerCommand,
+    WorkerEvent,
 };
 
 use carat_dispatch::LaneEvent;
@@ -33,14 +34,7 @@ pub(crate) struct Supervisor<H> {
     lane_events: UnboundedReceiver<LaneEvent>,
     pub(super) state: State,
     pub(super) executor: Executor<H>,
-    stats: StatsCollector,
-    pub(super) profiles: Profiles,
-    stacks: Stacks,
-    /// `None` without the option `metrics`.
-    pub(super) history: Option<History>,
-    /// The memory of the processes, when it was last read.
-    pub(super) memory: Vec<ProcessMemory>,
-    pub(super) ruby: RubyFigures,
+    pub(super) reports: ProcessReports,
     pub(super) service_manager: ServiceManager,
     /// The old edge, if this one takes over from one.
     predecessor: Option<Rc<Predecessor>>,
@@ -55,7 +49,8 @@ impl<H: Host> Supervisor<H> {
     pub(crate) fn new(
         host: H,
         server: Rc<Server>,
-        (mailbox, messages): (Mailbox, UnboundedReceiver<Message>),
+        mailbox: Mailbox,
+        messages: UnboundedReceiver<Message>,
         lane_events: UnboundedReceiver<LaneEvent>,
         ready: Ready,
     ) -> Supervisor<H> {
@@ -70,12 +65,7 @@ impl<H: Host> Supervisor<H> {
             messages,
             lane_events,
             executor,
-            profiles: Profiles::new(mailbox.clone()),
-            stacks: Stacks::default(),
-            history: server.metrics.as_ref().map(|_| History::new(clock::now())),
-            memory: Vec::new(),
-            ruby: RubyFigures::default(),
-            stats: StatsCollector::new(mailbox, machine.memory),
+            reports: ProcessReports::new(mailbox, server.metrics.is_some(), machine.memory),
             service_manager: ServiceManager::from_environment(),
             predecessor: None,
             upgrade_asker: None,
@@ -116,7 +106,7 @@ impl<H: Host> Supervisor<H> {
             if let Some(outcome) = outcome {
                 match &outcome {
                     Outcome::Failed(cause) => self.service_manager.failed(cause),
-                    _ => self.log_with_pid("stopped"),
+                    Outcome::Finished | Outcome::Cut => self.log_with_pid("stopped"),
                 }
                 return outcome;
             }
@@ -131,18 +121,13 @@ impl<H: Host> Supervisor<H> {
             let now = clock::now().checked_sub(self.lost);
             let now = now.expect("the time lost is a part of the time since the start");
             for command in self.state.on(event, now) {
-                match command {
-                    Command::Exit(outcome) => return Some(outcome),
-                    Command::Announce => {
-                        if let Err(cause) = self.begin_to_serve() {
-                            return Some(Outcome::Failed(cause));
-                        }
-                    }
-                    command => {
-                        self.note(&command);
-                        events.extend(self.executor.carry_out(command));
-                    }
+                if let Command::Exit(outcome) = command {
+                    return Some(outcome);
                 }
+                if let Err(cause) = self.note(&command) {
+                    return Some(Outcome::Failed(cause));
+                }
+                events.extend(self.executor.carry_out(command));
             }
         }
         let upgrading = self.state.upgrades().is_under_way().then_some("upgrading");
@@ -153,27 +138,69 @@ impl<H: Host> Supervisor<H> {
     }
 
     /// Tells the service manager, the other edge, and those who wait for a worker what is about to be carried out.
-    fn note(&mut self, command: &Command) {
+    /// The error says why this edge cannot follow the old one.
+    fn note(&mut self, command: &Command) -> Result<(), String> {
         match command {
-            Command::TurnAway => self.service_manager.draining(),
-            Command::StopAccepting(_) => self.begin_stop(),
-            Command::KeepServing { cause } => {
+            Command::Announce => return self.begin_to_serve(),
+            Command::Worker(command) => self.note_worker(command),
+            Command::Clients(command) => self.note_clients(command),
+            Command::Upgrade(command) => self.note_upgrade(command),
+            Command::Mold(_)
+            | Command::App(_)
+            | Command::ReadSettings
+            | Command::End(_)
+            | Command::Terminate { .. }
+            | Command::Kill { .. }
+            | Command::CloseControl(_)
+            | Command::ReadMemory(_)
+            | Command::DivideFiles { .. }
+            | Command::Log(_)
+            | Command::Exit(_) => {}
+        }
+        Ok(())
+    }
+
+    fn note_worker(&mut self, command: &WorkerCommand) {
+        match command {
+            WorkerCommand::Promote { worker, .. } => {
+                self.forget_questions(RubyProcess::Worker(*worker), "became the mold");
+            }
+            WorkerCommand::Fork { .. }
+            | WorkerCommand::Check { .. }
+            | WorkerCommand::Admit(_)
+            | WorkerCommand::Drain(_)
+            | WorkerCommand::EndNow(_)
+            | WorkerCommand::AskForkSafety(_)
+            | WorkerCommand::TrimMemory(_)
+            | WorkerCommand::AskStack { .. }
+            | WorkerCommand::CloseLanes(_) => {}
+        }
+    }
+
+    fn note_clients(&mut self, command: &ClientsCommand) {
+        match command {
+            ClientsCommand::TurnAway => self.service_manager.draining(),
+            ClientsCommand::StopAccepting(_) => self.begin_stop(),
+            ClientsCommand::HoldRequests
+            | ClientsCommand::ReleaseRequests
+            | ClientsCommand::EndReload(_)
+            | ClientsCommand::Limit { .. }
+            | ClientsCommand::CutOff => {}
+        }
+    }
+
+    fn note_upgrade(&mut self, command: &UpgradeCommand) {
+        match command {
+            UpgradeCommand::StartSuccessor => {}
+            UpgradeCommand::KeepServing { cause } => {
                 self.answer_upgrade(Err(format!("not upgraded: {cause}")));
             }
-            Command::HandOver { pid } => {
+            UpgradeCommand::HandOver { pid } => {
                 // Only the main process may say that it is ready, and which one follows.
                 self.service_manager.follow_restart(None);
                 self.service_manager.main_process(*pid);
                 self.service_manager.fall_silent();
             }
-            Command::Promote { worker, .. } => {
-                self.profiles.gone(*worker, "became the mold");
-                self.stacks.gone(*worker, &self.server.log);
-                let worker = RubyProcess::Worker(*worker);
-                self.stats
-                    .receive(worker, None, &self.state, &self.executor);
-            }
-            _ => {}
         }
     }
 
@@ -203,11 +230,13 @@ impl<H: Host> Supervisor<H> {
         match message {
             Message::Event(Event::MemoryRead(reading)) => self.memory_read(reading),
             Message::Event(event) => {
-                self.forget_questions(&event);
+                self.note_event(&event);
                 self.handle([event])
             }
             Message::Settings(Ok(fresh)) => self.settings_read(fresh),
-            Message::Settings(Err(cause)) => self.handle([Event::SettingsFailed { cause }]),
+            Message::Settings(Err(cause)) => {
+                self.handle([Event::Restart(RestartEvent::SettingsFailed { cause })])
+            }
             Message::Sources(json) => {
                 if let Some(reload) = &self.server.dispatcher.reload {
                     reload.watch_sources(&json);
@@ -215,11 +244,7 @@ impl<H: Host> Supervisor<H> {
                 None
             }
             Message::SuccessorSettled => {
-                // One that died at once has not taken over: this edge keeps its control socket.
-                if let Some(pid) = self.executor.successor.as_ref().map(|it| it.pid) {
-                    self.server.leave();
-                    self.answer_upgrade(Ok(json!({ "pid": pid })));
-                }
+                self.successor_settled();
                 None
             }
             Message::Control(request, asker) => self.control(request, asker),
@@ -228,42 +253,45 @@ impl<H: Host> Supervisor<H> {
                 None
             }
             Message::Profile(message) => {
-                self.profiles.handle(message, &self.state, &self.executor);
+                let profiles = &mut self.reports.profiles;
+                profiles.handle(message, &self.state, &self.executor);
                 None
             }
             Message::AskStacks(asker) => {
                 let lanes = &self.server.dispatcher.lanes;
-                self.stacks.ask(asker, lanes, &self.executor);
+                self.reports.stacks.ask(asker, lanes, &self.executor);
                 None
             }
             Message::Stack(report) => {
-                let of_stuck = self.stacks.receive(report, &self.server.log);
-                of_stuck.and_then(|report| self.handle([Event::Stack(report)]))
+                let of_stuck = self.reports.stacks.receive(report, &self.server.log);
+                of_stuck.and_then(|report| self.handle([Event::Worker(WorkerEvent::Stack(report))]))
             }
             Message::Console(message) => self.console(message),
             Message::Stats(message) => {
-                self.collect(message);
+                self.reports.collect(message, &self.state, &self.executor);
                 None
             }
         }
     }
 
-    fn collect(&mut self, message: StatsMessage) {
-        self.ruby.receive(&message);
-        self.stats.handle(message, &self.state, &self.executor);
+    fn successor_settled(&mut self) {
+        // One that died at once has not taken over: this edge keeps its control socket.
+        if let Some(pid) = self.executor.successor.as_ref().map(|it| it.pid) {
+            self.server.leave();
+            self.answer_upgrade(Ok(json!({ "pid": pid })));
+        }
     }
 
     /// A process that has ended answers nobody.
-    fn forget_questions(&mut self, event: &Event) {
-        let Event::Closed(process) = event else {
-            return;
-        };
-        if let RubyProcess::Worker(worker) = process {
-            self.profiles.gone(*worker, "ended");
-            self.stacks.gone(*worker, &self.server.log);
+    fn note_event(&mut self, event: &Event) {
+        if let Event::Process(ProcessEvent::Closed(process)) = event {
+            self.forget_questions(*process, "ended");
         }
-        self.stats
-            .receive(*process, None, &self.state, &self.executor);
+    }
+
+    fn forget_questions(&mut self, process: RubyProcess, what: &str) {
+        let log = &self.server.log;
+        (self.reports).gone(process, what, log, &self.state, &self.executor);
     }
 
     fn settings_read(&mut self, fresh: FreshSettings) -> Option<Outcome> {
@@ -273,36 +301,39 @@ impl<H: Host> Supervisor<H> {
         let generation =
             GenerationSettings::new(&settings, machine.processors, machine.memory, clients);
         self.executor.keep_settings(Rc::from(settings));
-        self.handle([Event::SettingsRead(Box::new(generation), fresh.unchanged)])
+        self.handle([Event::Restart(RestartEvent::SettingsRead {
+            settings: Box::new(generation),
+            unchanged: fresh.unchanged,
+        })])
     }
 
     fn lane_event(&mut self, event: LaneEvent) -> Option<Outcome> {
         let tag = match event {
             LaneEvent::Stuck { tag, request } => {
-                return self.handle([Event::LaneStuck { tag, request }]);
+                return self.handle([Event::Worker(WorkerEvent::LaneStuck { tag, request })]);
             }
             LaneEvent::Slow { tag, request } => {
                 let lanes = &self.server.dispatcher.lanes;
                 if let Some(slow) = lanes.running_request(tag, request, clock::now()) {
-                    self.stacks.ask_slow(slow, &self.executor);
+                    self.reports.stacks.ask_slow(slow, &self.executor);
                 }
                 return None;
             }
             LaneEvent::DescriptorsLost(tag) => {
-                return self.handle([Event::DescriptorsLost(tag.worker)]);
+                return self.handle([Event::Worker(WorkerEvent::DescriptorsLost(tag.worker))]);
             }
             LaneEvent::CodeChanged => {
                 if let Some(reload) = &self.server.dispatcher.reload {
                     reload.note_asked();
                 }
-                return self.handle([Event::ReloadRequested]);
+                return self.handle([Event::Restart(RestartEvent::ReloadRequested)]);
             }
             LaneEvent::Drained(tag) | LaneEvent::Lost(tag) => tag,
         };
         let is_lost = matches!(event, LaneEvent::Lost(_));
-        let lost = is_lost.then_some(Event::LaneLost(tag.worker));
+        let lost = is_lost.then_some(Event::Worker(WorkerEvent::LaneLost(tag.worker)));
         let is_drained = self.server.dispatcher.lanes.is_drained(tag.worker);
-        let drained = is_drained.then_some(Event::Drained(tag.worker));
+        let drained = is_drained.then_some(Event::Worker(WorkerEvent::Drained(tag.worker)));
         self.handle(lost.into_iter().chain(drained).collect::<VecDeque<_>>())
     }
 
@@ -315,8 +346,12 @@ impl<H: Host> Supervisor<H> {
             }
             SignalRequest::AddWorker => return self.rescale(Elastic::raised),
             SignalRequest::RemoveWorker => return self.rescale(Elastic::lowered),
-            SignalRequest::Restart => return self.handle([Event::RestartRequested]),
-            SignalRequest::Upgrade => return self.handle([Event::UpgradeRequested]),
+            SignalRequest::Restart => {
+                return self.handle([Event::Restart(RestartEvent::Requested)]);
+            }
+            SignalRequest::Upgrade => {
+                return self.handle([Event::Upgrade(UpgradeEvent::Requested)]);
+            }
             SignalRequest::ReopenLogs => self.reopen_logs(),
         }
         None
@@ -339,8 +374,11 @@ impl<H: Host> Supervisor<H> {
         if !self.server.tick() {
             return None;
         }
-        self.stacks.tick(&self.server.log);
-        self.sample();
+        self.reports.stacks.tick(&self.server.log);
+        if let Some(metrics) = &self.server.metrics {
+            let totals = || metrics.totals();
+            (self.reports).sample(totals, &self.server, &self.state, &self.executor);
+        }
         if self.server.has_left() && self.state.apps().are_over() {
             // So the new edge learns that it may start its own.
             self.executor.successor = None;
@@ -355,20 +393,8 @@ impl<H: Host> Supervisor<H> {
         self.handle([self.traffic(), tick])
     }
 
-    fn sample(&mut self) {
-        let due = self.history.as_mut().filter(|it| it.is_due(clock::now()));
-        let (Some(history), Some(metrics)) = (due, &self.server.metrics) else {
-            return;
-        };
-        self.ruby
-            .ask(&self.state.processes().running(), &self.executor);
-        let gauges = Gauges::of(&self.server, &self.memory);
-        let times = (self.server.started, clock::now());
-        history.add(metrics.totals(), gauges, times);
-    }
-
     fn memory_read(&mut self, mut reading: MemoryReading) -> Option<Outcome> {
-        self.memory = std::mem::take(&mut reading.processes);
+        self.reports.keep_memory(&mut reading);
         self.handle([self.traffic(), Event::MemoryRead(reading)])
     }
 

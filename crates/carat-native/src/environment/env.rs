@@ -16,7 +16,8 @@ pub(crate) fn environment(
     ruby: &Ruby,
     template: &EnvTemplate,
     request: &Request<'_>,
-    (input, slot): (Option<Value>, Option<Value>),
+    input: Option<Value>,
+    slot: Option<Value>,
 ) -> Result<RHash, Error> {
     let mut missed = None;
     let env = protect(|| {

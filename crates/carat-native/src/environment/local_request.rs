@@ -33,7 +33,7 @@ fn environment(
     // SAFETY: no Ruby code runs while the slice is used.
     let frame = encode(unsafe { target.as_slice() }, scheme);
     let request = decode(&frame).map_err(|malformed| error::link(ruby, malformed))?;
-    request_environment(ruby, &template, &request, (None, None))
+    request_environment(ruby, &template, &request, None, None)
 }
 
 /// The frame that the edge would send: lanes and this function build environments from the same bytes.

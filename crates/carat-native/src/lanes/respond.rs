@@ -4,7 +4,7 @@ use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::time::Instant;
 
 use carat_lane::{HeadEncoder, LaneSession, OutgoingBody, Progress, Step, StreamEnd, WaitFor};
-use magnus::{Error, RString, Ruby, Value};
+use magnus::{Error, RString, Ruby, TryConvert, Value};
 use rustix::io::{Errno, fcntl_dupfd_cloexec};
 
 use crate::interpreter::{borrow, error};
@@ -15,6 +15,28 @@ use crate::lanes::slot::Slot;
 use crate::processes::close_forgotten_files;
 
 type Body = OutgoingBody<InlineBody>;
+
+/// A part of an open file, as `respond_file` gets it: an Array of the number of its descriptor, the offset and the length
+/// in bytes, and whether the client may ask for ranges.
+pub(crate) struct FilePart {
+    /// The descriptor stays the caller's.
+    file: RawFd,
+    offset: u64,
+    length: u64,
+    allows_ranges: bool,
+}
+
+impl TryConvert for FilePart {
+    fn try_convert(value: Value) -> Result<FilePart, Error> {
+        let (file, offset, length, allows_ranges) = TryConvert::try_convert(value)?;
+        Ok(FilePart {
+            file,
+            offset,
+            length,
+            allows_ranges,
+        })
+    }
+}
 
 impl Slot {
     /// Responds with an Array of Strings. Returns false, and does nothing, when Ruby has to convert something first.
@@ -45,23 +67,21 @@ impl Slot {
         slot.respond(ruby, status, headers, Body::Empty)
     }
 
-    /// Responds with part of an open file: its descriptor, which stays the caller's, an offset and a length in bytes, and
-    /// whether the client may ask for ranges of it. Returns false as `respond_inline`. Raises `Errno::EMFILE`.
+    /// Responds with part of an open file. Returns false as `respond_inline`. Raises `Errno::EMFILE`.
     pub(crate) fn respond_file(
         ruby: &Ruby,
         slot: &Slot,
         status: Value,
         headers: Value,
-        (file, offset, length, allows_ranges): (RawFd, u64, u64, bool),
+        part: FilePart,
     ) -> Result<bool, Error> {
         // SAFETY: the caller holds the file open during this call.
-        let file = unsafe { BorrowedFd::borrow_raw(file) };
-        let file = duplicate(ruby, file)?;
+        let file = unsafe { BorrowedFd::borrow_raw(part.file) };
         let body = Body::File {
-            file,
-            offset,
-            length,
-            allows_ranges,
+            file: duplicate(ruby, file)?,
+            offset: part.offset,
+            length: part.length,
+            allows_ranges: part.allows_ranges,
         };
         slot.respond(ruby, status, headers, body)
     }
@@ -200,7 +220,7 @@ impl Slot {
             Body::Tunnel { .. } => HeadEncoder::start_tunnel,
             _ => HeadEncoder::start,
         };
-        if response_head::read(ruby, &mut head, start, (status, headers))? == Shape::Other {
+        if response_head::read(ruby, &mut head, start, status, headers)? == Shape::Other {
             return Ok(false);
         }
         drop(head);

@@ -42,7 +42,8 @@ pub(crate) fn read(
     ruby: &Ruby,
     head: &mut HeadEncoder,
     start: Start,
-    (status, headers): (Value, Value),
+    status: Value,
+    headers: Value,
 ) -> Result<Shape, Error> {
     let read = match read_status(head, start, status.as_raw()) {
         Ok(()) => read_headers(head, headers.as_raw())?,

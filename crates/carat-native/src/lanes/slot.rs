@@ -127,7 +127,7 @@ impl Slot {
             // Where a body that still arrives would end, nobody could tell.
             let may_take_over = !is_streamed && may_switch(request);
             let taker = may_take_over.then_some(slot);
-            let env = begins.then(|| slot.env(ruby, (lane, taker), request, descriptors.body));
+            let env = begins.then(|| slot.env(ruby, lane, taker, request, descriptors.body));
             let current = CurrentRequest {
                 id,
                 is_head,
@@ -160,25 +160,26 @@ impl Slot {
     fn env(
         &self,
         ruby: &Ruby,
-        (lane, taker): (Obj<Lane>, Option<Obj<Slot>>),
+        lane: Obj<Lane>,
+        taker: Option<Obj<Slot>>,
         request: &Request<'_>,
         file: Option<OwnedFd>,
     ) -> Result<RHash, Error> {
         let input = match (file, request.body) {
             (Some(file), _) => {
-                let input = lane.template.file(ruby, file)?;
-                self.input.set(Some(input.into()));
-                Some(input)
+                let spooled = lane.template.file(ruby, file)?;
+                self.input.set(Some(spooled.into()));
+                Some(spooled)
             }
             (None, RequestBody::Inline(bytes)) => Some(lane.template.memory(ruby, bytes)?),
             (None, RequestBody::Stream { .. }) => {
-                let input = Input::new(lane, request.head.id);
-                Some(lane.template.stream(ruby, input))
+                let streamed = Input::new(lane, request.head.id);
+                Some(lane.template.stream(ruby, streamed))
             }
             (None, _) => None,
         };
         let taker = taker.map(ReprValue::as_value);
-        environment(ruby, &lane.template, request, (input, taker))
+        environment(ruby, &lane.template, request, input, taker)
     }
 
     fn add_form_files(

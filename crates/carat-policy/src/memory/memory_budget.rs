@@ -32,8 +32,8 @@ impl TryFrom<WrittenMemory> for MemoryLimit {
         match written {
             WrittenMemory::Bytes(bytes) => Ok(MemoryLimit::Bytes(bytes)),
             WrittenMemory::Share(text) => {
-                let percent = text.strip_suffix('%');
-                let percent: Option<f64> = percent.and_then(|number| number.parse().ok());
+                let number = text.strip_suffix('%');
+                let percent: Option<f64> = number.and_then(|number| number.parse().ok());
                 let percent = percent.ok_or("memory is not a share")?;
                 Ok(MemoryLimit::Share(percent / 100.0))
             }

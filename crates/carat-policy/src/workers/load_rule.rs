@@ -21,7 +21,8 @@ impl LoadRule {
     pub fn follow(
         &mut self,
         load: f64,
-        (wanted, bounds): (u32, &RangeInclusive<u32>),
+        wanted: u32,
+        bounds: &RangeInclusive<u32>,
         may_grow: bool,
         now: Instant,
     ) -> u32 {
@@ -51,7 +52,7 @@ mod tests {
         let at = (0..).map(|index| now + SECOND * 10 * index);
         let mut numbers = Vec::new();
         for (load, at) in loads.iter().zip(at) {
-            wanted = rule.follow(*load, (wanted, &(1..=3)), true, at);
+            wanted = rule.follow(*load, wanted, &(1..=3), true, at);
             numbers.push(wanted);
         }
         numbers
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn it_does_not_grow_while_it_may_not() {
         let mut rule = LoadRule::default();
-        let number = rule.follow(9.0, (1, &(1..=3)), false, Instant::now());
+        let number = rule.follow(9.0, 1, &(1..=3), false, Instant::now());
         assert_eq!(number, 1);
     }
 }

@@ -2,41 +2,40 @@
 //! replaced, and how it ends.
 
 mod app_process;
+mod consoles;
 mod declaration;
 mod load_meter;
 
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use carat_settings::{ProcessSettings, RestartPolicy};
 use rustix::process::Signal;
 
 use self::app_process::AppProcess;
-use self::declaration::{Declaration, ForkOrigin, NO_GENERATION};
+use self::consoles::ConsoleProcesses;
+use self::declaration::{Declaration, ForkOrigin};
 use super::processes::memory_monitor::AppGrowth;
 use super::processes::running_process::RunningProcess;
 use super::reaction::Reaction;
-use crate::command::{AppCommand, Command};
-use crate::event::AppReading;
+use crate::command::{AppCommand, AppSubject, Command};
 use crate::exit_status::ExitStatus;
 use crate::log_line::LogLine;
-use crate::role::Role;
-use crate::ruby_process::{AppProcessId, RubyProcess};
+use crate::reading::AppReading;
+use crate::ruby_process::{AppProcessId, Role, RubyProcess};
 
 /// The further processes of the application: the declared ones, and those that run.
 #[derive(Debug)]
 pub struct AppProcesses {
     declarations: Vec<Declaration>,
-    /// The consoles that clients of the control socket have asked for.
-    consoles: Declaration,
+    pub(super) consoles: ConsoleProcesses,
     /// How many were forked.
     serial: u64,
     oldest_generation: u32,
-    /// The server before this one runs its own.
-    waits_for_predecessor: bool,
-    /// All are to end, except consoles.
+    /// Whether the server before this one may still run its own.
+    pub(super) awaits_predecessor: bool,
+    /// Whether all are to end, except consoles.
     is_ending: bool,
-    /// Consoles are to end as well.
-    is_stopping: bool,
 }
 
 /// A further process of the application as `carat status` shows it.
@@ -63,7 +62,7 @@ pub struct WantedProcesses {
     pub name: String,
     pub wanted: u32,
     /// The fewest and the most; the same number twice unless it follows the load.
-    pub bounds: (u32, u32),
+    pub bounds: RangeInclusive<u32>,
     /// Whether the config file has a load that the number can follow.
     pub has_load: bool,
     /// The load, when it was last measured.
@@ -85,12 +84,11 @@ impl AppProcesses {
     pub(super) fn new(settings: Vec<ProcessSettings>) -> AppProcesses {
         AppProcesses {
             declarations: settings.into_iter().map(Declaration::new).collect(),
-            consoles: Declaration::of_consoles(),
+            consoles: ConsoleProcesses::default(),
             serial: 0,
             oldest_generation: 0,
-            waits_for_predecessor: false,
+            awaits_predecessor: false,
             is_ending: false,
-            is_stopping: false,
         }
     }
 
@@ -102,17 +100,7 @@ impl AppProcesses {
     /// A client of the control socket wants a console, which is forked as soon as a mold can.
     pub(super) fn open_console(&mut self, id: AppProcessId, reaction: &Reaction) {
         self.serial = id.0;
-        self.consoles.add(id, NO_GENERATION, reaction);
-    }
-
-    /// The client of a console sends a signal.
-    pub(super) fn signal_console(&self, id: AppProcessId, signal: i32, reaction: &mut Reaction) {
-        self.consoles.signal(id, signal, reaction);
-    }
-
-    /// The client of a console is gone.
-    pub(super) fn leave_console(&mut self, id: AppProcessId, reaction: &mut Reaction) {
-        self.consoles.leave(id, reaction);
+        self.consoles.open(id, reaction);
     }
 
     /// The settings of the processes that the configuration declares.
@@ -148,33 +136,24 @@ impl AppProcesses {
     }
 
     /// Sets how many processes of this name run. The number survives a restart, until the config file has another one.
-    pub(super) fn scale(&mut self, name: &str, (min, max): (u32, u32), reaction: &mut Reaction) {
+    pub(super) fn scale(
+        &mut self,
+        name: &str,
+        bounds: RangeInclusive<u32>,
+        reaction: &mut Reaction,
+    ) {
         let mut declarations = self.declarations.iter_mut();
         if let Some(declaration) = declarations.find(|it| it.settings.name == name) {
-            declaration.scale(min..=max);
             let line = LogLine::info("processes scaled").text("process", name);
-            reaction.log(line.number("min", min).number("max", max));
+            let line = line.number("min", *bounds.start());
+            reaction.log(line.number("max", *bounds.end()));
+            declaration.scale(bounds);
         }
-    }
-
-    /// The server before this one still runs its own.
-    pub(super) fn await_predecessor(&mut self) {
-        self.waits_for_predecessor = true;
-    }
-
-    /// The server before this one runs none any more.
-    pub(super) fn predecessor_ended(&mut self) {
-        self.waits_for_predecessor = false;
-    }
-
-    /// Whether the server before this one may still run its own.
-    pub(super) fn awaits_predecessor(&self) -> bool {
-        self.waits_for_predecessor
     }
 
     /// Whether all are to end from now on, and consoles as well.
     pub(super) fn set_ending(&mut self, is_ending: bool, is_stopping: bool) {
-        (self.is_ending, self.is_stopping) = (is_ending, is_stopping);
+        (self.is_ending, self.consoles.are_ending) = (is_ending, is_stopping);
     }
 
     /// Whether none runs, and none will. A server that succeeds this one does not wait for consoles.
@@ -223,12 +202,10 @@ impl AppProcesses {
         for declaration in &mut self.declarations {
             declaration.advance(origin, reaction);
         }
-        let is_stopping = self.is_stopping;
-        self.consoles
-            .advance_consoles(generation, is_stopping, reaction);
+        self.consoles.advance(generation, reaction);
         self.declarations
             .retain(|it| it.is_declared || !it.is_over());
-        if let (Some(origin), Some(_), false) = (origin, generation, self.waits_for_predecessor) {
+        if let (Some(origin), Some(_), false) = (origin, generation, self.awaits_predecessor) {
             self.fork_missing(origin, reaction);
         }
     }
@@ -248,12 +225,15 @@ impl AppProcesses {
     }
 
     fn of(&mut self, id: AppProcessId) -> Option<&mut Declaration> {
-        let mut all = self.declarations.iter_mut().chain([&mut self.consoles]);
+        let mut all = self
+            .declarations
+            .iter_mut()
+            .chain([&mut self.consoles.processes]);
         all.find(|it| it.members.iter().any(|process| process.id == id))
     }
 
     fn all(&self) -> impl Iterator<Item = &Declaration> {
-        self.declarations.iter().chain([&self.consoles])
+        self.declarations.iter().chain([&self.consoles.processes])
     }
 
     /// The declaration whose load this process measures.
@@ -270,11 +250,12 @@ impl AppProcesses {
     /// The load of some was measured. `fits` says whether there is memory for this many bytes.
     pub(super) fn measured(
         &mut self,
-        (id, load): (AppProcessId, f64),
+        meter: AppProcessId,
+        load: f64,
         fits: impl FnOnce(u64) -> bool,
         reaction: &mut Reaction,
     ) {
-        if let Some(declaration) = self.measured_by(id) {
+        if let Some(declaration) = self.measured_by(meter) {
             declaration.measured(load, fits, reaction);
         }
     }
@@ -336,7 +317,7 @@ impl AppProcesses {
         };
         match declaration.get_mut(id) {
             Some(process) if process.pid.is_some() => process.cause = Some(cause.to_owned()),
-            _ => declaration.lose(id, cause, reaction),
+            Some(_) | None => declaration.lose(id, cause, reaction),
         }
     }
 
@@ -403,7 +384,7 @@ impl AppProcesses {
     /// or while they wait for another server's processes to end.
     pub(super) fn growth(&self, now: Instant) -> AppGrowth {
         let mut growth = AppGrowth::default();
-        let is_still = self.is_ending || self.waits_for_predecessor;
+        let is_still = self.is_ending || self.awaits_predecessor;
         let declarations = self.declarations.iter().filter(|_| !is_still);
         for bytes in declarations.flat_map(|it| it.growth(now)) {
             match bytes {
@@ -414,12 +395,15 @@ impl AppProcesses {
         growth
     }
 
-    /// The processes whose memory is read, with the process ids of their groups.
-    pub(super) fn groups(&self) -> Vec<(AppProcessId, u32)> {
-        let members = self.members();
-        members
-            .filter_map(|(_, it)| Some((it.id, it.pid?)))
-            .collect()
+    /// The processes whose memory is read.
+    pub(super) fn groups(&self) -> Vec<AppSubject> {
+        let subject = |process: &AppProcess| {
+            Some(AppSubject {
+                id: process.id,
+                group: process.pid?,
+            })
+        };
+        self.members().filter_map(|(_, it)| subject(it)).collect()
     }
 
     /// The processes whose process ids are known, with their names and numbers.
@@ -463,8 +447,9 @@ impl AppProcesses {
 
     /// Kills all, and forgets none: the server is over.
     pub(super) fn kill_all(&self, reaction: &mut Reaction) {
+        let groups = self.groups().into_iter().map(|it| (it.id, it.group));
         let meters = self.meters().map(|(_, id, pid)| (id, pid));
-        for (id, pid) in self.groups().into_iter().chain(meters) {
+        for (id, pid) in groups.chain(meters) {
             let signal = Signal::KILL.as_raw();
             reaction.push(Command::App(AppCommand::SignalGroup { id, pid, signal }));
         }

@@ -14,11 +14,11 @@ use super::reaction::Reaction;
 use super::refork::Refork;
 use super::restart::{BootFailure, Restarts, retire_old_code};
 use super::scaling;
-use crate::command::Command;
-use crate::event::{MemoryReading, Tick};
+use crate::command::{Command, MoldCommand, WorkerCommand};
 use crate::exit_status::ExitStatus;
 use crate::generation_settings::GenerationSettings;
 use crate::log_line::LogLine;
+use crate::reading::{MemoryReading, Tick};
 use crate::ruby_process::{AppProcessId, RubyProcess};
 use carat_log::WorkerId;
 
@@ -134,10 +134,15 @@ impl Lifecycle {
     }
 
     /// The load of further processes of the application was measured.
-    pub(super) fn load_measured(&mut self, id: AppProcessId, load: f64, reaction: &mut Reaction) {
+    pub(super) fn load_measured(
+        &mut self,
+        meter: AppProcessId,
+        load: f64,
+        reaction: &mut Reaction,
+    ) {
         let processes = &self.processes;
         let fits = |bytes| processes.room() > 0 && processes.memory.fits(bytes);
-        self.apps.measured((id, load), fits, reaction);
+        self.apps.measured(meter, load, fits, reaction);
     }
 
     /// A process said hello. It may have ended since.
@@ -181,10 +186,10 @@ impl Lifecycle {
         if worker.is_trial() {
             // It is still killed at its deadline.
             let generation = worker.generation;
-            return reaction.push(Command::Check {
+            return reaction.push(Command::Worker(WorkerCommand::Check {
                 worker: id,
                 generation,
-            });
+            }));
         }
         if !worker.is_booting() {
             return;
@@ -197,6 +202,25 @@ impl Lifecycle {
                 worker.lose_lane(reaction);
             }
         });
+    }
+
+    /// The worker that was asked has said whether it could be the mold.
+    pub(super) fn fork_safety(
+        &mut self,
+        id: WorkerId,
+        result: Result<(), String>,
+        reaction: &mut Reaction,
+    ) {
+        let processes = &mut self.processes;
+        let Some(worker) = self.refork.take_reply(id, &mut processes.workers) else {
+            return;
+        };
+        match result {
+            Err(cause) => self.refork.give_up(worker, &cause, reaction),
+            // A worker is asked again when the restart is over.
+            Ok(()) if self.restarts.is_under_way() => {}
+            Ok(()) => self.refork.begin(id, processes, reaction),
+        }
     }
 
     pub(super) fn fork_failed(&mut self, id: WorkerId, cause: &str, reaction: &mut Reaction) {
@@ -259,7 +283,7 @@ impl Lifecycle {
         for id in self.processes.workers.late_boots(reaction.now) {
             let limit = match self.processes.workers.get(id) {
                 Some(worker) if worker.is_trial() => self.restarts.boot_timeout(reaction),
-                _ => reaction.limits.boot_timeout,
+                Some(_) | None => reaction.limits.boot_timeout,
             };
             let cause = format!("not ready within {limit:?} (boot_timeout)");
             self.worker_boot_failed(id, &cause, reaction);
@@ -363,8 +387,8 @@ impl Lifecycle {
         if processes.molds.is_restarting() {
             self.restarts.fail(cause, processes, reaction);
         } else {
-            let failure = (cause, is_final);
-            self.refork.candidate_failed(failure, processes, reaction);
+            self.refork
+                .candidate_failed(cause, is_final, processes, reaction);
         }
     }
 
@@ -396,7 +420,7 @@ impl Lifecycle {
         }
         let workers = &mut self.processes.workers;
         workers.with(id, |worker| worker.role = WorkerRole::Regular);
-        reaction.push(Command::Admit(id));
+        reaction.push(Command::Worker(WorkerCommand::Admit(id)));
         self.worker_ready(id, reaction);
         retire_old_code(&mut self.processes, reaction);
     }
@@ -423,7 +447,7 @@ impl Lifecycle {
         let before = mold.generation;
         let generation = self.processes.molds.next_generation();
         mold.generation = generation;
-        reaction.push(Command::Renumber { before, generation });
+        reaction.push(Command::Mold(MoldCommand::Renumber { before, generation }));
         self.install(mold, settings, reaction);
         true
     }
@@ -446,6 +470,6 @@ impl Lifecycle {
         // What was measured of the old code does not count.
         self.refork = Refork::new(settings.refork, reaction.now);
         self.restarts.begin_replacing(reaction);
-        reaction.push(Command::Adopt { generation });
+        reaction.push(Command::Mold(MoldCommand::Adopt { generation }));
     }
 }

@@ -28,12 +28,12 @@ use self::worker_stage::WorkerStage;
 use self::worker_status::WorkerStatus;
 use self::workers::Workers;
 use super::reaction::{KILL_AFTER, Reaction};
-use crate::command::Command;
-use crate::event::MemoryReading;
+use crate::command::{AppSubject, Command, WorkerCommand};
 use crate::exit_status::ExitStatus;
 use crate::generation_settings::GenerationSettings;
 use crate::log_line::LogLine;
-use crate::ruby_process::{AppProcessId, RubyProcess};
+use crate::reading::MemoryReading;
+use crate::ruby_process::RubyProcess;
 use carat_log::WorkerId;
 
 /// The generation whose mold decides whether the server starts at all.
@@ -91,15 +91,14 @@ impl Processes {
     }
 
     /// Orders a reading of the memory of all processes when one is due.
-    pub(super) fn read_memory(&mut self, apps: Vec<(AppProcessId, u32)>, reaction: &mut Reaction) {
-        self.memory
-            .read((&self.workers, &self.molds), apps, reaction);
+    pub(super) fn read_memory(&mut self, apps: Vec<AppSubject>, reaction: &mut Reaction) {
+        self.memory.read(&self.workers, &self.molds, apps, reaction);
     }
 
     /// The memory of all processes was read.
     pub(super) fn record_memory(&mut self, reading: &MemoryReading, reaction: &mut Reaction) {
-        let ours = (&mut self.workers, &mut self.molds);
-        self.memory.record(reading, ours, reaction);
+        self.memory
+            .record(reading, &mut self.workers, &mut self.molds, reaction);
     }
 
     /// How many more workers fit.
@@ -146,11 +145,11 @@ impl Processes {
         let mut worker = Worker::forked(id, generation, reaction);
         worker.role = role;
         self.workers.insert(worker);
-        reaction.push(Command::Fork {
+        reaction.push(Command::Worker(WorkerCommand::Fork {
             worker: id,
             generation,
             is_trial: role == WorkerRole::Trial,
-        });
+        }));
         id
     }
 
@@ -258,7 +257,7 @@ impl Processes {
             return false;
         };
         self.memory.hurry(reaction.now);
-        reaction.push(Command::CloseLanes(id));
+        reaction.push(Command::Worker(WorkerCommand::CloseLanes(id)));
         reaction.push(Command::CloseControl(RubyProcess::Worker(id)));
         if let Some(line) = self.exit_line(&worker, status, reaction) {
             reaction.log(line);
@@ -273,13 +272,16 @@ impl Processes {
         status: ExitStatus,
         reaction: &Reaction,
     ) -> Option<LogLine> {
+        if worker.expected(status) {
+            let ended = worker.identify(LogLine::info("worker ended"));
+            return Some(ended.text("cause", status));
+        }
         let line = match worker.boot {
-            _ if worker.expected(status) => LogLine::info("worker ended"),
             WorkerBoot::Failed => return None,
             WorkerBoot::Pending => {
-                let line = worker.identify(LogLine::error("worker died while booting"));
+                let died = worker.identify(LogLine::error("worker died while booting"));
                 let delay = self.workers.backoff.fail(reaction.now);
-                return Some(self.boot_errors.line(line, delay, &status.to_string()));
+                return Some(self.boot_errors.line(died, delay, &status.to_string()));
             }
             WorkerBoot::Done if self.is_oom(status, reaction.now) => {
                 LogLine::warn("worker was killed by the OOM killer")

@@ -12,7 +12,7 @@ use super::processes::molds::{MoldCandidate, MoldOrigin};
 use super::processes::worker::Worker;
 use super::processes::workers::Workers;
 use super::reaction::Reaction;
-use crate::command::Command;
+use crate::command::{Command, WorkerCommand};
 use crate::log_line::LogLine;
 use carat_log::WorkerId;
 
@@ -22,12 +22,19 @@ pub(super) struct Refork {
     /// The rule that holds.
     pub(super) rule: ReforkRule,
     reforks: Reforks,
-    /// The worker that is to say whether it could be the mold, and until when it may reply.
-    asked: Option<(WorkerId, Instant)>,
+    asked: Option<Question>,
     /// Why the last worker that was to become the mold did not.
     refusal: Option<String>,
     /// Private memory of the worker that is to be the mold, when it was chosen.
     promoted_private: Option<u64>,
+}
+
+/// The question to a worker whether it could be the mold.
+#[derive(Debug, Clone, Copy)]
+struct Question {
+    worker: WorkerId,
+    /// Until when the worker may reply.
+    deadline: Instant,
 }
 
 impl Refork {
@@ -55,8 +62,10 @@ impl Refork {
     ) {
         // A promoted worker ended in another way.
         self.promoted_private = None;
+        if !may_begin {
+            return;
+        }
         match self.asked {
-            _ if !may_begin => {}
             Some(asked) => self.await_reply(asked, &mut processes.workers, reaction),
             None => self.choose(processes, reaction),
         }
@@ -72,30 +81,29 @@ impl Refork {
         }
         // Whatever a mold leaked, all of its workers share from then on.
         let limit = reaction.limits.worker_memory.unwrap_or(u64::MAX) / 2;
-        let fit = processes.workers.ready().filter(|worker| worker.stays());
         // Tunnels would have to end, and so would the threads that serve them.
-        let fit = fit.filter(|worker| worker.tunnels == 0 && worker.private() < limit);
-        let fit: Vec<_> = fit.collect();
+        let is_fit =
+            |worker: &&Worker| worker.stays() && worker.tunnels == 0 && worker.private() < limit;
+        let fit: Vec<_> = processes.workers.ready().filter(is_fit).collect();
         let usages: Vec<_> = fit.iter().map(|worker| usage(worker)).collect();
         let chosen = self.reforks.choose(reaction.now, generation, &usages);
         let Some(worker) = fit.iter().find(|worker| Some(worker.id.serial) == chosen) else {
             return;
         };
         // Threads that no fork survives cost a question, and no warm worker.
-        self.asked = Some((worker.id, reaction.now + reaction.limits.boot_timeout));
-        reaction.push(Command::AskForkSafety(worker.id));
+        self.asked = Some(Question {
+            worker: worker.id,
+            deadline: reaction.now + reaction.limits.boot_timeout,
+        });
+        reaction.push(Command::Worker(WorkerCommand::AskForkSafety(worker.id)));
     }
 
     /// Forgets a worker that ends, and gives up one that does not reply.
-    fn await_reply(
-        &mut self,
-        (id, deadline): (WorkerId, Instant),
-        workers: &mut Workers,
-        reaction: &mut Reaction,
-    ) {
-        match workers.get_mut(id).filter(|worker| worker.stays()) {
+    fn await_reply(&mut self, asked: Question, workers: &mut Workers, reaction: &mut Reaction) {
+        let worker = workers.get_mut(asked.worker);
+        match worker.filter(|worker| worker.stays()) {
             None => self.asked = None,
-            Some(worker) if reaction.now >= deadline => {
+            Some(worker) if reaction.now >= asked.deadline => {
                 self.asked = None;
                 let limit = reaction.limits.boot_timeout;
                 let cause =
@@ -106,33 +114,32 @@ impl Refork {
         }
     }
 
-    /// The worker that was asked replied.
-    pub(super) fn replied(
+    /// The worker that was asked and has replied; `None` for one that was not asked, or ends.
+    pub(super) fn take_reply<'a>(
         &mut self,
-        (id, result): (WorkerId, Result<(), String>),
-        may_begin: bool,
+        id: WorkerId,
+        workers: &'a mut Workers,
+    ) -> Option<&'a mut Worker> {
+        self.asked.take_if(|asked| asked.worker == id)?;
+        workers.get_mut(id).filter(|worker| worker.stays())
+    }
+
+    /// Begins with the worker that has said that it could be the mold, unless others have taken the memory: then the
+    /// question is asked again.
+    pub(super) fn begin(
+        &mut self,
+        id: WorkerId,
         processes: &mut Processes,
         reaction: &mut Reaction,
     ) {
-        if self.asked.take_if(|(asked, _)| *asked == id).is_none() {
-            return;
-        }
-        let worker = processes.workers.get_mut(id);
-        let Some(worker) = worker.filter(|worker| worker.stays()) else {
-            return;
-        };
-        if let Err(cause) = result {
-            return self.give_up(worker, &cause, reaction);
-        }
-        let private = worker.private();
-        // A restart may have begun, or others may have taken the memory: the question is asked again.
         let molds = &processes.molds;
-        let is_free = may_begin && molds.candidate.is_none() && molds.ready().is_some();
+        let is_free = molds.candidate.is_none() && molds.ready().is_some();
         let may_replace = is_free && processes.room() > 0;
+        let private = processes.workers.get(id).map(Worker::private);
         let workers = &mut processes.workers;
         let reason = ReplacementReason::Promotion;
         if may_replace && next_to_replace::mark(workers, id, reason, reaction) {
-            self.promoted_private = Some(private);
+            self.promoted_private = private;
         }
     }
 
@@ -161,7 +168,7 @@ impl Refork {
             return;
         };
         if let MoldOrigin::Worker(worker) = origin {
-            reaction.push(Command::CloseLanes(worker.id));
+            reaction.push(Command::Worker(WorkerCommand::CloseLanes(worker.id)));
         }
         let private = self.promoted_private.take().unwrap_or_default();
         self.refusal = None;
@@ -172,7 +179,8 @@ impl Refork {
     /// The candidate cannot be the mold; `is_final` if no other worker of its generation can. It ends, the mold stays.
     pub(super) fn candidate_failed(
         &mut self,
-        (cause, is_final): (&str, bool),
+        cause: &str,
+        is_final: bool,
         processes: &mut Processes,
         reaction: &mut Reaction,
     ) {
@@ -182,14 +190,16 @@ impl Refork {
         let MoldOrigin::Worker(worker) = origin else {
             return;
         };
-        reaction.push(Command::CloseLanes(worker.id));
+        reaction.push(Command::Worker(WorkerCommand::CloseLanes(worker.id)));
         self.refusal = Some(cause.to_owned());
-        let line = LogLine::warn("worker did not become the mold");
-        let line = line.number("worker", worker.id.number);
-        let line = line.number("gen", worker.generation);
-        let line = line.number("pid", mold.pid.unwrap_or_default());
-        let line = line.number("next_gen", mold.generation);
-        reaction.log(line.text("cause", cause));
+        reaction.log(
+            LogLine::warn("worker did not become the mold")
+                .number("worker", worker.id.number)
+                .number("gen", worker.generation)
+                .number("pid", mold.pid.unwrap_or_default())
+                .number("next_gen", mold.generation)
+                .text("cause", cause),
+        );
         self.promoted_private = None;
         match processes.molds.current.as_ref().filter(|_| is_final) {
             Some(mold) => self.reforks.refused(reaction.now, mold.generation),

@@ -14,7 +14,7 @@ pub use self::history::RestartReport;
 
 use self::attempt::{Restart, RestartStage, refusal};
 use self::history::RestartHistory;
-use self::vacancy::{LAST_PATIENCE, Vacancy};
+use self::vacancy::{LAST_PATIENCE, Vacancies};
 use super::app_processes::AppsRoom;
 use super::next_to_replace::end_for_room;
 use super::processes::Processes;
@@ -22,7 +22,7 @@ use super::processes::mold::Mold;
 use super::processes::molds::Molds;
 use super::processes::worker::{Worker, WorkerRole};
 use super::reaction::Reaction;
-use crate::command::Command;
+use crate::command::{ClientsCommand, Command};
 use crate::generation_settings::GenerationSettings;
 use crate::limits::Limits;
 use crate::log_line::LogLine;
@@ -38,10 +38,8 @@ const SLOW_RESPONSE: &str = "another worker serves until the last one has finish
 pub struct Restarts {
     history: RestartHistory,
     current: Option<Restart>,
-    /// The time in which no worker runs.
-    vacancy: Option<Vacancy>,
-    /// The number of the restart that kept requests waiting, and for how long at most.
-    waited: Option<(u32, Duration)>,
+    /// The times in which no worker runs.
+    vacancies: Vacancies,
 }
 
 impl Restarts {
@@ -54,15 +52,15 @@ impl Restarts {
     pub fn report(&self, number: u32) -> Option<RestartReport> {
         let current = self.current.as_ref().filter(|it| it.number == number);
         let under_way = current.map(|it| RestartReport::UnderWay(it.stage.name()));
-        let vacancy = self.vacancy.as_ref().filter(|it| it.number == number);
-        let under_way = under_way.or(vacancy.map(|_| RestartReport::UnderWay("going back")));
-        under_way.or_else(|| self.history.report(number))
+        let goes_back = self.vacancies.is_of(number);
+        let going_back = goes_back.then_some(RestartReport::UnderWay("going back"));
+        let report = under_way.or(going_back);
+        report.or_else(|| self.history.report(number))
     }
 
     /// For how long at most the restart with this number kept requests waiting while no worker ran; `None` if it did not.
     pub fn waited(&self, number: u32) -> Option<Duration> {
-        let waited = self.waited.filter(|(waited, _)| *waited == number);
-        waited.map(|(_, duration)| duration)
+        self.vacancies.waited(number)
     }
 
     /// Whether the further processes of the application end to make room.
@@ -174,10 +172,11 @@ impl Restarts {
             Some(RestartStage::MakingRoom) => self.make_room(apps, processes, reaction),
             Some(RestartStage::Forking) => self.fork_trial(processes, reaction),
             Some(RestartStage::Replacing) => self.finish_replacing(processes, reaction),
-            _ => {}
+            Some(RestartStage::Reading | RestartStage::Loading | RestartStage::Trial(_)) | None => {
+            }
         }
         end_old_previous(processes, reaction);
-        self.end_late_vacancy(reaction);
+        self.vacancies.end_late(reaction);
         if may_begin && self.current.is_none() && self.history.has_queued() {
             self.begin_or_queue(processes, reaction);
         }
@@ -241,7 +240,7 @@ impl Restarts {
             return;
         };
         restart.most_workers = 0;
-        self.vacancy = Some(Vacancy::new(restart.number, reaction.now));
+        let number = restart.number;
         for worker in processes.workers.iter_mut() {
             // Its longest request may finish, unless another worker has left it the time for that.
             worker.replacement = Some(ReplacementReason::Restart);
@@ -251,41 +250,28 @@ impl Restarts {
             }
             worker.retire_by(deadline, LAST_ROOM, reaction);
         }
-        reaction.push(Command::HoldRequests);
+        self.vacancies.begin(number, reaction);
     }
 
     /// A slow response keeps the last worker, and so all requests: once, another worker takes its place meanwhile.
     fn bound_wait(&mut self, processes: &Processes, reaction: &mut Reaction) {
-        let is_too_long = |it: &Vacancy| it.is_too_long(reaction.now);
         let Some(restart) = self.current.as_mut().filter(|it| !it.has_held) else {
             return;
         };
-        if self.vacancy.as_ref().is_some_and(is_too_long) {
+        if self.vacancies.is_too_long(reaction.now) {
             (restart.has_held, restart.most_workers) = (true, 1);
             // The response has its time.
             let deadlines = processes.workers.iter();
             let deadlines = deadlines.map(|it| it.drain_deadline(reaction));
             restart.since = deadlines.max().unwrap_or(reaction.now);
             reaction.log(LogLine::info(SLOW_RESPONSE));
-            reaction.push(Command::ReleaseRequests);
+            self.vacancies.release_requests(reaction);
         }
     }
 
     /// A worker serves: the time in which none ran is over.
     pub(super) fn worker_serves(&mut self, reaction: &mut Reaction) {
-        if let Some(vacancy) = self.vacancy.take() {
-            let waited = vacancy.duration(reaction.now);
-            let longest = self.waited(vacancy.number).unwrap_or_default().max(waited);
-            self.waited = Some((vacancy.number, longest));
-            let line = LogLine::info("requests have waited for the restart: no worker ran");
-            reaction.log(line.milliseconds("waited_ms", waited));
-        }
-    }
-
-    /// Whoever asked for the restart learns how it ended, even if the old code cannot boot a worker any more either.
-    fn end_late_vacancy(&mut self, reaction: &Reaction) {
-        let is_late = |at: Instant| reaction.now > at + reaction.limits.boot_timeout;
-        self.vacancy.take_if(|it| it.left.is_some_and(is_late));
+        self.vacancies.end(reaction);
     }
 
     /// The new mold can fork.
@@ -335,9 +321,7 @@ impl Restarts {
         if let Some(restart) = &mut self.current {
             (restart.most_workers, restart.ends_apps) = (u32::MAX, false);
         }
-        if self.vacancy.is_some() {
-            reaction.push(Command::ReleaseRequests);
-        }
+        self.vacancies.release_requests(reaction);
     }
 
     /// The restart is over when no process of an older generation is left that could answer.
@@ -374,11 +358,7 @@ impl Restarts {
 
     fn finish(&mut self, result: Result<(), String>, reaction: &mut Reaction) -> Option<Restart> {
         let restart = self.current.take()?;
-        if let Some(vacancy) = &mut self.vacancy {
-            // From here on, a worker that does not come is like any other.
-            vacancy.left = Some(reaction.now);
-            reaction.push(Command::ReleaseRequests);
-        }
+        self.vacancies.leave(reaction);
         self.history.finish(restart.number, result);
         Some(restart)
     }
@@ -463,7 +443,7 @@ impl Restarts {
         }
         let news = self.history.news.take();
         if let Some(result) = news.filter(|_| reaction.limits.reload) {
-            reaction.push(Command::EndReload(result));
+            reaction.push(Command::Clients(ClientsCommand::EndReload(result)));
         }
     }
 }

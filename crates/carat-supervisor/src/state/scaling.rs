@@ -7,8 +7,8 @@ use super::processes::Processes;
 use super::processes::worker::Worker;
 use super::processes::workers::Workers;
 use super::reaction::Reaction;
-use crate::event::Tick;
 use crate::log_line::LogLine;
+use crate::reading::Tick;
 
 /// Asks for more workers when requests wait.
 pub(super) fn grow(processes: &mut Processes, tick: &Tick, reaction: &mut Reaction) {

@@ -1,4 +1,4 @@
-//! How the server stops: the requests finish, then the workers end, then the mold, all within `shutdown_timeout`.
+//! The phases of the server, and the last of them, the stop: the requests finish, then the workers end, then the mold, all within `shutdown_timeout`.
 //! Processes that are told to end have `KILL_AFTER` at least.
 
 use std::time::{Duration, Instant};
@@ -6,11 +6,57 @@ use std::time::{Duration, Instant};
 use super::processes::Processes;
 use super::processes::worker::WorkerBoot;
 use super::reaction::{KILL_AFTER, Reaction};
-use crate::command::Command;
+use crate::command::{ClientsCommand, Command};
 use crate::log_line::LogLine;
 
 /// How long the last responses may take to send.
 pub(super) const LAST_RESPONSES: Duration = Duration::from_millis(250);
+
+/// The phase of the server's life.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Phase {
+    /// The server accepts clients, or will when it has booted.
+    Serving,
+    /// The server still serves, but is about to stop.
+    Draining(DrainDelay),
+    /// A new edge accepts the clients; this one serves those that came before.
+    HandedOver(HandedOver),
+    /// The server stops.
+    Stopping(Stop),
+    /// The executor was told to exit; further events have no effect.
+    Over,
+}
+
+/// The time between the request to stop and the stop.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DrainDelay {
+    pub(super) begun: Instant,
+    /// When `drain_delay` is over.
+    pub(super) until: Instant,
+}
+
+/// The time between an upgrade and the stop of the old edge.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HandedOver {
+    /// When `upgrade_timeout` is over.
+    pub(super) until: Instant,
+    /// Whether a client was connected at the last tick.
+    pub(super) has_clients: bool,
+}
+
+impl Phase {
+    /// Until when a worker that is told to end now may run its hooks, and whether its requests are given up.
+    pub(super) fn worker_end(&self, reaction: &Reaction) -> (Instant, bool) {
+        let now = reaction.now;
+        match self {
+            Phase::Stopping(stop) => (stop.end_deadline(now), now >= stop.deadline),
+            Phase::Serving | Phase::Draining(_) | Phase::HandedOver(_) | Phase::Over => {
+                let deadline = now + reaction.limits.shutdown_timeout.max(KILL_AFTER);
+                (deadline, false)
+            }
+        }
+    }
+}
 
 /// A stop under way.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +64,7 @@ pub(super) struct Stop {
     pub(super) begun: Instant,
     /// When `shutdown_timeout` is over.
     pub(super) deadline: Instant,
-    /// At the last tick.
+    /// Whether a client was connected at the last tick.
     pub(super) has_clients: bool,
     /// Whether further processes of the application have not ended.
     pub(super) has_apps: bool,
@@ -98,7 +144,7 @@ impl Stop {
         match self.step {
             StopStep::FinishRequests if reaction.now >= self.deadline => {
                 reaction.log(LogLine::warn(self.warning));
-                reaction.push(Command::CutOffClients);
+                reaction.push(Command::Clients(ClientsCommand::CutOff));
                 let until = reaction.now + LAST_RESPONSES;
                 Ok(StopStep::CutOff { until })
             }
@@ -189,7 +235,10 @@ mod tests {
         reaction.now = stop.deadline;
         let wait = stop.advance(&mut processes, &mut reaction);
         assert_eq!(wait, StopWait::Rest);
-        assert_eq!(reaction.commands.pop(), Some(Command::CutOffClients));
+        assert_eq!(
+            reaction.commands.pop(),
+            Some(Command::Clients(ClientsCommand::CutOff))
+        );
         reaction.now += LAST_RESPONSES;
         let wait = stop.advance(&mut processes, &mut reaction);
         assert_eq!(wait, StopWait::Finish);

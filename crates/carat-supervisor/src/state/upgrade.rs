@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::processes::{Processes, no_room};
 use super::reaction::{KILL_AFTER, Reaction};
-use crate::command::Command;
+use crate::command::{Command, UpgradeCommand};
 use crate::log_line::LogLine;
 
 /// How many times `boot_timeout` a new edge may take: it reads the configuration, boots a mold, and boots workers.
@@ -56,7 +56,7 @@ impl Upgrades {
         match missing.saturating_sub(freed) {
             0 => {
                 processes.molds.end_previous(reaction);
-                reaction.push(Command::StartSuccessor);
+                reaction.push(Command::Upgrade(UpgradeCommand::StartSuccessor));
             }
             bytes => self.fail(no_room(bytes), reaction),
         }
@@ -92,7 +92,7 @@ impl Upgrades {
         let is_expected = self.booting.take_if(is_ready).is_some();
         if is_expected {
             self.successor = Some(pid);
-            reaction.push(Command::HandOver { pid });
+            reaction.push(Command::Upgrade(UpgradeCommand::HandOver { pid }));
             reaction.log(LogLine::info("upgraded").number("successor", pid));
         } else {
             let cause = "the new edge has ended".to_owned();
@@ -123,7 +123,7 @@ impl Upgrades {
         if let Some(pid) = self.pid() {
             reaction.push(Command::Terminate { pid });
         }
-        reaction.push(Command::KeepServing { cause });
+        reaction.push(Command::Upgrade(UpgradeCommand::KeepServing { cause }));
         if let Some(edge) = &mut self.booting {
             edge.has_failed = true;
             edge.deadline = reaction.now + reaction.limits.shutdown_timeout + KILL_AFTER;

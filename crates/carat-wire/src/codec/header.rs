@@ -128,6 +128,15 @@ pub fn push_header(out: &mut Vec<u8>, name: &str, value: &[u8]) -> usize {
     offset
 }
 
+/// Header fields that [`push_header`] has encoded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EncodedHeaders<'a> {
+    /// How many fields there are.
+    pub count: u16,
+    /// The fields, one after another.
+    pub fields: &'a [u8],
+}
+
 /// The first byte of a name that is not that of a header: what follows is the name of a variable of Rack's environment. No
 /// header of a client begins with it.
 pub const VARIABLE_MARK: u8 = b':';

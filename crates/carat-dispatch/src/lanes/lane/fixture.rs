@@ -29,7 +29,8 @@ impl Lane {
             LaneTag { worker, lane },
             1,
             page,
-            (load.clone(), WorkerTunnels::default()),
+            load.clone(),
+            WorkerTunnels::default(),
         );
         lane.page = crate::lanes::lane::shared_page::unshared_page();
         lane.open(capacity);

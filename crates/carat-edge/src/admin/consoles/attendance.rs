@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::console_socket::ConsoleSocket;
 use crate::supervise::{ConsoleMessage, ConsoleOrder, ConsoleReport, Mailbox, Message};
-use carat_supervisor::{AppProcessId, Event};
+use carat_supervisor::{AppEvent, AppProcessId, Event};
 
 /// How long a client may take to say what it wants.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -73,7 +73,7 @@ async fn follow(
                     let _ = is_done.await;
                 } else {
                     has_client = false;
-                    mailbox.event(Event::ConsoleLeft(id));
+                    mailbox.event(Event::App(AppEvent::ConsoleLeft(id)));
                 }
             },
         }

@@ -4,7 +4,7 @@ use carat_policy::{ContainerMemory, EdgeMemory};
 
 use crate::simulation::processes::process_table::ProcessTable;
 use carat_exchange::clock;
-use carat_supervisor::{AppProcessId, AppReading, MemoryReading, MemorySubjects};
+use carat_supervisor::{AppReading, AppSubject, MemoryReading, MemorySubjects};
 
 /// The memory of these processes now.
 pub(crate) fn reading(subjects: &MemorySubjects, world: &ProcessTable) -> MemoryReading {
@@ -16,11 +16,11 @@ pub(crate) fn reading(subjects: &MemorySubjects, world: &ProcessTable) -> Memory
         .collect();
     let mold = subjects.mold.filter(|(_, pid)| processes.contains_key(pid));
     let descendants = world.descendants.borrow();
-    let app = |(id, pid): &(AppProcessId, u32)| AppReading {
-        id: *id,
-        private: bytes(*pid).unwrap_or_default(),
+    let app = |app: &AppSubject| AppReading {
+        id: app.id,
+        private: bytes(app.group).unwrap_or_default(),
         saved: world.random.pick(&[0, 64 << 20]),
-        descendants: descendants.get(pid).copied().unwrap_or_default(),
+        descendants: descendants.get(&app.group).copied().unwrap_or_default(),
     };
     MemoryReading {
         apps: subjects.apps.iter().map(app).collect(),

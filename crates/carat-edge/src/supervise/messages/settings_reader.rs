@@ -41,10 +41,10 @@ pub(crate) struct FreshSettings {
 pub(crate) async fn read_settings(current: Rc<Settings>) -> Result<FreshSettings, String> {
     let reading = start(&current).map_err(|error| format!("cannot read the settings: {error}"))?;
     let limit = current.boot_timeout;
-    let json = timeout(limit, reading.output()).await;
-    let json = json
+    let output = timeout(limit, reading.output())
+        .await
         .map_err(|_| format!("the configuration was not read within {limit:?} (boot_timeout)"))?;
-    let json = json.map_err(|error| format!("cannot read the settings: {error}"))?;
+    let json = output.map_err(|error| format!("cannot read the settings: {error}"))?;
     match serde_json::from_slice(&json) {
         Ok(Output::Settings {
             settings,

@@ -1,7 +1,7 @@
 use crate::supervise::messages::{ConsoleMessage, ConsoleOrder};
 use crate::supervise::processes::Host;
 use crate::supervise::supervisor::Supervisor;
-use carat_supervisor::{AppProcessId, Event, Outcome};
+use carat_supervisor::{AppEvent, AppProcessId, Event, Outcome};
 
 impl<H: Host> Supervisor<H> {
     /// Does what a client with a console wants, or a client that wants one.
@@ -14,7 +14,7 @@ impl<H: Host> Supervisor<H> {
                 outcome
             }
             ConsoleMessage::Signal(id, signal, done) => {
-                let outcome = self.handle([Event::ConsoleSignaled { id, signal }]);
+                let outcome = self.handle([Event::App(AppEvent::ConsoleSignaled { id, signal })]);
                 // The same.
                 let _ = done.send(());
                 outcome
@@ -31,6 +31,9 @@ impl<H: Host> Supervisor<H> {
         }
         let id = self.state.apps().next_id();
         self.executor.consoles.keep(id, order);
-        (Ok(id), self.handle([Event::ConsoleRequested(id)]))
+        (
+            Ok(id),
+            self.handle([Event::App(AppEvent::ConsoleRequested(id))]),
+        )
     }
 }

@@ -1,5 +1,6 @@
 //! The requests of control-socket clients that the supervisor carries out.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use carat_policy::{Elastic, WorkerCount};
@@ -12,8 +13,12 @@ use crate::supervise::reports::{listed_requests, no_such_worker, server_status};
 use crate::supervise::supervisor::Supervisor;
 use crate::supervise::upgrade::container_obstacle;
 use carat_exchange::clock;
+use carat_http::Server;
 use carat_machine::Machine;
-use carat_supervisor::{Event, Outcome, RestartReport, WantedProcesses};
+use carat_supervisor::{
+    AppEvent, Event, Outcome, RestartEvent, RestartReport, State, UpgradeEvent, WantedProcesses,
+    WorkerEvent,
+};
 
 /// The reply to a request, and the outcome of the server if it ends.
 type Ordered = Result<(Value, Option<Outcome>), String>;
@@ -25,9 +30,9 @@ impl<H: Host> Supervisor<H> {
         request: ControlRequest,
         asker: oneshot::Sender<ControlReply>,
     ) -> Option<Outcome> {
-        if let (ControlRequest::Upgrade, None) = (&request, self.upgrade_obstacle()) {
+        if let (ControlRequest::Upgrade, None) = (&request, upgrade_obstacle(&self.state)) {
             self.upgrade_asker = Some(asker);
-            return self.handle([Event::UpgradeRequested]);
+            return self.handle([Event::Upgrade(UpgradeEvent::Requested)]);
         }
         let (reply, outcome) = match self.order(request) {
             Ok((reply, outcome)) => (Ok(reply), outcome),
@@ -44,9 +49,13 @@ impl<H: Host> Supervisor<H> {
         match request {
             ControlRequest::Status => Ok((self.status(), None)),
             ControlRequest::Overview { has_plots } => Ok((self.overview(has_plots), None)),
-            ControlRequest::RestartReport(number) => Ok((self.restart_report(number)?, None)),
+            ControlRequest::RestartReport(number) => {
+                Ok((restart_report(&self.state, number)?, None))
+            }
             // Without an obstacle, it has begun.
-            ControlRequest::Upgrade => Err(self.upgrade_obstacle().unwrap_or_default().to_owned()),
+            ControlRequest::Upgrade => {
+                Err(upgrade_obstacle(&self.state).unwrap_or_default().to_owned())
+            }
             // A second one cuts the delay short.
             ControlRequest::Stop if is_draining => Ok(self.stop_server()),
             _ if is_stopping => Err("the server is stopping".to_owned()),
@@ -54,12 +63,15 @@ impl<H: Host> Supervisor<H> {
             ControlRequest::Restart => self.restart(),
             ControlRequest::Rollback => self.roll_back(),
             ControlRequest::Scale(count) => Ok(self.scale(count)),
-            ControlRequest::ScaleApp { name, bounds } => self.scale_app(name, bounds),
+            ControlRequest::ScaleApp {
+                name,
+                bounds: (min, max),
+            } => self.scale_app(name, min..=max),
             ControlRequest::KillApp { name, number } => self.kill_app(name, number),
-            ControlRequest::Pause(duration) => Ok((self.pause(duration), None)),
-            ControlRequest::Resume => Ok((self.resume()?, None)),
+            ControlRequest::Pause(duration) => Ok((pause(&self.server, duration), None)),
+            ControlRequest::Resume => Ok((resume(&self.server)?, None)),
             ControlRequest::EndProfile(number) => {
-                Ok((self.profiles.end(number, &self.executor)?, None))
+                Ok((self.reports.profiles.end(number, &self.executor)?, None))
             }
             ControlRequest::KillWorker(number) => self.kill_worker(number),
         }
@@ -67,10 +79,7 @@ impl<H: Host> Supervisor<H> {
 
     fn status(&self) -> Value {
         let mut status = server_status(&self.server, &self.state, &self.executor);
-        // That of each process when it was last read.
-        status["memory"] = json!(self.memory);
-        // What garbage collection and machine code take; nothing without the option `metrics`.
-        status["ruby"] = self.ruby.report().into();
+        self.reports.add_to_status(&mut status);
         status
     }
 
@@ -78,12 +87,7 @@ impl<H: Host> Supervisor<H> {
         let lanes = &self.server.dispatcher.lanes;
         let mut overview = self.status();
         (overview["requests"], overview["omitted"]) = listed_requests(lanes);
-        if let Some(history) = &self.history {
-            overview["recent"] = history.recent();
-            if has_plots {
-                overview["plots"] = history.plots();
-            }
-        }
+        self.reports.add_history(&mut overview, has_plots);
         overview
     }
 
@@ -97,7 +101,7 @@ impl<H: Host> Supervisor<H> {
         if self.state.upgrades().is_under_way() {
             return Err("an upgrade is under way".to_owned());
         }
-        Ok(self.replace_code(Event::RestartRequested))
+        Ok(self.replace_code(Event::Restart(RestartEvent::Requested)))
     }
 
     fn roll_back(&mut self) -> Ordered {
@@ -105,7 +109,7 @@ impl<H: Host> Supervisor<H> {
             let cause = "there is nothing to go back to: no previous mold is kept (keep_previous)";
             return Err(cause.to_owned());
         }
-        Ok(self.replace_code(Event::RollbackRequested))
+        Ok(self.replace_code(Event::Restart(RestartEvent::RollbackRequested)))
     }
 
     /// Begins a restart or a rollback, and replies with its number.
@@ -113,30 +117,6 @@ impl<H: Host> Supervisor<H> {
         let outcome = self.handle([event]);
         let number = self.state.restarts().latest();
         (json!({ "number": number }), outcome)
-    }
-
-    fn restart_report(&self, number: u32) -> ControlReply {
-        let report = self.state.restarts().report(number);
-        let report = report.ok_or_else(|| format!("restart {number} is not known"))?;
-        let (state, cause) = match report {
-            RestartReport::Queued => ("queued", None),
-            RestartReport::UnderWay(stage) => (stage, None),
-            RestartReport::Done => ("done", None),
-            RestartReport::Failed(cause) => ("failed", Some(cause)),
-        };
-        Ok(json!({
-            "state": state,
-            "cause": cause,
-            "generation": self.state.processes().generation(),
-            "old_workers": self.state.processes().old_workers(),
-            "workers": self.state.processes().workers.wanted,
-            // For how long requests waited in the queue because no worker ran, in seconds.
-            "waited": self.state.restarts().waited(number).map(|it| it.as_secs_f64()),
-        }))
-    }
-
-    fn upgrade_obstacle(&self) -> Option<&'static str> {
-        self.state.upgrade_obstacle().or_else(container_obstacle)
     }
 
     fn scale(&mut self, count: WorkerCount) -> (Value, Option<Outcome>) {
@@ -150,31 +130,20 @@ impl<H: Host> Supervisor<H> {
         (reply, outcome)
     }
 
-    fn declared(&self, name: &str) -> Result<WantedProcesses, String> {
-        let declared = self.state.apps().wanted();
-        let found = declared.iter().find(|it| it.name == name).cloned();
-        found.ok_or_else(|| {
-            let known: Vec<_> = declared.into_iter().map(|it| it.name).collect();
-            if known.is_empty() {
-                return "the config file declares no process".to_owned();
-            }
-            let known = known.join(", ");
-            format!("the config file declares no process {name}, only: {known}")
-        })
-    }
-
-    fn scale_app(&mut self, name: String, bounds: (u32, u32)) -> Ordered {
-        let declared = self.declared(&name)?;
-        if !declared.has_load && bounds.0 != bounds.1 {
+    fn scale_app(&mut self, name: String, bounds: RangeInclusive<u32>) -> Ordered {
+        let declared = declared(&self.state, &name)?;
+        if !declared.has_load && bounds.start() != bounds.end() {
             return Err(format!("process {name} has no load to follow"));
         }
-        let reply = json!({ "process": name, "before": declared.bounds, "count": bounds });
-        let outcome = self.handle([Event::AppScaled { name, bounds }]);
+        let ends = |it: &RangeInclusive<u32>| [*it.start(), *it.end()];
+        let (before, count) = (ends(&declared.bounds), ends(&bounds));
+        let reply = json!({ "process": name, "before": before, "count": count });
+        let outcome = self.handle([Event::App(AppEvent::Scaled { name, bounds })]);
         Ok((reply, outcome))
     }
 
     fn kill_app(&mut self, name: String, number: Option<u32>) -> Ordered {
-        self.declared(&name)?;
+        declared(&self.state, &name)?;
         let statuses = self.state.apps().statuses(clock::now());
         let of_name = statuses.filter(|it| it.name == name);
         let meant = of_name.filter(|it| number.is_none_or(|number| it.number == number));
@@ -184,32 +153,8 @@ impl<H: Host> Supervisor<H> {
             return Err(format!("process {name}{number} does not run now"));
         }
         let reply = json!({ "process": name, "pids": pids });
-        let outcome = self.handle([Event::AppReplaced { name, number }]);
+        let outcome = self.handle([Event::App(AppEvent::Replaced { name, number })]);
         Ok((reply, outcome))
-    }
-
-    fn pause(&mut self, duration: Duration) -> Value {
-        let dispatcher = &self.server.dispatcher;
-        dispatcher.hold(clock::now(), duration);
-        let seconds = duration.as_secs_f64();
-        let message = "paused: requests wait in the queue";
-        self.server
-            .log
-            .info(message, &[("seconds", &format!("{seconds}"))]);
-        json!({
-            "seconds": seconds,
-            "running": dispatcher.lanes.running(),
-            "queue_limit": self.server.settings.queue_limit,
-        })
-    }
-
-    fn resume(&mut self) -> ControlReply {
-        let waiting = self.server.dispatcher.queue.waiting();
-        if !self.server.dispatcher.release_hold(clock::now()) {
-            return Err("the server is not paused".to_owned());
-        }
-        self.server.log.info("resumed", &[]);
-        Ok(json!({ "waiting": waiting }))
     }
 
     fn kill_worker(&mut self, number: u32) -> Ordered {
@@ -219,8 +164,72 @@ impl<H: Host> Supervisor<H> {
         };
         let (worker, pid) = (*worker, *pid);
         let running = self.server.dispatcher.lanes.running_on(worker);
-        let outcome = self.handle([Event::KillRequested(worker)]);
+        let outcome = self.handle([Event::Worker(WorkerEvent::KillRequested(worker))]);
         let reply = json!({ "worker": number, "pid": pid, "running": running });
         Ok((reply, outcome))
     }
+}
+
+/// The state of the restart with this number.
+fn restart_report(state: &State, number: u32) -> ControlReply {
+    let report = state.restarts().report(number);
+    let report = report.ok_or_else(|| format!("restart {number} is not known"))?;
+    let (name, cause) = match report {
+        RestartReport::Queued => ("queued", None),
+        RestartReport::UnderWay(stage) => (stage, None),
+        RestartReport::Done => ("done", None),
+        RestartReport::Failed(cause) => ("failed", Some(cause)),
+    };
+    Ok(json!({
+        "state": name,
+        "cause": cause,
+        "generation": state.processes().generation(),
+        "old_workers": state.processes().old_workers(),
+        "workers": state.processes().workers.wanted,
+        // For how long requests waited in the queue because no worker ran, in seconds.
+        "waited": state.restarts().waited(number).map(|it| it.as_secs_f64()),
+    }))
+}
+
+/// Why no upgrade can begin now; `None` if one can.
+fn upgrade_obstacle(state: &State) -> Option<&'static str> {
+    state.upgrade_obstacle().or_else(container_obstacle)
+}
+
+/// The processes that the config file declares by this name.
+fn declared(state: &State, name: &str) -> Result<WantedProcesses, String> {
+    let declared = state.apps().wanted();
+    let found = declared.iter().find(|it| it.name == name).cloned();
+    found.ok_or_else(|| {
+        let known: Vec<_> = declared.into_iter().map(|it| it.name).collect();
+        if known.is_empty() {
+            return "the config file declares no process".to_owned();
+        }
+        let known = known.join(", ");
+        format!("the config file declares no process {name}, only: {known}")
+    })
+}
+
+fn pause(server: &Server, duration: Duration) -> Value {
+    let dispatcher = &server.dispatcher;
+    dispatcher.hold(clock::now(), duration);
+    let seconds = duration.as_secs_f64();
+    let message = "paused: requests wait in the queue";
+    server
+        .log
+        .info(message, &[("seconds", &format!("{seconds}"))]);
+    json!({
+        "seconds": seconds,
+        "running": dispatcher.lanes.running(),
+        "queue_limit": server.settings.queue_limit,
+    })
+}
+
+fn resume(server: &Server) -> ControlReply {
+    let waiting = server.dispatcher.queue.waiting();
+    if !server.dispatcher.release_hold(clock::now()) {
+        return Err("the server is not paused".to_owned());
+    }
+    server.log.info("resumed", &[]);
+    Ok(json!({ "waiting": waiting }))
 }

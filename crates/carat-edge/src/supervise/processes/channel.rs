@@ -13,7 +13,7 @@ use crate::supervise::messages::{Mailbox, Message, ProfileMessage, StatsMessage}
 use carat_dispatch::FrameTransport;
 use carat_http::Cable;
 use carat_log::{LaneTag, WorkerId};
-use carat_supervisor::{Event, RubyProcess, StackReport};
+use carat_supervisor::{AppEvent, Event, ProcessEvent, RubyProcess, StackReport, WorkerEvent};
 
 /// The edge's end of a control socket. Dropping it closes the socket, which ends the process.
 pub(crate) struct Channel {
@@ -60,7 +60,7 @@ impl Channel {
                 message_of(current.get(), frame).map(|message| mailbox.send(message))
             };
             poll_fn(|cx| poll(cx, &weak, &socket, &mut inbox, deliver)).await;
-            mailbox.event(Event::Closed(current.get()));
+            mailbox.event(Event::Process(ProcessEvent::Closed(current.get())));
         });
         Channel { outgoing, process }
     }
@@ -137,32 +137,39 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
                 return Err(Malformed::BadValue("version"));
             }
             let pid = hello.pid;
-            Event::Hello { process, pid }
+            Event::Process(ProcessEvent::Hello { process, pid })
         }
-        (Kind::Ready, _) => Event::Ready(process),
-        (Kind::BootFailed, _) => Event::BootFailed {
+        (Kind::Ready, _) => Event::Process(ProcessEvent::Ready(process)),
+        (Kind::BootFailed, _) => Event::Process(ProcessEvent::BootFailed {
             process,
             cause: text(frame.payload),
-        },
+        }),
         (Kind::Stats | Kind::Profile, _) | (Kind::Sources, RubyProcess::Mold(_)) => {
             return Ok(report_of(process, frame.kind, text(frame.payload)));
         }
-        (Kind::NotForkSafe, RubyProcess::Mold(generation)) => Event::NotForkSafe {
-            generation,
-            cause: text(frame.payload),
-        },
-        (Kind::NotForkSafe, RubyProcess::Worker(worker)) => Event::ForkSafety {
-            worker,
-            result: Err(text(frame.payload)),
-        },
-        (Kind::ForkSafe, RubyProcess::Worker(worker)) => Event::ForkSafety {
+        (Kind::NotForkSafe, RubyProcess::Mold(generation)) => {
+            Event::Process(ProcessEvent::NotForkSafe {
+                generation,
+                cause: text(frame.payload),
+            })
+        }
+        (Kind::NotForkSafe, RubyProcess::Worker(worker)) => {
+            Event::Worker(WorkerEvent::ForkSafety {
+                worker,
+                result: Err(text(frame.payload)),
+            })
+        }
+        (Kind::ForkSafe, RubyProcess::Worker(worker)) => Event::Worker(WorkerEvent::ForkSafety {
             worker,
             result: Ok(()),
-        },
-        (Kind::Load, RubyProcess::App(id)) => Event::AppLoad(id, decode_load(frame.payload)?),
-        (Kind::Leaving, RubyProcess::Worker(worker)) => Event::Leaving(worker),
+        }),
+        (Kind::Load, RubyProcess::App(id)) => Event::App(AppEvent::Load {
+            meter: id,
+            load: decode_load(frame.payload)?,
+        }),
+        (Kind::Leaving, RubyProcess::Worker(worker)) => Event::Worker(WorkerEvent::Leaving(worker)),
         // A worker that is becoming the mold got a signal to end.
-        (Kind::Leaving, RubyProcess::Mold(_)) => Event::Closed(process),
+        (Kind::Leaving, RubyProcess::Mold(_)) => Event::Process(ProcessEvent::Closed(process)),
         (Kind::Stack, RubyProcess::Worker(worker)) => {
             return Ok(Message::Stack(stack_report(worker, frame.payload)?));
         }

@@ -10,7 +10,7 @@ use rustix::io::FdFlags;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
 use tokio::task::spawn_local;
 
-use crate::supervise::client_memory::memory_limit;
+use crate::supervise::machine_limits::memory_limit;
 use crate::supervise::messages::{Mailbox, Message, read_settings};
 use crate::supervise::processes::host::Host;
 use crate::supervise::upgrade::{Successor, container_obstacle};

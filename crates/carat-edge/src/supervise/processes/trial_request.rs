@@ -130,10 +130,11 @@ fn detour(target: &str, scheme: Scheme, status: StatusCode, headers: &HeaderMap)
 }
 
 fn call(target: &str, scheme: Scheme, memory: Rc<MemoryAccount>) -> http::Result<Call> {
-    let request = http::Request::builder().uri(target);
-    let request = request.header(HOST, SELF);
-    let request = request.header(USER_AGENT, "carat restart_check").body(())?;
-    let (parts, ()) = request.into_parts();
+    let request = http::Request::builder()
+        .uri(target)
+        .header(HOST, SELF)
+        .header(USER_AGENT, "carat restart_check");
+    let (parts, ()) = request.body(())?.into_parts();
     let mut peer = Peer::new("127.0.0.1".to_owned(), false, scheme.default_port(), None);
     peer.scheme = scheme;
     Ok(Call::new(parts, Rc::new(peer), memory))

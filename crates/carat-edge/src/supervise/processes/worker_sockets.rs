@@ -31,7 +31,7 @@ impl<S> WorkerSockets<S> {
         let (control, far) = host.socket_pair()?;
         let mut descriptors = vec![far.into()];
         let mut near = Vec::new();
-        let shared = (WorkerRequests::default(), WorkerTunnels::default());
+        let (requests, tunnels) = (WorkerRequests::default(), WorkerTunnels::default());
         for lane in 0..settings.lanes() {
             let (socket, far) = host.socket_pair()?;
             let page = rustix::fs::memfd_create("carat-lane", MemfdFlags::CLOEXEC)?;
@@ -39,7 +39,8 @@ impl<S> WorkerSockets<S> {
             let page = File::from(page);
             descriptors.push(far.into());
             descriptors.push(page.try_clone()?.into());
-            let lane = Lane::new(LaneTag { worker, lane }, generation, page, shared.clone());
+            let tag = LaneTag { worker, lane };
+            let lane = Lane::new(tag, generation, page, requests.clone(), tunnels.clone());
             near.push((Rc::new(lane), socket));
         }
         Ok(WorkerSockets {

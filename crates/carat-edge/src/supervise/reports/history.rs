@@ -69,8 +69,13 @@ impl History {
     }
 
     /// Adds a sample, and drops the oldest when there are enough.
-    pub(crate) fn add(&mut self, totals: RequestTotals, gauges: Gauges, times: (Instant, Instant)) {
-        let (started, now) = times;
+    pub(crate) fn add(
+        &mut self,
+        totals: RequestTotals,
+        gauges: Gauges,
+        started: Instant,
+        now: Instant,
+    ) {
         let requests = RequestTotals {
             durations: totals.durations.since(&self.totals.durations),
             queue_times: totals.queue_times.since(&self.totals.queue_times),
@@ -166,7 +171,7 @@ mod tests {
                 continue;
             }
             metrics.ended(0, Some(200), Duration::from_millis(7));
-            history.add(metrics.totals(), Gauges::default(), (started, now));
+            history.add(metrics.totals(), Gauges::default(), started, now);
         }
         assert_eq!(history.samples.len(), SAMPLE_LIMIT);
         assert_eq!(history.samples.capacity(), capacity);
@@ -194,7 +199,7 @@ mod tests {
         metrics.ended(0, Some(500), Duration::from_secs(20));
         for sample in 1..=13 {
             let now = started + SAMPLE_PERIOD * sample;
-            history.add(metrics.totals(), Gauges::default(), (started, now));
+            history.add(metrics.totals(), Gauges::default(), started, now);
             metrics.ended(0, Some(200), Duration::from_millis(7));
         }
         let recent = history.recent();
@@ -213,7 +218,7 @@ mod tests {
         let mut history = History::new(started);
         metrics.ended(0, Some(200), Duration::ZERO);
         let now = started + Duration::from_secs(100);
-        history.add(metrics.totals(), Gauges::default(), (started, now));
+        history.add(metrics.totals(), Gauges::default(), started, now);
         assert!(!history.is_due(now));
         assert_eq!(
             history.plots()["requests"].as_array().map(Vec::len),

@@ -1,6 +1,7 @@
 //! The reports of the server and its processes.
 
 mod history;
+mod process_reports;
 mod profiles;
 mod ruby_figures;
 mod server_status;
@@ -8,9 +9,7 @@ mod stacks;
 mod stats_collector;
 mod stats_query;
 
-pub(crate) use history::{Gauges, History};
-pub(crate) use profiles::{Profiles, no_such_worker};
-pub(crate) use ruby_figures::RubyFigures;
+pub(crate) use process_reports::ProcessReports;
+pub(crate) use profiles::no_such_worker;
 pub(crate) use server_status::server_status;
-pub(crate) use stacks::{Stacks, listed_requests};
-pub(crate) use stats_collector::StatsCollector;
+pub(crate) use stacks::listed_requests;

@@ -45,7 +45,7 @@ impl Profiles {
     ) {
         match message {
             ProfileMessage::Begin(order, asker) => match self.choose(order.worker, state) {
-                Ok((worker, pid)) => self.begin(order, asker, (worker, pid), executor),
+                Ok((worker, pid)) => self.begin(order, asker, worker, pid, executor),
                 // Whoever asked may be gone.
                 Err(reason) => drop(asker.send(Err(reason))),
             },
@@ -94,7 +94,8 @@ impl Profiles {
         &mut self,
         order: ProfileOrder,
         asker: oneshot::Sender<ProfileReply>,
-        (worker, pid): (WorkerId, u32),
+        worker: WorkerId,
+        pid: u32,
         executor: &Executor<impl Host>,
     ) {
         self.latest += 1;

@@ -98,11 +98,10 @@ fn app(status: &AppProcessStatus) -> Value {
 }
 
 fn app_count(wanted: &WantedProcesses) -> Value {
-    let (min, max) = wanted.bounds;
     json!({
         "name": wanted.name,
-        "min": min,
-        "max": max,
+        "min": wanted.bounds.start(),
+        "max": wanted.bounds.end(),
         "wanted": wanted.wanted,
         // When it was last measured.
         "load": wanted.load,

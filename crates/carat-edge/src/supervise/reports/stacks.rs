@@ -125,7 +125,7 @@ impl Stacks {
         };
         let question = self.open.swap_remove(index);
         if question.is_slow {
-            write(&question.request, (&answer.waits_for, &answer.stack), log);
+            write(&question.request, &answer.waits_for, &answer.stack, log);
         }
         if let Some(report) = &mut self.report {
             let mut rows = report.rows.iter_mut();
@@ -144,11 +144,7 @@ impl Stacks {
         self.open = open;
         let gone: Vec<StackQuestion> = gone;
         for question in gone.iter().filter(|question| question.is_slow) {
-            write(
-                &question.request,
-                ("unknown: the worker has ended", ""),
-                log,
-            );
+            write(&question.request, "unknown: the worker has ended", "", log);
         }
         self.report_if_complete();
     }
@@ -168,7 +164,7 @@ impl Stacks {
         for question in &mut self.open {
             if question.is_slow && is_late(question.asked) {
                 question.is_slow = false;
-                write(&question.request, (NO_REPLY, ""), log);
+                write(&question.request, NO_REPLY, "", log);
             }
         }
         if self
@@ -240,7 +236,7 @@ fn listed(request: &RunningRequest, text: &str) -> Value {
     })
 }
 
-fn write(request: &RunningRequest, (waits_for, stack): (&str, &str), log: &Log) {
+fn write(request: &RunningRequest, waits_for: &str, stack: &str, log: &Log) {
     let age = format!("{:.3}", request.age.as_secs_f64());
     log.warn(
         "slow request",

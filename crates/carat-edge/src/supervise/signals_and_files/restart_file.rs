@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use crate::supervise::messages::Mailbox;
 use carat_files::CONFIGURATION_THREADS;
 use carat_settings::Settings;
-use carat_supervisor::Event;
+use carat_supervisor::{Event, RestartEvent};
 
 /// How often the file is looked at.
 const LOOK: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ pub(crate) async fn watch_restart_file(path: Option<PathBuf>, mailbox: Mailbox) 
         sleep(LOOK).await;
         let touch = look(&path).await?;
         if touch.is_some() && touch != last {
-            mailbox.event(Event::RestartRequested);
+            mailbox.event(Event::Restart(RestartEvent::Requested));
         }
         last = touch;
     }

@@ -13,7 +13,7 @@ use super::{Inheritance, READY};
 use crate::supervise::messages::Mailbox;
 use carat_http::InheritedListener;
 use carat_settings::{Settings, UPGRADE_VARIABLE};
-use carat_supervisor::Event;
+use carat_supervisor::{Event, UpgradeEvent};
 
 /// The old edge of an upgrade, as the new one sees it.
 #[derive(Debug)]
@@ -28,10 +28,11 @@ pub(crate) fn inherit_listeners(
     settings: &Settings,
 ) -> io::Result<(Vec<InheritedListener>, Option<Predecessor>)> {
     let mut passed = ListenFd::from_env();
-    let left = env::var(UPGRADE_VARIABLE).ok();
-    let left = left.map(|json| serde_json::from_str::<Inheritance>(&json));
-    let left = left.transpose()?;
-    let binds: Vec<String> = match &left {
+    let inheritance: Option<Inheritance> = match env::var(UPGRADE_VARIABLE) {
+        Ok(json) => Some(serde_json::from_str(&json)?),
+        Err(_) => None,
+    };
+    let binds: Vec<String> = match &inheritance {
         Some(left) => left
             .listeners
             .iter()
@@ -51,14 +52,18 @@ pub(crate) fn inherit_listeners(
         };
         listeners.push(InheritedListener { bind, socket });
     }
-    let Some(left) = left else {
+    let Some(left) = inheritance else {
         return Ok((listeners, None));
     };
+    let socket = take_stream(&mut passed, count)?;
+    Ok((listeners, Some(Predecessor { socket, left })))
+}
+
+fn take_stream(passed: &mut ListenFd, index: usize) -> io::Result<StdUnixStream> {
     let (family, kind) = (AddressFamily::UNIX.as_raw(), SocketType::STREAM.as_raw());
     let kind = i32::try_from(kind).map_err(io::Error::other)?;
-    let socket = passed.take_custom::<StdUnixStream>(count, family.into(), kind, "socket")?;
-    let socket = socket.ok_or(io::ErrorKind::NotFound)?;
-    Ok((listeners, Some(Predecessor { socket, left })))
+    let stream = passed.take_custom(index, family.into(), kind, "socket")?;
+    stream.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// The values of the `bind` option that name sockets of a service manager.
@@ -74,7 +79,7 @@ impl Predecessor {
         spawn_local(async move {
             // It writes nothing. An error is the end as well.
             let _ = socket.read(&mut [0]).await;
-            mailbox.event(Event::PredecessorLeft);
+            mailbox.event(Event::Upgrade(UpgradeEvent::PredecessorLeft));
         });
         Ok(())
     }

@@ -14,7 +14,7 @@ use super::{Inheritance, READY};
 use crate::supervise::messages::{Mailbox, Message};
 use carat_http::InheritedListener;
 use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
-use carat_supervisor::Event;
+use carat_supervisor::{Event, UpgradeEvent};
 
 /// Runs its arguments with SIGHUP ignored: what this process handles, its children have by default.
 const IGNORE_HANGUP: [&str; 4] = ["/bin/sh", "-c", r#"trap "" HUP; exec "$@""#, "carat"];
@@ -114,13 +114,13 @@ async fn listen(socket: UnixStream, pid: u32, mailbox: Mailbox) {
     // An error is the end as well.
     let first = lines.next_line().await.unwrap_or_default();
     if first.as_deref() == Some(READY) {
-        mailbox.event(Event::SuccessorReady { pid });
+        mailbox.event(Event::Upgrade(UpgradeEvent::SuccessorReady { pid }));
         while let Ok(Some(_)) = lines.next_line().await {}
         return mailbox.send(Message::SuccessorSettled);
     }
     let ended = || "the new edge ended before it was ready: the log says why".to_owned();
     let (pid, cause) = (Some(pid), first.unwrap_or_else(ended));
-    mailbox.event(Event::SuccessorFailed { pid, cause });
+    mailbox.event(Event::Upgrade(UpgradeEvent::SuccessorFailed { pid, cause }));
 }
 
 /// Why the process with which the server started cannot end before it; `None` if it can.

@@ -4,9 +4,9 @@ use carat_settings::ProcessSettings;
 use rustix::process::Signal;
 
 use crate::command::{AppCommand, Command};
-use crate::event::AppReading;
 use crate::exit_status::ExitStatus;
 use crate::log_line::LogLine;
+use crate::reading::AppReading;
 use crate::ruby_process::{AppProcessId, RubyProcess};
 use crate::state::reaction::{KILL_AFTER, Reaction};
 
@@ -174,7 +174,13 @@ impl AppProcess {
                 self.stage = AppStage::Ending { deadline };
             }
             (AppStage::Booting { .. }, Some(_)) => self.kill(reaction),
-            _ => {}
+            (
+                AppStage::Running
+                | AppStage::Ending { .. }
+                | AppStage::Killed { .. }
+                | AppStage::Orphaned { .. },
+                _,
+            ) => {}
         }
     }
 
@@ -192,7 +198,10 @@ impl AppProcess {
             AppStage::Orphaned { .. } => AppStage::Orphaned {
                 deadline: reaction.now + KILL_AFTER,
             },
-            _ => AppStage::Killed {
+            AppStage::Booting { .. }
+            | AppStage::Running
+            | AppStage::Ending { .. }
+            | AppStage::Killed { .. } => AppStage::Killed {
                 deadline: reaction.now + KILL_AFTER,
             },
         };
@@ -200,13 +209,18 @@ impl AppProcess {
 
     /// The process has ended. Its descendants are told to end, and killed when its own time to end is over.
     pub(super) fn orphan(&mut self, settings: &ProcessSettings, reaction: &mut Reaction) {
-        let signal = match self.stage {
-            AppStage::Killed { .. } => Signal::KILL.as_raw(),
-            _ => settings.stop_signal,
+        let is_killed = matches!(self.stage, AppStage::Killed { .. });
+        let kill = Signal::KILL.as_raw();
+        let signal = if is_killed {
+            kill
+        } else {
+            settings.stop_signal
         };
         let deadline = match self.stage {
             AppStage::Ending { deadline } | AppStage::Killed { deadline } => deadline,
-            _ => reaction.now + stop_timeout(settings, reaction),
+            AppStage::Booting { .. } | AppStage::Running | AppStage::Orphaned { .. } => {
+                reaction.now + stop_timeout(settings, reaction)
+            }
         };
         self.stage = AppStage::Orphaned { deadline };
         reaction.push(Command::CloseControl(RubyProcess::App(self.id)));
@@ -254,7 +268,10 @@ impl AppProcess {
             AppStage::Running if is_oom => LogLine::warn("process was killed by the OOM killer"),
             AppStage::Running if !status.is_success() => LogLine::error("process died"),
             AppStage::Booting { .. } => LogLine::error("process failed to boot"),
-            _ => LogLine::info("process ended"),
+            AppStage::Running
+            | AppStage::Ending { .. }
+            | AppStage::Killed { .. }
+            | AppStage::Orphaned { .. } => LogLine::info("process ended"),
         };
         let line = self.identify(&settings.name, line);
         match &self.cause {

@@ -4,14 +4,13 @@ use std::time::{Duration, Instant};
 
 use carat_policy::{Backoff, LoadRule};
 use carat_settings::{ProcessSettings, RestartPolicy};
-use rustix::process::Signal;
 
 use super::app_process::{AppProcess, AppStage};
 use super::load_meter::LoadMeter;
 use crate::command::{AppCommand, Command};
-use crate::event::AppReading;
 use crate::exit_status::ExitStatus;
 use crate::log_line::LogLine;
+use crate::reading::AppReading;
 use crate::ruby_process::{AppProcessId, RubyProcess};
 use crate::state::reaction::Reaction;
 
@@ -26,11 +25,6 @@ const OVERLAP: Duration = Duration::from_secs(10);
 const LOAD_NUMBER: u32 = 0;
 /// A process with more descendants than this is replaced: they are a mistake.
 const DESCENDANTS_LIMIT: u32 = 256;
-/// The name that `carat status` gives to consoles. No process can be declared by this name.
-const CONSOLE: &str = "console";
-
-/// The generation of a console that waits for a mold.
-pub(super) const NO_GENERATION: u32 = 0;
 
 /// The mold that forks processes now.
 #[derive(Clone, Copy)]
@@ -48,7 +42,7 @@ pub(super) struct Declaration {
     /// Whether the current code declares it.
     pub(super) is_declared: bool,
     /// Whether a client of the control socket asks for each, and learns how it ends.
-    is_console: bool,
+    pub(super) is_console: bool,
     /// How many should run: a number between these that follows the load, unless both are the same.
     pub(super) wanted: u32,
     bounds: RangeInclusive<u32>,
@@ -76,71 +70,6 @@ impl Declaration {
             largest: None,
             backoff: Backoff::default(),
             members: Vec::new(),
-        }
-    }
-
-    /// Nothing declares consoles. They get what a terminal sends when it is closed.
-    pub(super) fn of_consoles() -> Declaration {
-        let settings = ProcessSettings {
-            name: CONSOLE.to_owned(),
-            count: 0,
-            most: 0,
-            memory: None,
-            stop_signal: Signal::HUP.as_raw(),
-            stop_timeout: None,
-            restart: RestartPolicy::Never,
-            overlap: false,
-            is_command: true,
-        };
-        Declaration {
-            is_declared: false,
-            is_console: true,
-            ..Declaration::new(settings)
-        }
-    }
-
-    /// Ends consoles that are overdue, or all, and forks those that wait. None is replaced, or one too many.
-    pub(super) fn advance_consoles(
-        &mut self,
-        generation: Option<u32>,
-        is_stopping: bool,
-        reaction: &mut Reaction,
-    ) {
-        self.end_overdue(reaction);
-        let waiting = self.members.iter_mut();
-        let waiting = waiting.filter(|it| it.generation == NO_GENERATION && it.stays());
-        for (process, generation) in waiting.zip(generation.into_iter().cycle()) {
-            process.generation = generation;
-            reaction.push(process.fork_command(&self.settings));
-        }
-        let ids = self.members.iter().filter(|it| it.stays()).map(|it| it.id);
-        for id in ids.filter(|_| is_stopping).collect::<Vec<_>>() {
-            self.leave(id, reaction);
-        }
-    }
-
-    /// Sends a signal to a console and what it has forked.
-    pub(super) fn signal(&self, id: AppProcessId, signal: i32, reaction: &mut Reaction) {
-        let process = self.members.iter().find(|it| it.id == id);
-        if let Some(pid) = process.and_then(|it| it.pid) {
-            reaction.push(Command::App(AppCommand::SignalGroup { id, pid, signal }));
-        }
-    }
-
-    /// Ends a console whose client is gone, or whose server is about to be.
-    pub(super) fn leave(&mut self, id: AppProcessId, reaction: &mut Reaction) {
-        let process = self.members.iter_mut().find(|it| it.id == id);
-        match process.filter(|it| it.stays()) {
-            // No mold was told to fork it.
-            Some(process) if process.generation == NO_GENERATION => {
-                self.lose(id, "the server is stopping", reaction);
-            }
-            Some(process) => {
-                process.end(&self.settings, "console is hung up", reaction);
-                // One that is stopped gets no other signal.
-                self.signal(id, Signal::CONT.as_raw(), reaction);
-            }
-            None => {}
         }
     }
 
@@ -172,8 +101,8 @@ impl Declaration {
     }
 
     /// How many run at least, and at most.
-    pub(super) fn bounds(&self) -> (u32, u32) {
-        (*self.bounds.start(), *self.bounds.end())
+    pub(super) fn bounds(&self) -> RangeInclusive<u32> {
+        self.bounds.clone()
     }
 
     fn follows_load(&self) -> bool {
@@ -206,14 +135,15 @@ impl Declaration {
         self.meter.measured(load);
         let running = self.members.iter().filter(|it| it.is_running()).count();
         let may_grow = running >= self.wanted as usize && fits(self.largest.unwrap_or_default());
-        let (before, now) = (self.wanted, reaction.now);
-        let numbers = (before, &self.bounds);
-        self.wanted = self.rule.follow(load, numbers, may_grow, now);
+        let before = self.wanted;
+        self.wanted = (self.rule).follow(load, before, &self.bounds, may_grow, reaction.now);
         if self.wanted != before {
-            let line = LogLine::info("processes follow their load");
-            let line = line.text("process", &self.settings.name);
-            let line = line.number("count", self.wanted);
-            reaction.log(line.text("load", format!("{load:.2}")));
+            reaction.log(
+                LogLine::info("processes follow their load")
+                    .text("process", &self.settings.name)
+                    .number("count", self.wanted)
+                    .text("load", format!("{load:.2}")),
+            );
         }
     }
 
@@ -334,7 +264,7 @@ impl Declaration {
         self.members.push(process);
     }
 
-    fn end_overdue(&mut self, reaction: &mut Reaction) {
+    pub(super) fn end_overdue(&mut self, reaction: &mut Reaction) {
         let settings = &self.settings;
         for process in &mut self.members {
             process.end_overdue(settings, reaction);
@@ -349,7 +279,7 @@ impl Declaration {
             AppStage::Booting { deadline } | AppStage::Ending { deadline } => {
                 it.pid.is_none() && reaction.now >= deadline
             }
-            _ => false,
+            AppStage::Running | AppStage::Killed { .. } | AppStage::Orphaned { .. } => false,
         };
         let lost: Vec<_> = self.members.iter().filter(|it| is_lost(it)).collect();
         let lost: Vec<AppProcessId> = lost.into_iter().map(|it| it.id).collect();
@@ -450,20 +380,22 @@ impl Declaration {
             return;
         }
         self.largest = self.largest.max(Some(private));
-        let line = |message| process.identify(&self.settings.name, LogLine::warn(message));
+        let line = |line| process.identify(&self.settings.name, line);
         let limit = self.settings.memory.filter(|limit| private > *limit);
         if let Some(limit) = limit {
-            let line = line("process exceeds its memory").number("private", private);
-            reaction.log(line.number("limit", limit));
+            let exceeded = line(LogLine::warn("process exceeds its memory"));
+            reaction.log(exceeded.number("private", private).number("limit", limit));
         } else if reading.descendants > DESCENDANTS_LIMIT {
-            let line = line("process has too many descendants");
-            let line = line.number("descendants", reading.descendants);
-            reaction.log(line.number("limit", DESCENDANTS_LIMIT));
+            let too_many = line(LogLine::warn("process has too many descendants"));
+            reaction.log(
+                too_many
+                    .number("descendants", reading.descendants)
+                    .number("limit", DESCENDANTS_LIMIT),
+            );
         } else if let Some(unshared) = unshared.filter(|_| !process.is_unwanted) {
+            let moves = line(LogLine::info("process moves to the new mold"));
             process.is_unwanted = true;
-            let line = LogLine::info("process moves to the new mold");
-            let line = process.identify(&self.settings.name, line);
-            return reaction.log(line.number("unshared", unshared));
+            return reaction.log(moves.number("unshared", unshared));
         } else {
             return;
         }

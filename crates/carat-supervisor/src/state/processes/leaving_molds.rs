@@ -71,9 +71,13 @@ impl LeavingMolds {
                 reaction.log(line.text("cause", cause));
             }
             LeavingKind::Refused(worker) => {
-                let line = LogLine::info("worker ended").number("worker", worker.id.number);
-                let line = line.number("gen", worker.generation).number("pid", pid);
-                reaction.log(line.text("cause", cause));
+                reaction.log(
+                    LogLine::info("worker ended")
+                        .number("worker", worker.id.number)
+                        .number("gen", worker.generation)
+                        .number("pid", pid)
+                        .text("cause", cause),
+                );
             }
         }
         true

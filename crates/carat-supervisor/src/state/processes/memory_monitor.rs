@@ -11,10 +11,9 @@ use super::mold::Mold;
 use super::molds::Molds;
 use super::worker::{Worker, WorkerMemory};
 use super::workers::Workers;
-use crate::command::{Command, MemorySubject, MemorySubjects};
-use crate::event::MemoryReading;
+use crate::command::{AppSubject, ClientsCommand, Command, MemorySubject, MemorySubjects};
 use crate::log_line::LogLine;
-use crate::ruby_process::AppProcessId;
+use crate::reading::MemoryReading;
 use crate::state::reaction::Reaction;
 
 /// A reading that is under way sets its own due time when it ends.
@@ -124,8 +123,9 @@ impl MemoryMonitor {
     /// Orders a reading of the memory of all processes when one is due.
     pub fn read(
         &mut self,
-        (workers, molds): (&Workers, &Molds),
-        apps: Vec<(AppProcessId, u32)>,
+        workers: &Workers,
+        molds: &Molds,
+        apps: Vec<AppSubject>,
         reaction: &mut Reaction,
     ) {
         let mold = molds.ready();
@@ -157,7 +157,8 @@ impl MemoryMonitor {
     pub fn record(
         &mut self,
         reading: &MemoryReading,
-        (workers, molds): (&mut Workers, &mut Molds),
+        workers: &mut Workers,
+        molds: &mut Molds,
         reaction: &mut Reaction,
     ) {
         self.record_total(reading, reaction);
@@ -192,7 +193,7 @@ impl MemoryMonitor {
         // application was loaded.
         if before.is_none_or(|before| before.budget.limit != budget.limit) {
             let budget = budget.limit;
-            reaction.push(Command::LimitClients { budget });
+            reaction.push(Command::Clients(ClientsCommand::Limit { budget }));
             self.ceiling = WorkerCeiling::default();
         }
         self.ceiling.review(reading.at);
@@ -242,19 +243,20 @@ impl MemoryMonitor {
     /// How many more workers fit: none before the first reading, any number where the kernel does not say. Those that
     /// stay may still grow, and processes that no reading includes count as one worker each.
     pub fn room(&self, workers: &Workers, molds: &Molds) -> u32 {
-        self.room_for((workers, molds), Worker::load, |mold| mold / COLLECTED)
+        self.room_for(workers, molds, Worker::load, |mold| mold / COLLECTED)
     }
 
     /// How many more workers fit that will be busy at once: all of them may need their highest, and nobody has measured
     /// the garbage of their requests before one has grown.
     pub fn busy_room(&self, workers: &Workers, molds: &Molds) -> u32 {
-        self.room_for((workers, molds), Worker::highest_load, |mold| mold)
+        self.room_for(workers, molds, Worker::highest_load, |mold| mold)
     }
 
     /// How many more workers fit, each of which needs `ungrown` of the mold's bytes while no worker has grown.
     fn room_for(
         &self,
-        (workers, molds): (&Workers, &Molds),
+        workers: &Workers,
+        molds: &Molds,
         load: fn(&Worker) -> WorkerLoad,
         ungrown: fn(u64) -> u64,
     ) -> u32 {
@@ -263,12 +265,11 @@ impl MemoryMonitor {
         let Some(totals) = self.totals.filter(|_| !is_unread) else {
             return 0;
         };
-        let reserving = workers.iter();
-        let reserving = reserving.filter(|worker| worker.stays() || worker.memory.is_none());
-        let unread = molds.others().filter(|(it, _)| !self.includes(it.pid));
-        let unread = unread.map(|_| UNREAD);
-        let unread = unread.chain(iter::repeat_n(UNREAD, self.app_growth.unknown));
-        let loads: Vec<WorkerLoad> = reserving.map(load).chain(unread).collect();
+        let is_reserving = |worker: &&Worker| worker.stays() || worker.memory.is_none();
+        let others = molds.others().filter(|(it, _)| !self.includes(it.pid));
+        let unread = iter::repeat_n(UNREAD, others.count() + self.app_growth.unknown);
+        let known = workers.iter().filter(is_reserving).map(load);
+        let loads: Vec<WorkerLoad> = known.chain(unread).collect();
         let cost = worker_cost(&loads, mold.and_then(|it| it.anonymous).map(ungrown));
         let room = cost.map_or(u32::MAX, |cost| {
             let reserved = self.reserved(molds).saturating_add(self.app_growth.bytes);

@@ -5,11 +5,10 @@ use carat_policy::Backoff;
 use super::leaving_molds::{LeavingKind, LeavingMolds};
 use super::mold::{FormerWorker, Mold};
 use super::worker::Worker;
-use crate::command::{BootSettings, Command};
+use crate::command::{BootSettings, Command, MoldCommand, WorkerCommand};
 use crate::generation_settings::GenerationSettings;
 use crate::log_line::LogLine;
-use crate::role::Role;
-use crate::ruby_process::RubyProcess;
+use crate::ruby_process::{Role, RubyProcess};
 use crate::state::reaction::Reaction;
 
 /// The molds: the one that forks, the one that is coming, the one before the last restart, and those that are ending.
@@ -105,10 +104,10 @@ impl Molds {
     /// Boots a mold with these settings.
     fn boot(&mut self, settings: BootSettings, reaction: &mut Reaction) -> Mold {
         let generation = self.next_generation();
-        reaction.push(Command::BootMold {
+        reaction.push(Command::Mold(MoldCommand::Boot {
             generation,
             settings,
-        });
+        }));
         Mold::started(generation, None, reaction.now)
     }
 
@@ -141,10 +140,10 @@ impl Molds {
         let generation = self.next_generation();
         let line = worker.identify(LogLine::info("worker becomes the next mold"));
         reaction.log(line.number("next_gen", generation));
-        reaction.push(Command::Promote {
+        reaction.push(Command::Worker(WorkerCommand::Promote {
             worker: worker.id,
             generation,
-        });
+        }));
         self.candidate = Some(MoldCandidate {
             mold: Mold {
                 has_booted: false,
@@ -189,7 +188,7 @@ impl Molds {
     /// Ends a mold whose application does not live on: it runs its `at_exit` blocks until the deadline.
     pub fn end_for_good(&mut self, mold: Mold, deadline: Instant, reaction: &mut Reaction) {
         let generation = mold.generation;
-        reaction.push(Command::EndWithServer { generation });
+        reaction.push(Command::Mold(MoldCommand::EndWithServer { generation }));
         self.leaving.add(mold, LeavingKind::Retired, deadline);
     }
 

@@ -1,7 +1,6 @@
 use super::mold::Mold;
 use super::worker::Worker;
-use crate::role::Role;
-use crate::ruby_process::RubyProcess;
+use crate::ruby_process::{Role, RubyProcess};
 
 /// A Ruby process with a known process id.
 #[derive(Clone, Copy, PartialEq, Eq)]

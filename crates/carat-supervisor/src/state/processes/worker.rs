@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 use carat_policy::{MemoryTrend, ReplacementReason, WorkerLoad};
 
 use super::worker_stage::WorkerStage;
-use crate::command::Command;
-use crate::event::StackReport;
+use crate::command::{Command, WorkerCommand};
 use crate::exit_status::ExitStatus;
 use crate::log_line::LogLine;
+use crate::reading::StackReport;
 use crate::ruby_process::RubyProcess;
 use crate::state::reaction::{KILL_AFTER, Reaction};
 use carat_log::{LaneTag, WorkerId};
@@ -211,7 +211,7 @@ impl Worker {
     /// Gives the worker no more requests; it ends when its lanes are empty, or at the deadline.
     pub fn drain(&mut self, deadline: Instant, reaction: &mut Reaction) {
         self.stage = WorkerStage::Retiring { deadline };
-        reaction.push(Command::Drain(self.id));
+        reaction.push(Command::Worker(WorkerCommand::Drain(self.id)));
     }
 
     /// Gives the worker no more requests; it ends when it has finished those that it has.
@@ -258,7 +258,7 @@ impl Worker {
 
     /// A request exceeded `request_timeout`: it reports its stack, finishes its other requests, and is replaced.
     pub fn get_stuck(&mut self, tag: LaneTag, request: u32, reaction: &mut Reaction) {
-        reaction.push(Command::AskStack { tag, request });
+        reaction.push(Command::Worker(WorkerCommand::AskStack { tag, request }));
         let stack_deadline = reaction.now + STACK_WAIT;
         match &mut self.stage {
             last if last.is_last() => {}
@@ -270,7 +270,7 @@ impl Worker {
                     deadline: reaction.now + reaction.limits.shutdown_timeout,
                     is_drained: false,
                 };
-                reaction.push(Command::Drain(self.id));
+                reaction.push(Command::Worker(WorkerCommand::Drain(self.id)));
             }
         }
     }
@@ -279,10 +279,12 @@ impl Worker {
         if let WorkerStage::Stuck { stack, .. } = &mut self.stage {
             *stack = reaction.now;
         }
-        let line = self.identify(LogLine::error("stack of the stuck request"));
-        let line = line.number("lane", report.tag.lane);
-        let line = line.text("waits_for", &report.waits_for);
-        reaction.log(line.text("stack", &report.stack));
+        reaction.log(
+            self.identify(LogLine::error("stack of the stuck request"))
+                .number("lane", report.tag.lane)
+                .text("waits_for", &report.waits_for)
+                .text("stack", &report.stack),
+        );
     }
 
     /// The worker's lanes are empty. The worker is told to end, and may run its hooks until the deadline.
@@ -291,13 +293,17 @@ impl Worker {
             WorkerStage::Retiring { .. } => {
                 self.stage = WorkerStage::Ending { deadline };
                 reaction.push(if is_cut_off {
-                    Command::EndNow(self.id)
+                    Command::Worker(WorkerCommand::EndNow(self.id))
                 } else {
                     Command::End(RubyProcess::Worker(self.id))
                 });
             }
             WorkerStage::Stuck { is_drained, .. } => *is_drained = true,
-            _ => {}
+            WorkerStage::Booting { .. }
+            | WorkerStage::Ready
+            | WorkerStage::Lost { .. }
+            | WorkerStage::Ending { .. }
+            | WorkerStage::Killed { .. } => {}
         }
     }
 
@@ -321,7 +327,7 @@ impl Worker {
     pub fn end_overdue(&mut self, reaction: &mut Reaction) {
         if self.is_overdue(reaction.now) {
             self.signal(self.stage.is_terminated_first(), reaction);
-            reaction.push(Command::EndNow(self.id));
+            reaction.push(Command::Worker(WorkerCommand::EndNow(self.id)));
             self.stage = self.stage.after_signal(reaction.now, KILL_AFTER);
         }
     }
@@ -357,7 +363,7 @@ impl Worker {
             | WorkerStage::Stuck { .. }
             | WorkerStage::Ending { .. } => status.is_success(),
             WorkerStage::Killed { .. } => self.boot == WorkerBoot::Done && status.kill().is_some(),
-            _ => false,
+            WorkerStage::Booting { .. } | WorkerStage::Ready | WorkerStage::Lost { .. } => false,
         }
     }
 }

@@ -67,7 +67,9 @@ impl WorkerStage {
             WorkerStage::Retiring { .. } | WorkerStage::Stuck { .. } => {
                 WorkerStage::Ending { deadline }
             }
-            _ => WorkerStage::Killed { deadline },
+            WorkerStage::Booting { .. }
+            | WorkerStage::Ending { .. }
+            | WorkerStage::Killed { .. } => WorkerStage::Killed { deadline },
         }
     }
 }

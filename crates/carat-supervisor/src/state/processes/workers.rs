@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use carat_policy::{Backoff, Retirements};
 
 use super::worker::{Worker, WorkerBoot};
-use crate::command::Command;
-use crate::event::WorkerTraffic;
+use crate::command::{Command, WorkerCommand};
+use crate::reading::WorkerTraffic;
 use crate::state::reaction::Reaction;
 use carat_log::WorkerId;
 
@@ -185,7 +185,7 @@ impl Workers {
             let has_served = worker.requests > worker.requests_at_trim;
             if has_served && worker.idle >= TRIM_AFTER && worker.is_ready() && worker.listens() {
                 worker.requests_at_trim = worker.requests;
-                reaction.push(Command::TrimMemory(worker.id));
+                reaction.push(Command::Worker(WorkerCommand::TrimMemory(worker.id)));
             }
         }
     }

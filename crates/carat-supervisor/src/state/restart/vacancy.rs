@@ -1,5 +1,9 @@
 use std::time::{Duration, Instant};
 
+use crate::command::{ClientsCommand, Command};
+use crate::log_line::LogLine;
+use crate::state::reaction::Reaction;
+
 /// How long slow responses of the last worker may keep all requests waiting before another worker takes its place: a
 /// second more than tunnels have by default.
 const PATIENCE: Duration = Duration::from_secs(6);
@@ -7,33 +11,141 @@ const PATIENCE: Duration = Duration::from_secs(6);
 /// How long responses of the worker that took its place may do so. They have begun while the restart made room.
 pub(super) const LAST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// A time in which no worker runs, and requests wait.
-#[derive(Debug)]
-pub(super) struct Vacancy {
-    /// The number of the restart.
-    pub number: u32,
-    since: Instant,
-    /// When the restart ended before a worker served.
-    pub left: Option<Instant>,
+/// The time in which no worker runs, so that the new mold has room, and how long the last one was.
+#[derive(Debug, Default)]
+pub(super) struct Vacancies {
+    current: Option<Vacancy>,
+    last: Option<PastVacancy>,
 }
 
-impl Vacancy {
-    /// Begins, for the restart with this number.
-    pub(super) fn new(number: u32, since: Instant) -> Vacancy {
-        Vacancy {
-            number,
-            since,
+/// A time in which no worker runs, and requests wait.
+#[derive(Debug)]
+struct Vacancy {
+    /// The number of the restart.
+    restart: u32,
+    since: Instant,
+    /// When the restart ended before a worker served.
+    left: Option<Instant>,
+}
+
+/// A time in which no worker ran.
+#[derive(Debug)]
+struct PastVacancy {
+    /// The number of the restart.
+    restart: u32,
+    /// How long requests waited at most.
+    waited: Duration,
+}
+
+impl Vacancies {
+    /// Keeps requests waiting while this restart has no worker.
+    pub(super) fn begin(&mut self, restart: u32, reaction: &mut Reaction) {
+        self.current = Some(Vacancy {
+            restart,
+            since: reaction.now,
             left: None,
-        }
+        });
+        reaction.push(Command::Clients(ClientsCommand::HoldRequests));
     }
 
-    /// How long it has lasted.
-    pub(super) fn duration(&self, now: Instant) -> Duration {
-        now.saturating_duration_since(self.since)
+    /// Whether no worker runs because of the restart with this number.
+    pub(super) fn is_of(&self, restart: u32) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|vacancy| vacancy.restart == restart)
     }
 
     /// Whether requests have waited for long enough for the responses of the last worker.
     pub(super) fn is_too_long(&self, now: Instant) -> bool {
-        self.duration(now) > PATIENCE
+        let current = self.current.as_ref();
+        current.is_some_and(|it| it.duration(now) > PATIENCE)
+    }
+
+    /// For how long at most the restart with this number kept requests waiting; `None` if it did not.
+    pub(super) fn waited(&self, restart: u32) -> Option<Duration> {
+        let last = self.last.as_ref();
+        last.filter(|it| it.restart == restart).map(|it| it.waited)
+    }
+
+    /// A worker is about to run: `queue_timeout` holds again.
+    pub(super) fn release_requests(&self, reaction: &mut Reaction) {
+        if self.current.is_some() {
+            reaction.push(Command::Clients(ClientsCommand::ReleaseRequests));
+        }
+    }
+
+    /// The restart is over before a worker served. From here on, a worker that does not come is like any other.
+    pub(super) fn leave(&mut self, reaction: &mut Reaction) {
+        self.release_requests(reaction);
+        if let Some(vacancy) = &mut self.current {
+            vacancy.left = Some(reaction.now);
+        }
+    }
+
+    /// A worker serves: requests that waited because none ran do so no longer.
+    pub(super) fn end(&mut self, reaction: &mut Reaction) {
+        if let Some(vacancy) = self.current.take() {
+            let waited = vacancy.duration(reaction.now);
+            let before = self.waited(vacancy.restart).unwrap_or_default();
+            self.last = Some(PastVacancy {
+                restart: vacancy.restart,
+                waited: waited.max(before),
+            });
+            let line = LogLine::info("requests have waited for the restart: no worker ran");
+            reaction.log(line.milliseconds("waited_ms", waited));
+        }
+    }
+
+    /// Ends the time after a restart whose old code cannot boot a worker any more either: whoever asked for the restart
+    /// learns how it ended.
+    pub(super) fn end_late(&mut self, reaction: &Reaction) {
+        let is_late = |at: Instant| reaction.now > at + reaction.limits.boot_timeout;
+        self.current.take_if(|it| it.left.is_some_and(is_late));
+    }
+}
+
+impl Vacancy {
+    /// How long it has lasted.
+    fn duration(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::tests::reaction;
+
+    const HOLD: Command = Command::Clients(ClientsCommand::HoldRequests);
+    const RELEASE: Command = Command::Clients(ClientsCommand::ReleaseRequests);
+
+    #[test]
+    fn requests_wait_from_the_end_of_the_last_worker_to_the_next_one() {
+        let mut reaction = reaction();
+        let mut vacancies = Vacancies::default();
+        vacancies.release_requests(&mut reaction);
+        assert_eq!(reaction.commands, []);
+        vacancies.begin(7, &mut reaction);
+        vacancies.release_requests(&mut reaction);
+        assert_eq!(reaction.commands, [HOLD, RELEASE]);
+        reaction.now += Duration::from_secs(3);
+        vacancies.end(&mut reaction);
+        assert_eq!(vacancies.waited(7), Some(Duration::from_secs(3)));
+        assert_eq!(vacancies.waited(6), None);
+        assert!(!vacancies.is_of(7));
+    }
+
+    #[test]
+    fn a_restart_that_failed_is_going_back_until_boot_timeout() {
+        let mut reaction = reaction();
+        let mut vacancies = Vacancies::default();
+        vacancies.begin(7, &mut reaction);
+        vacancies.leave(&mut reaction);
+        assert_eq!(reaction.commands, [HOLD, RELEASE]);
+        reaction.now += reaction.limits.boot_timeout;
+        vacancies.end_late(&reaction);
+        assert!(vacancies.is_of(7));
+        reaction.now += Duration::from_millis(1);
+        vacancies.end_late(&reaction);
+        assert!(!vacancies.is_of(7));
     }
 }

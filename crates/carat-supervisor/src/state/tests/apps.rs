@@ -8,7 +8,7 @@ use carat_settings::{ProcessSettings, RestartPolicy};
 use super::world::{WORKER_BYTES, World};
 use super::{fixed, jobs, limited};
 use crate::command::{AppCommand, Command};
-use crate::event::Event;
+use crate::event::{AppEvent, Event, RestartEvent, UpgradeEvent};
 use crate::exit_status::ExitStatus;
 
 /// A world that runs this process, and never more than `most` at a time.
@@ -57,7 +57,7 @@ fn restart(world: &mut World) {
     for pid in world.app_pids() {
         world.process(pid).is_busy = true;
     }
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.settle_for(100);
 }
 
@@ -68,13 +68,13 @@ fn read(world: &mut World) {
 }
 
 fn scale(world: &mut World, count: u32) {
-    let (name, bounds) = ("jobs".to_owned(), (count, count));
-    world.send(Event::AppScaled { name, bounds });
+    let (name, bounds) = ("jobs".to_owned(), count..=count);
+    world.send(Event::App(AppEvent::Scaled { name, bounds }));
 }
 
 fn replace(world: &mut World, number: Option<u32>) {
     let name = "jobs".to_owned();
-    world.send(Event::AppReplaced { name, number });
+    world.send(Event::App(AppEvent::Replaced { name, number }));
 }
 
 #[test]
@@ -381,7 +381,7 @@ fn a_new_edge_starts_its_own_when_those_before_have_ended() {
     assert!(world.app_pids().is_empty());
     // The next edge would not wait for those of the first one.
     assert!(world.state.upgrade_obstacle().is_some());
-    world.send(Event::PredecessorLeft);
+    world.send(Event::Upgrade(UpgradeEvent::PredecessorLeft));
     world.settle_for(5);
     only(&world);
     assert_eq!(world.state.upgrade_obstacle(), None);
@@ -390,12 +390,12 @@ fn a_new_edge_starts_its_own_when_those_before_have_ended() {
 #[test]
 fn an_edge_that_hands_over_ends_its_own() {
     let (mut world, app) = one();
-    world.send(Event::UpgradeRequested);
+    world.send(Event::Upgrade(UpgradeEvent::Requested));
     world.tick();
     let pid = 42;
-    world.send(Event::SuccessorStarted { pid });
+    world.send(Event::Upgrade(UpgradeEvent::SuccessorStarted { pid }));
     assert!(!is_ending(&world, app));
-    world.send(Event::SuccessorReady { pid });
+    world.send(Event::Upgrade(UpgradeEvent::SuccessorReady { pid }));
     assert!(is_ending(&world, app) && !world.state.apps().are_over());
     world.end(app);
     assert!(world.state.apps().are_over());
@@ -425,7 +425,7 @@ fn a_console_without_a_mold_is_given_up_at_boot_timeout_or_by_a_stop() {
     world.die(world.mold_pids()[0]);
     world.open_console();
     let id = world.open_console();
-    world.send(Event::ConsoleLeft(id));
+    world.send(Event::App(AppEvent::ConsoleLeft(id)));
     world.wait(Duration::from_secs(3));
     assert_eq!(world.consoles.len(), 1);
     world.wait(Duration::from_secs(60));

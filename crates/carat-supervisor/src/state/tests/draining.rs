@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::fixed;
 use super::world::World;
-use crate::command::{Command, Outcome};
-use crate::event::Event;
+use crate::command::{ClientsCommand, Command, Outcome};
+use crate::event::{Event, RestartEvent};
 use crate::limits::Limits;
 
 const DELAY: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ fn draining(workers: u32) -> World {
 #[test]
 fn the_server_serves_for_the_delay_and_then_stops() {
     let mut world = draining(2);
-    assert!(world.has(&Command::TurnAway));
+    assert!(world.has(&Command::Clients(ClientsCommand::TurnAway)));
     assert_eq!(world.state.phase_name(), "draining");
     assert_eq!(world.state.draining_for(world.now), Some(DELAY));
     world.die(world.serving_pids()[0]);
@@ -63,7 +63,7 @@ fn requests_have_shutdown_timeout_after_the_delay() {
     let mut world = draining(1);
     world.demand.has_clients = true;
     let (start, end) = (world.now, DELAY + fixed(1).shutdown_timeout);
-    while !world.has(&Command::CutOffClients) {
+    while !world.has(&Command::Clients(ClientsCommand::CutOff)) {
         world.tick();
         assert!(world.now - start <= end + Duration::from_millis(300));
     }
@@ -75,16 +75,16 @@ fn a_server_that_is_not_ready_yet_stops_at_once() {
     let mut world = World::new(limits(1));
     world.tick();
     world.stop();
-    assert!(!world.has(&Command::TurnAway) && world.is_accepting_over());
+    assert!(!world.has(&Command::Clients(ClientsCommand::TurnAway)) && world.is_accepting_over());
 }
 
 #[test]
 fn no_restart_begins_or_goes_on_during_the_delay() {
     let mut world = World::of(limits(1));
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.stop();
     assert_eq!(world.failure(), "the server stops");
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     assert_eq!(world.state.restarts().stage(), None);
 }
 

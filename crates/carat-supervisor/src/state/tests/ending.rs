@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::fixed;
 use super::world::World;
-use crate::command::{Command, Outcome};
-use crate::event::Event;
+use crate::command::{ClientsCommand, Command, MoldCommand, Outcome, WorkerCommand};
+use crate::event::{Event, WorkerEvent};
 use crate::exit_status::ExitStatus;
 use crate::limits::Limits;
 
@@ -31,9 +31,13 @@ fn the_requests_finish_then_the_workers_end_then_the_mold_and_nothing_follows() 
     assert_eq!(world.count(message), 0, "clients wait");
     world.assert_finishes();
     assert_eq!((world.count(message), world.count("worker died")), (2, 0));
-    let accepting = index_of(&world, |it| matches!(it, Command::StopAccepting(_)));
+    let accepting = index_of(&world, |it| {
+        matches!(it, Command::Clients(ClientsCommand::StopAccepting(_)))
+    });
     let workers = index_of(&world, |it| matches!(it, Command::End(_)));
-    let mold = index_of(&world, |it| matches!(it, Command::EndWithServer { .. }));
+    let mold = index_of(&world, |it| {
+        matches!(it, Command::Mold(MoldCommand::EndWithServer { .. }))
+    });
     assert!(accepting < workers && workers < mold);
     world.commands.clear();
     for pid in world.processes.keys().copied().collect::<Vec<_>>() {
@@ -68,9 +72,9 @@ fn after_shutdown_timeout_the_clients_are_cut_off_and_the_workers_do_not_wait_fo
     let worker = world.worker(pid);
     world.stop();
     world.wait(Duration::from_secs(31));
-    assert!(world.has(&Command::CutOffClients));
+    assert!(world.has(&Command::Clients(ClientsCommand::CutOff)));
     world.settle_for(10);
-    assert!(world.has(&Command::EndNow(worker)));
+    assert!(world.has(&Command::Worker(WorkerCommand::EndNow(worker))));
     world.settle();
     assert_eq!(world.outcome, Some(Outcome::Finished));
 }
@@ -113,7 +117,7 @@ fn hooks_have_two_seconds_even_if_shutdown_timeout_is_shorter() {
         if is_stopping {
             world.stop();
         } else {
-            world.send(Event::Leaving(world.worker(pid)));
+            world.send(Event::Worker(WorkerEvent::Leaving(world.worker(pid))));
         }
         let took = killed_after(&mut world, pid);
         assert!(took >= Duration::from_secs(2), "{is_stopping} {took:?}");
@@ -129,7 +133,9 @@ fn a_worker_whose_request_outlasts_the_stop_is_told_to_end_without_it() {
     world.stop();
     world.tick();
     world.wait(Duration::from_secs(30));
-    assert!(world.has(&Command::EndNow(worker)) && !world.process(pid).is_killed);
+    assert!(
+        world.has(&Command::Worker(WorkerCommand::EndNow(worker))) && !world.process(pid).is_killed
+    );
     let took = killed_after(&mut world, pid);
     assert!(took >= Duration::from_millis(1_900), "after a tick");
 }

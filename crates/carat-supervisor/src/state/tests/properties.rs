@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::world::{EDGE_BYTES, FakeProcess, MOLD_BYTES, WORKER_BYTES, World};
 use super::{fixed, jobs, limited};
 use crate::command::Outcome;
-use crate::event::Event;
+use crate::event::{AppEvent, Event, ProcessEvent, RestartEvent, UpgradeEvent, WorkerEvent};
 use crate::exit_status::ExitStatus;
 use crate::limits::Limits;
 use crate::ruby_process::RubyProcess;
@@ -136,9 +136,9 @@ impl World {
             Happening::MemoryIsRead => self.finish_reading(),
             Happening::Ticks(count) => (0..count).for_each(|_| self.tick()),
             Happening::Waits(seconds) => self.wait(Duration::from_secs(seconds)),
-            Happening::IsRestarted => self.send(Event::RestartRequested),
-            Happening::IsRolledBack => self.send(Event::RollbackRequested),
-            Happening::IsUpgraded => self.send(Event::UpgradeRequested),
+            Happening::IsRestarted => self.send(Event::Restart(RestartEvent::Requested)),
+            Happening::IsRolledBack => self.send(Event::Restart(RestartEvent::RollbackRequested)),
+            Happening::IsUpgraded => self.send(Event::Upgrade(UpgradeEvent::Requested)),
             Happening::Queues(waiting) => {
                 self.demand.waiting = waiting;
                 self.demand.queue_time = Duration::from_millis(20 * u64::from(waiting > 0));
@@ -153,15 +153,19 @@ impl World {
                 let ids = self.consoles.clone();
                 match (ids.get(index % ids.len().max(1)).copied(), happening) {
                     (None, _) => {}
-                    (Some(id), Happening::ConsoleLeaves(_)) => self.send(Event::ConsoleLeft(id)),
-                    (Some(id), _) => self.send(Event::ConsoleSignaled { id, signal: 0 }),
+                    (Some(id), Happening::ConsoleLeaves(_)) => {
+                        self.send(Event::App(AppEvent::ConsoleLeft(id)))
+                    }
+                    (Some(id), _) => {
+                        self.send(Event::App(AppEvent::ConsoleSignaled { id, signal: 0 }))
+                    }
                 }
             }
             Happening::SettingsAreRead(true) => self.finish_settings(self.limits),
             Happening::SettingsAreRead(false) => {
                 if std::mem::take(&mut self.reads_settings) {
                     let cause = "a syntax error".to_owned();
-                    self.send(Event::SettingsFailed { cause });
+                    self.send(Event::Restart(RestartEvent::SettingsFailed { cause }));
                 }
             }
             Happening::IsChecked(true) => self.finish_check(Ok(())),
@@ -179,13 +183,13 @@ impl World {
     fn happen_to_apps(&mut self, happening: &Happening) {
         match *happening {
             Happening::AppsAreScaled(min, max) => {
-                let (name, bounds) = ("jobs".to_owned(), (min, max));
+                let (name, bounds) = ("jobs".to_owned(), min..=max);
                 self.most_apps = self.most_apps.max(max + 1);
-                self.send(Event::AppScaled { name, bounds });
+                self.send(Event::App(AppEvent::Scaled { name, bounds }));
             }
             Happening::AppsAreReplaced(number) => {
                 let name = "jobs".to_owned();
-                self.send(Event::AppReplaced { name, number });
+                self.send(Event::App(AppEvent::Replaced { name, number }));
             }
             Happening::AppsHaveLoad(load) => self.load = load,
             Happening::AppsSave(bytes) => self.saved = bytes,
@@ -201,7 +205,7 @@ impl World {
     /// The new edge cannot take over.
     fn fail_upgrade(&mut self) {
         let (pid, cause) = (None, "no database".to_owned());
-        self.send(Event::SuccessorFailed { pid, cause });
+        self.send(Event::Upgrade(UpgradeEvent::SuccessorFailed { pid, cause }));
     }
 
     fn happen_to(&mut self, pid: u32, what: Happens) {
@@ -224,7 +228,7 @@ impl World {
             }
             (Happens::Closes, process) if is_open => {
                 self.process(pid).is_closed = true;
-                self.send(Event::Closed(process));
+                self.send(Event::Process(ProcessEvent::Closed(process)));
             }
             (Happens::BootFails, process) if is_open && !it.is_ready => {
                 self.process(pid).is_told_to_end = true;
@@ -233,11 +237,14 @@ impl World {
             (Happens::NotForkSafe, RubyProcess::Mold(generation)) if !it.is_ready => {
                 let cause = "threads".to_owned();
                 self.process(pid).is_told_to_end = true;
-                self.send(Event::NotForkSafe { generation, cause });
+                self.send(Event::Process(ProcessEvent::NotForkSafe {
+                    generation,
+                    cause,
+                }));
             }
             (Happens::LosesLane, RubyProcess::Worker(worker)) if it.is_ready => {
                 self.process(pid).is_draining = true;
-                self.send(Event::LaneLost(worker));
+                self.send(Event::Worker(WorkerEvent::LaneLost(worker)));
             }
             (Happens::GetsStuck, RubyProcess::Worker(_)) if it.is_ready => {
                 self.process(pid).is_draining = true;
@@ -255,17 +262,17 @@ impl World {
     fn die_before_hello(&mut self, pid: u32, process: RubyProcess) {
         let status = ExitStatus::Exited(1);
         self.processes.remove(&pid);
-        self.send(Event::Exited { pid, status });
-        self.send(Event::Hello { process, pid });
-        self.send(Event::Closed(process));
+        self.send(Event::Process(ProcessEvent::Exited { pid, status }));
+        self.send(Event::Process(ProcessEvent::Hello { process, pid }));
+        self.send(Event::Process(ProcessEvent::Closed(process)));
     }
 
     fn leave(&mut self, pid: u32, worker: WorkerId, is_told: bool) {
         self.process(pid).is_draining = true;
         self.send(if is_told {
-            Event::Leaving(worker)
+            Event::Worker(WorkerEvent::Leaving(worker))
         } else {
-            Event::KillRequested(worker)
+            Event::Worker(WorkerEvent::KillRequested(worker))
         });
     }
 
@@ -288,7 +295,7 @@ impl World {
             it.bytes = it.bytes.min(MOLD_BYTES);
         }
         for id in self.consoles.clone() {
-            self.send(Event::ConsoleLeft(id));
+            self.send(Event::App(AppEvent::ConsoleLeft(id)));
         }
         for _ in 0..20 {
             self.fail_upgrade();

@@ -7,8 +7,8 @@ use carat_settings::ProcessSettings;
 
 use super::world::{FakeProcess, MIB, WORKER_BYTES, World};
 use super::{fixed, jobs, limited};
-use crate::command::Command;
-use crate::event::Event;
+use crate::command::{Command, MoldCommand};
+use crate::event::{Event, ProcessEvent};
 use crate::limits::Limits;
 use crate::ruby_process::RubyProcess;
 
@@ -132,7 +132,10 @@ fn a_generation_that_is_not_fork_safe_is_not_asked_again() {
     let (mut world, pid) = promoted();
     world.process(pid).is_told_to_end = true;
     let (generation, cause) = (2, "Ruby threads are left running".to_owned());
-    world.send(Event::NotForkSafe { generation, cause });
+    world.send(Event::Process(ProcessEvent::NotForkSafe {
+        generation,
+        cause,
+    }));
     assert_eq!(world.count(FAILED), 1);
     world.commands.clear();
     let pid = world.serving_pids()[0];
@@ -145,7 +148,7 @@ fn a_generation_that_is_not_fork_safe_is_not_asked_again() {
 fn a_candidate_that_closes_its_socket_is_killed_and_the_mold_stays() {
     let (mut world, pid) = promoted();
     world.process(pid).is_closed = true;
-    world.send(Event::Closed(RubyProcess::Mold(2)));
+    world.send(Event::Process(ProcessEvent::Closed(RubyProcess::Mold(2))));
     assert_eq!(world.count(FAILED), 1);
     assert!(world.has(&Command::Kill { pid }));
     world.settle_for(20);
@@ -183,7 +186,7 @@ fn no_mold_is_booted_while_a_worker_is_about_to_be_one() {
     world.commands.clear();
     world.wait(Duration::from_secs(2));
     let mut commands = world.commands.iter();
-    assert!(!commands.any(|it| matches!(it, Command::BootMold { .. })));
+    assert!(!commands.any(|it| matches!(it, Command::Mold(MoldCommand::Boot { .. }))));
     world.settle();
     assert_eq!(world.mold_pids(), [pid]);
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::fixed;
 use super::world::World;
-use crate::command::Command;
-use crate::event::Event;
+use crate::command::{ClientsCommand, Command};
+use crate::event::{Event, RestartEvent};
 use crate::limits::Limits;
 
 fn reloading(workers: u32) -> Limits {
@@ -24,18 +24,20 @@ fn changed(workers: u32) -> World {
 }
 
 fn change(world: &mut World, workers: u32) {
-    world.send(Event::ReloadRequested);
+    world.send(Event::Restart(RestartEvent::ReloadRequested));
     world.finish_settings(reloading(workers));
 }
 
 /// The results of reloads that the dispatcher was told.
 fn reports(world: &World) -> Vec<Result<(), String>> {
-    let commands = world.commands.iter();
-    let reports = commands.filter_map(|command| match command {
-        Command::EndReload(result) => Some(result.clone()),
-        _ => None,
-    });
-    reports.collect()
+    let result = |command: &Command| {
+        if let Command::Clients(ClientsCommand::EndReload(result)) = command {
+            Some(result.clone())
+        } else {
+            None
+        }
+    };
+    world.commands.iter().filter_map(result).collect()
 }
 
 #[test]
@@ -45,7 +47,7 @@ fn a_stop_does_not_wait_for_a_request_at_the_prompt_of_a_debugger() {
     world.process(pid).is_busy = true;
     world.stop();
     world.wait(Duration::from_millis(1100));
-    assert!(world.has(&Command::CutOffClients));
+    assert!(world.has(&Command::Clients(ClientsCommand::CutOff)));
     assert_eq!(world.count("requests were still running"), 1);
     world.settle_for(10);
     assert!(world.outcome.is_some());
@@ -80,8 +82,8 @@ fn a_request_of_old_code_does_not_delay_the_next_reload() {
 #[test]
 fn changes_during_a_reload_are_reported_with_the_one_that_follows() {
     let mut world = changed(1);
-    world.send(Event::ReloadRequested);
-    world.send(Event::ReloadRequested);
+    world.send(Event::Restart(RestartEvent::ReloadRequested));
+    world.send(Event::Restart(RestartEvent::ReloadRequested));
     world.settle_while(|world| world.count("restarting") < 2);
     assert_eq!((reports(&world).len(), world.count("restarted")), (0, 1));
     world.finish_settings(reloading(1));
@@ -93,10 +95,10 @@ fn changes_during_a_reload_are_reported_with_the_one_that_follows() {
 #[test]
 fn code_that_cannot_be_loaded_is_reported_with_its_cause() {
     let mut world = World::of(reloading(1));
-    world.send(Event::ReloadRequested);
+    world.send(Event::Restart(RestartEvent::ReloadRequested));
     let cause = "a.rb:1: wrong".to_owned();
     let failed = Err(cause.clone());
-    world.send(Event::SettingsFailed { cause });
+    world.send(Event::Restart(RestartEvent::SettingsFailed { cause }));
     assert_eq!(reports(&world), [failed]);
 }
 
@@ -104,7 +106,7 @@ fn code_that_cannot_be_loaded_is_reported_with_its_cause() {
 fn a_change_while_the_server_stops_leaves_the_requests_to_the_old_code() {
     let mut world = World::of(reloading(1));
     world.stop();
-    world.send(Event::ReloadRequested);
+    world.send(Event::Restart(RestartEvent::ReloadRequested));
     assert_eq!(reports(&world), [Ok(())]);
     assert_eq!(world.count("restarting"), 0);
 }
@@ -112,7 +114,7 @@ fn a_change_while_the_server_stops_leaves_the_requests_to_the_old_code() {
 #[test]
 fn a_restart_without_reload_is_not_reported() {
     let mut world = World::of(fixed(1));
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.finish_settings(fixed(1));
     world.settle_for(20);
     assert_eq!((reports(&world).len(), world.count("restarted")), (0, 1));

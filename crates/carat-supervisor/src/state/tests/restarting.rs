@@ -7,8 +7,8 @@ use carat_settings::ProcessSettings;
 
 use super::world::{WORKER_BYTES, World};
 use super::{fixed, jobs, limited};
-use crate::command::{BootSettings, Command};
-use crate::event::Event;
+use crate::command::{BootSettings, ClientsCommand, Command, MoldCommand, WorkerCommand};
+use crate::event::{Event, RestartEvent};
 use crate::limits::Limits;
 use crate::ruby_process::RubyProcess;
 use crate::state::RestartReport;
@@ -20,7 +20,7 @@ fn restarting(workers: u32) -> World {
 
 fn restarting_with(workers: u32, limits: Limits) -> World {
     let mut world = World::of(fixed(workers));
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.finish_settings(limits);
     world
 }
@@ -47,18 +47,18 @@ fn due() -> (World, u32) {
 fn workers_of_a_new_mold_replace_all_others_and_the_old_mold_ends_later() {
     let mut world = restarting_with(2, fixed(3));
     world.settle_until("restarted");
-    let boot = Command::BootMold {
+    let boot = Command::Mold(MoldCommand::Boot {
         generation: 2,
         settings: BootSettings::New,
-    };
-    assert!(world.has(&boot) && world.has(&Command::Adopt { generation: 2 }));
+    });
+    assert!(world.has(&boot) && world.has(&Command::Mold(MoldCommand::Adopt { generation: 2 })));
     world.settle_for(5);
     assert_eq!(world.generations(), [2, 2, 2], "as the new settings say");
     assert_eq!(world.report(), RestartReport::Done);
     assert_eq!(world.mold_pids().len(), 2, "the previous mold is kept");
     world.settle_for(650);
     assert_eq!(world.mold_pids().len(), 1);
-    assert!(world.has(&Command::EndWithServer { generation: 1 }));
+    assert!(world.has(&Command::Mold(MoldCommand::EndWithServer { generation: 1 })));
 }
 
 #[test]
@@ -93,7 +93,12 @@ fn the_first_worker_of_a_new_mold_has_the_new_boot_timeout() {
         ..fixed(1)
     };
     let mut world = restarting_with(1, limits);
-    let is_trial = |it: &Command| matches!(it, Command::Fork { is_trial: true, .. });
+    let is_trial = |it: &Command| {
+        matches!(
+            it,
+            Command::Worker(WorkerCommand::Fork { is_trial: true, .. })
+        )
+    };
     world.settle_while(|world| !world.commands.iter().any(is_trial));
     world.wait(Duration::from_secs(61));
     assert!(matches!(world.report(), RestartReport::UnderWay(_)));
@@ -129,8 +134,8 @@ fn a_worker_that_is_never_checked_is_killed_in_time() {
 fn a_second_restart_follows_once() {
     let mut world = restarting(1);
     let first = world.state.restarts().latest();
-    world.send(Event::RestartRequested);
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
+    world.send(Event::Restart(RestartEvent::Requested));
     assert_eq!(world.state.restarts().latest(), first + 1);
     assert_eq!(world.report(), RestartReport::Queued);
     world.settle();
@@ -143,7 +148,7 @@ fn a_rollback_brings_the_previous_mold_back() {
     let mut world = restarting(2);
     let old = world.mold_pids()[0];
     world.settle_until("restarted");
-    world.send(Event::RollbackRequested);
+    world.send(Event::Restart(RestartEvent::RollbackRequested));
     world.settle_for(50);
     assert_eq!(world.generations(), [3, 3]);
     assert_eq!(world.report(), RestartReport::Done);
@@ -179,13 +184,13 @@ fn new_workers_that_keep_failing_bring_the_previous_mold_back() {
 #[test]
 fn workers_end_to_make_room_for_the_second_mold_unless_a_single_one_is_left() {
     let mut world = World::of(limited(4, 4));
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.settle_until("restarted");
     assert!(world.count("worker makes room for the restart") >= 2);
     world.settle();
     assert_eq!(world.generations(), [2, 2, 2, 2]);
     let mut world = World::of(limited(1, 1));
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.settle_for(20);
     let failure = world.failure();
     assert!(failure.starts_with("no memory for a second mold: 40 MiB more is needed"));
@@ -207,7 +212,7 @@ fn a_stop_during_a_restart_ends_all() {
 fn a_restart_waits_for_a_refork_and_resets_it() {
     let (mut world, _) = due();
     world.settle_until("worker becomes the next mold");
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.settle();
     assert_eq!(world.count("restarted"), 1);
     let newest = world.state.processes().generation().expect("a mold");
@@ -228,7 +233,7 @@ fn a_worker_that_drains_to_become_the_mold_does_not_when_a_restart_begins() {
         world.finish_reading();
         world.tick();
     }
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.finish_settings(fixed(2));
     world.settle();
     let told = ["restarted", "worker becomes the next mold"];
@@ -250,7 +255,7 @@ fn a_restart_takes_over_when_the_old_mold_is_dead() {
 #[test]
 fn a_restart_that_is_asked_for_during_the_start_follows_it() {
     let mut world = World::new(fixed(2));
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     assert_eq!(world.report(), RestartReport::Queued);
     world.settle_for(200);
     assert_eq!(world.report(), RestartReport::Done);
@@ -268,12 +273,15 @@ const WAITED: &str = "requests have waited for the restart: no worker ran";
 #[test]
 fn the_queue_holds_the_requests_where_two_molds_and_a_worker_do_not_fit() {
     let mut world = World::of(tight(0));
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.settle_until("restarted");
     world.settle_for(20);
     let told = [LAST_ROOM, WAITED].map(|message| world.count(message));
     assert_eq!(told, [1, 1], "{world:#?}");
-    assert!(world.has(&Command::HoldRequests) && world.has(&Command::ReleaseRequests));
+    assert!(
+        world.has(&Command::Clients(ClientsCommand::HoldRequests))
+            && world.has(&Command::Clients(ClientsCommand::ReleaseRequests))
+    );
     assert_eq!(world.generations(), [2]);
     let number = world.state.restarts().latest();
     assert!(world.state.restarts().waited(number).is_some());
@@ -293,7 +301,7 @@ fn slow_down(world: &mut World) -> Vec<u32> {
 fn held_by_a_slow_response() -> (World, u32) {
     let mut world = World::of(tight(0));
     let slow = slow_down(&mut world)[0];
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.settle_until(LAST_ROOM);
     (world, slow)
 }
@@ -302,9 +310,9 @@ fn held_by_a_slow_response() -> (World, u32) {
 fn a_slow_response_keeps_others_waiting_for_six_seconds() {
     let (mut world, slow) = held_by_a_slow_response();
     world.settle_for(55);
-    assert!(!world.has(&Command::ReleaseRequests));
+    assert!(!world.has(&Command::Clients(ClientsCommand::ReleaseRequests)));
     world.settle_for(15);
-    assert!(world.has(&Command::ReleaseRequests));
+    assert!(world.has(&Command::Clients(ClientsCommand::ReleaseRequests)));
     assert_eq!(world.generations(), [1], "another worker serves");
     world.settle_for(300);
     assert_eq!(world.count(LAST_ROOM), 1, "{world:#?}");
@@ -339,7 +347,7 @@ fn a_restart_that_does_not_fit_says_by_how_much_and_what_to_set() {
     // Nothing fits beside one mold, and a mold takes as much as two workers.
     for (restart_hold, end) in [(true, "by 40 MiB"), (false, "by 60 MiB")] {
         let mut world = World::of(limits(0, restart_hold));
-        world.send(Event::RestartRequested);
+        world.send(Event::Restart(RestartEvent::Requested));
         world.settle_for(20);
         assert!(world.failure().ends_with(end), "{}", world.failure());
     }
@@ -348,7 +356,7 @@ fn a_restart_that_does_not_fit_says_by_how_much_and_what_to_set() {
 #[test]
 fn code_that_does_not_boot_in_little_memory_gives_way_to_the_old_mold() {
     let mut world = World::of(tight(0));
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.settle_while(|world| world.find(RubyProcess::Mold(2)).is_none());
     assert_eq!(world.generations(), [] as [u32; 0], "no worker runs");
     world.fail_boot(RubyProcess::Mold(2), "config.ru:1: broken");
@@ -357,13 +365,13 @@ fn code_that_does_not_boot_in_little_memory_gives_way_to_the_old_mold() {
     world.settle();
     assert_eq!(world.failure(), "config.ru:1: broken");
     assert_eq!((world.generations(), world.count(WAITED)), (vec![1], 1));
-    assert!(world.has(&Command::ReleaseRequests));
+    assert!(world.has(&Command::Clients(ClientsCommand::ReleaseRequests)));
 }
 
 #[test]
 fn a_restart_ends_though_the_old_code_cannot_boot_a_worker_either() {
     let mut world = World::of(tight(0));
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.settle_while(|world| world.find(RubyProcess::Mold(2)).is_none());
     world.fail_boot(RubyProcess::Mold(2), "no database");
     world.no_process_starts = true;
@@ -381,7 +389,7 @@ fn the_last_worker_stays_where_the_configuration_forbids_that_requests_wait() {
         ..tight(0)
     };
     let mut world = World::of(limits);
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.settle_for(20);
     assert!(world.failure().ends_with("or allow `restart_hold`"));
     assert_eq!((world.generations(), world.count(LAST_ROOM)), (vec![1], 0));
@@ -392,7 +400,7 @@ fn further_processes_end_before_the_last_worker_and_start_again() {
     let mut world = World::with_apps(tight(1), ReforkRule::Off, vec![jobs(1)]);
     world.app_bytes = WORKER_BYTES;
     world.settle_for(100);
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.settle_until("restarted");
     world.settle_for(100);
     let room = "processes make room for the restart: they start again after it";
@@ -415,7 +423,7 @@ fn a_restart_in_little_memory_waits_for_jobs_until_stop_timeout() {
     world.settle_for(100);
     let app = world.app_pids()[0];
     world.process(app).is_busy = true;
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.settle_for(1500);
     assert!(world.process(app).is_told_to_end);
     world.process(app).is_busy = false;
@@ -426,7 +434,7 @@ fn a_restart_in_little_memory_waits_for_jobs_until_stop_timeout() {
 fn a_stop_while_no_worker_runs_ends_all() {
     for ticks in 0..12 {
         let mut world = World::of(tight(0));
-        world.send(Event::RestartRequested);
+        world.send(Event::Restart(RestartEvent::Requested));
         world.settle_for(ticks);
         world.stop();
         world.assert_finishes();

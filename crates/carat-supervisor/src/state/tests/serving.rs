@@ -1,11 +1,12 @@
 //! Boots, deaths and the number of workers.
 
+use carat_log::WorkerId;
 use std::time::Duration;
 
 use super::world::World;
 use super::{fixed, limits};
-use crate::command::{Command, Outcome};
-use crate::event::Event;
+use crate::command::{Command, Outcome, WorkerCommand};
+use crate::event::{Event, ProcessEvent, WorkerEvent};
 use crate::exit_status::ExitStatus;
 use crate::ruby_process::RubyProcess;
 
@@ -43,8 +44,8 @@ fn a_worker_that_dies_before_its_hello_is_read_is_replaced() {
     let (mut world, pid) = World::booting(1);
     let process = world.processes.remove(&pid).expect("a worker").process;
     let status = ExitStatus::Exited(1);
-    world.send(Event::Exited { pid, status });
-    world.send(Event::Hello { process, pid });
+    world.send(Event::Process(ProcessEvent::Exited { pid, status }));
+    world.send(Event::Process(ProcessEvent::Hello { process, pid }));
     assert_eq!(world.count("worker died while booting"), 1);
     world.settle();
     assert_eq!(world.workers(), 1);
@@ -63,7 +64,7 @@ fn a_cause_counts_also_when_the_lanes_close_first() {
     let (mut world, pid) = World::booting(1);
     world.say_hello(pid);
     let worker = world.worker(pid);
-    world.send(Event::LaneLost(worker));
+    world.send(Event::Worker(WorkerEvent::LaneLost(worker)));
     world.fail_boot(RubyProcess::Worker(worker), "no connection");
     world.exit(pid, ExitStatus::Exited(1), true);
     assert_eq!(world.count("worker failed to boot"), 1);
@@ -102,7 +103,7 @@ fn a_mold_that_dies_is_replaced_while_its_workers_serve() {
 fn a_lane_that_ends_lets_the_other_requests_of_its_worker_finish() {
     let (mut world, pid) = serving(1);
     world.process(pid).is_busy = true;
-    world.send(Event::LaneLost(world.worker(pid)));
+    world.send(Event::Worker(WorkerEvent::LaneLost(world.worker(pid))));
     world.tick();
     assert!(!world.process(pid).is_told_to_end && !world.process(pid).is_killed);
     world.finish(pid);
@@ -113,7 +114,7 @@ fn a_lane_that_ends_lets_the_other_requests_of_its_worker_finish() {
 fn a_worker_that_loses_a_lane_before_it_is_ready_is_replaced() {
     let (mut world, pid) = World::booting(1);
     world.say_hello(pid);
-    world.send(Event::LaneLost(world.worker(pid)));
+    world.send(Event::Worker(WorkerEvent::LaneLost(world.worker(pid))));
     world.get_ready(pid);
     world.settle();
     assert!(world.workers() == 1 && !world.processes.contains_key(&pid));
@@ -228,19 +229,26 @@ fn a_recycled_worker_serves_until_its_successor_does() {
     assert!(!world.processes.contains_key(&old));
 }
 
+fn forked_worker(command: &Command) -> Option<WorkerId> {
+    if let Command::Worker(WorkerCommand::Fork { worker, .. }) = command {
+        Some(*worker)
+    } else {
+        None
+    }
+}
+
 #[test]
 fn forks_that_fail_together_are_logged_once_and_retried_later() {
     let mut world = World::new(fixed(3));
     world.tick();
     let mold = RubyProcess::Mold(1);
-    let forks = world.state.on(Event::Ready(mold), world.now);
-    let mut workers = forks.iter().filter_map(|it| match it {
-        Command::Fork { worker, .. } => Some(*worker),
-        _ => None,
-    });
+    let forks = world
+        .state
+        .on(Event::Process(ProcessEvent::Ready(mold)), world.now);
+    let mut workers = forks.iter().filter_map(forked_worker);
     let worker = workers.next().expect("a fork");
     let cause = "too many open files".to_owned();
-    world.send(Event::ForkFailed { worker, cause });
+    world.send(Event::Worker(WorkerEvent::ForkFailed { worker, cause }));
     assert_eq!(world.count("cannot fork a worker"), 1);
     world.commands.clear();
     world.tick();
@@ -253,7 +261,7 @@ fn forks_that_fail_together_are_logged_once_and_retried_later() {
 fn a_worker_that_somebody_kills_is_replaced_without_a_pause() {
     let (mut world, pid) = serving(2);
     world.process(pid).is_busy = true;
-    world.send(Event::KillRequested(world.worker(pid)));
+    world.send(Event::Worker(WorkerEvent::KillRequested(world.worker(pid))));
     assert!(world.has(&Command::Kill { pid }));
     world.settle_for(5);
     assert_eq!((world.workers(), world.count("worker died")), (2, 0));
@@ -264,13 +272,13 @@ fn a_worker_that_somebody_kills_is_replaced_without_a_pause() {
 fn a_worker_that_stays_at_its_limit_of_open_files_is_replaced() {
     let (mut world, pid) = serving(2);
     let worker = world.worker(pid);
-    world.send(Event::DescriptorsLost(worker));
+    world.send(Event::Worker(WorkerEvent::DescriptorsLost(worker)));
     world.settle();
     let message = "worker has too many files open to receive a request";
     assert_eq!(world.count(message), 1);
     assert!(world.serving_pids().contains(&pid));
     for _ in 0..3 {
-        world.send(Event::DescriptorsLost(worker));
+        world.send(Event::Worker(WorkerEvent::DescriptorsLost(worker)));
     }
     assert_eq!(world.count("worker will be replaced"), 1);
     world.settle();
@@ -281,7 +289,7 @@ fn a_worker_that_stays_at_its_limit_of_open_files_is_replaced() {
 #[test]
 fn a_worker_that_rests_after_its_requests_returns_its_free_memory_once() {
     let (mut world, pid) = serving(2);
-    let trim = Command::TrimMemory(world.worker(pid));
+    let trim = Command::Worker(WorkerCommand::TrimMemory(world.worker(pid)));
     let rests = [(5, 9, 0), (5, 10, 1), (5, 20, 1), (6, 0, 1), (6, 10, 2)];
     for (requests, seconds, trims) in rests {
         let process = world.process(pid);
@@ -290,5 +298,8 @@ fn a_worker_that_rests_after_its_requests_returns_its_free_memory_once() {
         assert_eq!(told(&world, &trim), trims, "{requests} {seconds}");
     }
     let mut commands = world.commands.iter();
-    assert!(commands.all(|it| *it == trim || !matches!(it, Command::TrimMemory(_))));
+    assert!(
+        commands
+            .all(|it| *it == trim || !matches!(it, Command::Worker(WorkerCommand::TrimMemory(_))))
+    );
 }

@@ -6,8 +6,8 @@ use carat_policy::MemoryLimit;
 
 use super::fixed;
 use super::world::{EDGE_BYTES, MIB, MOLD_BYTES, WORKER_BYTES, World};
-use crate::command::{Command, Outcome};
-use crate::event::Event;
+use crate::command::{ClientsCommand, Command, Outcome, UpgradeCommand};
+use crate::event::{Event, ProcessEvent, RestartEvent, UpgradeEvent};
 use crate::exit_status::ExitStatus;
 use crate::limits::Limits;
 use crate::ruby_process::RubyProcess;
@@ -15,16 +15,16 @@ use crate::ruby_process::RubyProcess;
 /// The process id of the new edge.
 const NEW: u32 = 7;
 
-const HAND_OVER: Command = Command::HandOver { pid: NEW };
+const HAND_OVER: Command = Command::Upgrade(UpgradeCommand::HandOver { pid: NEW });
 const TERMINATE: Command = Command::Terminate { pid: NEW };
 const KILL: Command = Command::Kill { pid: NEW };
 
 /// A world whose new edge boots.
 fn starting(workers: u32) -> World {
     let mut world = World::of(fixed(workers));
-    world.send(Event::UpgradeRequested);
-    assert!(world.has(&Command::StartSuccessor));
-    world.send(Event::SuccessorStarted { pid: NEW });
+    world.send(Event::Upgrade(UpgradeEvent::Requested));
+    assert!(world.has(&Command::Upgrade(UpgradeCommand::StartSuccessor)));
+    world.send(Event::Upgrade(UpgradeEvent::SuccessorStarted { pid: NEW }));
     world
 }
 
@@ -32,7 +32,7 @@ fn starting(workers: u32) -> World {
 fn handed_over(workers: u32, clients: usize) -> World {
     let mut world = starting(workers);
     assert!(!world.has(&HAND_OVER));
-    world.send(Event::SuccessorReady { pid: NEW });
+    world.send(Event::Upgrade(UpgradeEvent::SuccessorReady { pid: NEW }));
     assert!(world.has(&HAND_OVER));
     world.demand.clients = clients;
     world
@@ -40,16 +40,16 @@ fn handed_over(workers: u32, clients: usize) -> World {
 
 fn fail(world: &mut World, pid: Option<u32>) {
     let cause = "no database".to_owned();
-    world.send(Event::SuccessorFailed { pid, cause });
+    world.send(Event::Upgrade(UpgradeEvent::SuccessorFailed { pid, cause }));
 }
 
 fn serves_on(world: &World, cause: &str) -> bool {
     let cause = cause.to_owned();
-    world.has(&Command::KeepServing { cause })
+    world.has(&Command::Upgrade(UpgradeCommand::KeepServing { cause }))
 }
 
 fn exit(world: &mut World, status: ExitStatus) {
-    world.send(Event::Exited { pid: NEW, status });
+    world.send(Event::Process(ProcessEvent::Exited { pid: NEW, status }));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn clients_are_cut_off_after_upgrade_timeout() {
     for (seconds, is_over, is_cut) in [(299, false, false), (2, true, false), (1, true, true)] {
         world.wait(Duration::from_secs(seconds));
         assert_eq!(world.is_accepting_over(), is_over);
-        assert_eq!(world.has(&Command::CutOffClients), is_cut);
+        assert_eq!(world.has(&Command::Clients(ClientsCommand::CutOff)), is_cut);
     }
     world.settle();
     assert_eq!(world.outcome, Some(Outcome::Finished));
@@ -101,12 +101,12 @@ fn a_new_edge_that_fails_leaves_the_old_one_and_another_may_follow() {
     assert!(serves_on(&world, "no database") && world.has(&TERMINATE));
     assert!(world.state.upgrade_obstacle().is_some(), "it has not ended");
     // It comes too late.
-    world.send(Event::SuccessorReady { pid: NEW });
+    world.send(Event::Upgrade(UpgradeEvent::SuccessorReady { pid: NEW }));
     assert!(!world.has(&HAND_OVER));
     exit(&mut world, ExitStatus::Unknown);
     assert_eq!(world.state.upgrade_obstacle(), None);
-    world.send(Event::UpgradeRequested);
-    world.send(Event::SuccessorStarted { pid: 8 });
+    world.send(Event::Upgrade(UpgradeEvent::Requested));
+    world.send(Event::Upgrade(UpgradeEvent::SuccessorStarted { pid: 8 }));
     fail(&mut world, Some(NEW));
     assert!(world.state.upgrades().is_under_way());
     assert_eq!(world.state.phase_name(), "serving");
@@ -115,14 +115,14 @@ fn a_new_edge_that_fails_leaves_the_old_one_and_another_may_follow() {
 #[test]
 fn a_new_edge_that_cannot_be_started_or_dies_at_once_changes_nothing() {
     let mut world = World::of(fixed(1));
-    world.send(Event::UpgradeRequested);
+    world.send(Event::Upgrade(UpgradeEvent::Requested));
     fail(&mut world, None);
     assert_eq!(world.state.upgrade_obstacle(), None);
     for is_ready in [false, true] {
         let mut world = starting(1);
         exit(&mut world, ExitStatus::Unknown);
         if is_ready {
-            world.send(Event::SuccessorReady { pid: NEW });
+            world.send(Event::Upgrade(UpgradeEvent::SuccessorReady { pid: NEW }));
         } else {
             fail(&mut world, Some(NEW));
         }
@@ -154,11 +154,11 @@ fn a_stop_ends_the_new_edge() {
 #[test]
 fn restarts_and_upgrades_wait_for_each_other() {
     let mut world = starting(1);
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     assert_eq!(world.state.restarts().stage(), None);
     let mut world = World::of(fixed(1));
-    world.send(Event::RestartRequested);
-    world.send(Event::UpgradeRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
+    world.send(Event::Upgrade(UpgradeEvent::Requested));
     assert!(!world.state.upgrades().is_under_way());
     let obstacle = world.state.upgrade_obstacle();
     assert_eq!(obstacle, Some("a restart is under way"));
@@ -170,8 +170,8 @@ fn a_new_edge_needs_memory_for_a_mold() {
         let bytes = EDGE_BYTES + 2 * MOLD_BYTES + fitting * WORKER_BYTES + MIB;
         let memory = MemoryLimit::Bytes(bytes);
         let mut world = World::of(Limits { memory, ..fixed(1) });
-        world.send(Event::UpgradeRequested);
-        world.has(&Command::StartSuccessor)
+        world.send(Event::Upgrade(UpgradeEvent::Requested));
+        world.has(&Command::Upgrade(UpgradeCommand::StartSuccessor))
     };
     assert!(upgraded(1) && !upgraded(0));
 }
@@ -180,13 +180,13 @@ fn a_new_edge_needs_memory_for_a_mold() {
 fn a_mold_that_is_kept_makes_room_for_a_new_edge() {
     let bytes = EDGE_BYTES + 2 * MOLD_BYTES + WORKER_BYTES + MIB;
     let mut world = World::of(fixed(1));
-    world.send(Event::RestartRequested);
+    world.send(Event::Restart(RestartEvent::Requested));
     world.settle_until("restarted");
     world.state.limits.memory = MemoryLimit::Bytes(bytes);
     world.read(2);
     assert!(world.state.may_roll_back());
-    world.send(Event::UpgradeRequested);
-    assert!(world.has(&Command::StartSuccessor));
+    world.send(Event::Upgrade(UpgradeEvent::Requested));
+    assert!(world.has(&Command::Upgrade(UpgradeCommand::StartSuccessor)));
     assert!(!world.state.may_roll_back());
 }
 
@@ -236,12 +236,12 @@ fn the_old_edge_stops_when_the_new_one_has_died() {
 fn a_new_edge_does_not_outlive_the_old_one_before_it_is_ready() {
     let mut world = World::new(fixed(1));
     world.state.succeed_server();
-    world.send(Event::PredecessorLeft);
+    world.send(Event::Upgrade(UpgradeEvent::PredecessorLeft));
     assert!(matches!(world.outcome, Some(Outcome::Failed(_))));
     let mut world = World::new(fixed(1));
     world.state.succeed_server();
     world.settle();
-    world.send(Event::PredecessorLeft);
+    world.send(Event::Upgrade(UpgradeEvent::PredecessorLeft));
     assert_eq!((world.outcome.as_ref(), world.workers()), (None, 1));
 }
 

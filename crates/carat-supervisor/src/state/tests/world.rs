@@ -4,11 +4,15 @@ use std::time::{Duration, Instant};
 use carat_policy::{ContainerMemory, EdgeMemory, ReforkRule, client_memory};
 
 use super::fixed;
-use crate::command::{AppCommand, BootSettings, Command, MemorySubjects, Outcome};
-use crate::event::{AppReading, Event, MemoryReading, Tick, WorkerTraffic};
+use crate::command::{
+    AppCommand, BootSettings, ClientsCommand, Command, MemorySubjects, MoldCommand, Outcome,
+    WorkerCommand,
+};
+use crate::event::{AppEvent, Event, ProcessEvent, RestartEvent, WorkerEvent};
 use crate::exit_status::ExitStatus;
 use crate::generation_settings::GenerationSettings;
 use crate::limits::Limits;
+use crate::reading::{AppReading, MemoryReading, Tick, WorkerTraffic};
 use crate::ruby_process::{AppProcessId, RubyProcess};
 use crate::state::{RestartReport, State};
 use carat_log::{LaneTag, WorkerId};
@@ -210,7 +214,8 @@ impl World {
     /// Whether the server was told to accept no clients.
     pub(super) fn is_accepting_over(&self) -> bool {
         let mut commands = self.commands.iter();
-        commands.any(|command| matches!(command, Command::StopAccepting(_)))
+        commands
+            .any(|command| matches!(command, Command::Clients(ClientsCommand::StopAccepting(_))))
     }
 
     /// A tick after 100 ms, with what the workers did.
@@ -245,49 +250,98 @@ impl World {
 
     fn carry_out(&mut self, command: &Command) -> Option<Event> {
         match command {
-            Command::BootMold { generation, .. } if self.no_process_starts => {
-                return Some(Event::MoldStartFailed {
-                    generation: *generation,
-                    cause: "Resource temporarily unavailable".to_owned(),
-                });
-            }
-            Command::BootMold { generation, .. } => {
-                let generation = *generation;
-                let pid = self.start(RubyProcess::Mold(generation), MOLD_BYTES);
-                return Some(Event::MoldStarted { generation, pid });
-            }
-            Command::Fork {
-                worker,
-                generation,
-                is_trial,
-            } => {
-                let pid = self.start(RubyProcess::Worker(*worker), WORKER_BYTES);
-                let forked = self.process(pid);
-                (forked.generation, forked.is_on_trial) = (*generation, *is_trial);
-            }
+            Command::Mold(command) => return self.carry_out_mold(command),
+            Command::Worker(command) => return self.carry_out_worker(command),
             Command::App(command) => return self.carry_out_app(command),
-            Command::Drain(worker) => return self.drain(*worker),
+            Command::Clients(command) => return self.carry_out_clients(command),
+            Command::ReadSettings => self.reads_settings = true,
             Command::End(process) => self.with(*process, |it| it.is_told_to_end = true),
-            Command::EndNow(worker) => {
-                self.with(RubyProcess::Worker(*worker), |it| it.is_told_to_end = true);
-            }
-            Command::AskForkSafety(worker) => return self.reply_fork_safety(*worker),
-            Command::Promote { worker, generation } => {
-                self.with(RubyProcess::Worker(*worker), |it| {
-                    it.process = RubyProcess::Mold(*generation);
-                    it.generation = *generation;
-                    it.is_ready = false;
-                    it.is_draining = false;
-                });
-            }
+            Command::Terminate { pid } => self.with_pid(*pid, |it| it.is_told_to_end = true),
+            Command::Kill { pid } => self.with_pid(*pid, |it| it.is_killed = true),
             Command::CloseControl(process) => self.with(*process, |it| it.is_closed = true),
             Command::ReadMemory(subjects) => {
                 assert!(self.reading.is_none(), "one reading at a time");
                 self.reading = Some(subjects.clone());
             }
-            Command::LimitClients { budget } => return Some(self.limit_clients(*budget)),
+            Command::DivideFiles { workers } => self.files_divided_among = Some(*workers),
             Command::Exit(outcome) => self.outcome = Some(outcome.clone()),
-            _ => self.carry_out_simple(command),
+            Command::Upgrade(_) | Command::Log(_) | Command::Announce => {}
+        }
+        None
+    }
+
+    fn carry_out_mold(&mut self, command: &MoldCommand) -> Option<Event> {
+        match *command {
+            MoldCommand::Boot { generation, .. } => return Some(self.boot_mold(generation)),
+            MoldCommand::EndWithServer { generation } => {
+                self.with(RubyProcess::Mold(generation), |it| it.is_told_to_end = true);
+            }
+            MoldCommand::Renumber { before, generation } => {
+                self.with(RubyProcess::Mold(before), |it| {
+                    it.process = RubyProcess::Mold(generation);
+                    it.generation = generation;
+                });
+            }
+            MoldCommand::Adopt { .. } => {}
+        }
+        None
+    }
+
+    fn boot_mold(&mut self, generation: u32) -> Event {
+        let process = RubyProcess::Mold(generation);
+        Event::Process(if self.no_process_starts {
+            let cause = "cannot start the mold: Resource temporarily unavailable".to_owned();
+            ProcessEvent::BootFailed { process, cause }
+        } else {
+            let pid = self.start(process, MOLD_BYTES);
+            ProcessEvent::MoldStarted { generation, pid }
+        })
+    }
+
+    fn carry_out_worker(&mut self, command: &WorkerCommand) -> Option<Event> {
+        match *command {
+            WorkerCommand::Fork {
+                worker,
+                generation,
+                is_trial,
+            } => {
+                let pid = self.start(RubyProcess::Worker(worker), WORKER_BYTES);
+                let forked = self.process(pid);
+                (forked.generation, forked.is_on_trial) = (generation, is_trial);
+            }
+            WorkerCommand::Check { worker, .. } => self.check = Some(worker),
+            WorkerCommand::Admit(worker) => {
+                self.with(RubyProcess::Worker(worker), |it| it.is_on_trial = false);
+            }
+            WorkerCommand::Drain(worker) => return self.drain(worker),
+            WorkerCommand::EndNow(worker) => {
+                self.with(RubyProcess::Worker(worker), |it| it.is_told_to_end = true);
+            }
+            WorkerCommand::AskForkSafety(worker) => return self.reply_fork_safety(worker),
+            WorkerCommand::Promote { worker, generation } => {
+                self.with(RubyProcess::Worker(worker), |it| {
+                    it.process = RubyProcess::Mold(generation);
+                    it.generation = generation;
+                    it.is_ready = false;
+                    it.is_draining = false;
+                });
+            }
+            WorkerCommand::TrimMemory(_)
+            | WorkerCommand::AskStack { .. }
+            | WorkerCommand::CloseLanes(_) => {}
+        }
+        None
+    }
+
+    fn carry_out_clients(&mut self, command: &ClientsCommand) -> Option<Event> {
+        match command {
+            ClientsCommand::Limit { budget } => return Some(self.limit_clients(*budget)),
+            ClientsCommand::EndReload(result) => self.end_reload(result),
+            ClientsCommand::HoldRequests
+            | ClientsCommand::ReleaseRequests
+            | ClientsCommand::TurnAway
+            | ClientsCommand::StopAccepting(_)
+            | ClientsCommand::CutOff => {}
         }
         None
     }
@@ -295,7 +349,7 @@ impl World {
     /// Source files change.
     pub(super) fn change_files(&mut self) {
         self.changed_in = Some(self.state.processes().molds.generation);
-        self.send(Event::ReloadRequested);
+        self.send(Event::Restart(RestartEvent::ReloadRequested));
     }
 
     /// Whether clients wait for new code.
@@ -314,33 +368,6 @@ impl World {
         );
     }
 
-    /// Commands that cause no event at once.
-    fn carry_out_simple(&mut self, command: &Command) {
-        match command {
-            Command::Terminate { pid } => self.with_pid(*pid, |it| it.is_told_to_end = true),
-            Command::EndWithServer { generation } => {
-                self.with(RubyProcess::Mold(*generation), |it| {
-                    it.is_told_to_end = true;
-                });
-            }
-            Command::Kill { pid } => self.with_pid(*pid, |it| it.is_killed = true),
-            Command::EndReload(result) => self.end_reload(result),
-            Command::ReadSettings => self.reads_settings = true,
-            Command::DivideFiles { workers } => self.files_divided_among = Some(*workers),
-            Command::Check { worker, .. } => self.check = Some(*worker),
-            Command::Admit(worker) => {
-                self.with(RubyProcess::Worker(*worker), |it| it.is_on_trial = false);
-            }
-            Command::Renumber { before, generation } => {
-                self.with(RubyProcess::Mold(*before), |it| {
-                    it.process = RubyProcess::Mold(*generation);
-                    it.generation = *generation;
-                });
-            }
-            _ => {}
-        }
-    }
-
     /// The configuration was read, with these limits.
     pub(super) fn finish_settings(&mut self, limits: Limits) {
         if std::mem::take(&mut self.reads_settings) {
@@ -350,14 +377,17 @@ impl World {
                 refork,
                 apps: self.apps.clone(),
             });
-            self.send(Event::SettingsRead(settings, Vec::new()));
+            self.send(Event::Restart(RestartEvent::SettingsRead {
+                settings,
+                unchanged: Vec::new(),
+            }));
         }
     }
 
     /// The worker on trial answers.
     pub(super) fn finish_check(&mut self, result: Result<(), String>) {
         if let Some(worker) = self.check.take() {
-            self.send(Event::Checked { worker, result });
+            self.send(Event::Restart(RestartEvent::Checked { worker, result }));
         }
     }
 
@@ -423,11 +453,11 @@ impl World {
         }
         self.with(process, |it| it.is_told_to_end = true);
         Some(match self.load {
-            Some(load) => Event::AppLoad(id, load),
-            None => Event::BootFailed {
+            Some(load) => Event::App(AppEvent::Load { meter: id, load }),
+            None => Event::Process(ProcessEvent::BootFailed {
                 process,
                 cause: "no queue".to_owned(),
-            },
+            }),
         })
     }
 
@@ -437,21 +467,21 @@ impl World {
             it.is_told_to_end |= signal != 0;
         });
         let is_left = self.has_descendants || self.processes.contains_key(&pid);
-        (!is_left).then_some(Event::GroupEnded(id))
+        (!is_left).then_some(Event::App(AppEvent::GroupEnded(id)))
     }
 
     fn drain(&mut self, worker: WorkerId) -> Option<Event> {
         let process = RubyProcess::Worker(worker);
         self.with(process, |it| it.is_draining = true);
         let is_busy = self.find(process).is_some_and(|(_, it)| it.is_busy);
-        (!is_busy).then_some(Event::Drained(worker))
+        (!is_busy).then_some(Event::Worker(WorkerEvent::Drained(worker)))
     }
 
     fn reply_fork_safety(&self, worker: WorkerId) -> Option<Event> {
         let (_, asked) = self.find(RubyProcess::Worker(worker))?;
         let threads = || Err("Ruby threads are left running".to_owned());
         let result = if asked.has_threads { threads() } else { Ok(()) };
-        (!asked.is_mute).then_some(Event::ForkSafety { worker, result })
+        (!asked.is_mute).then_some(Event::Worker(WorkerEvent::ForkSafety { worker, result }))
     }
 
     fn with(&mut self, process: RubyProcess, change: impl FnOnce(&mut FakeProcess)) {
@@ -482,7 +512,7 @@ impl World {
         };
         found.said_hello = true;
         let process = found.process;
-        self.send(Event::Hello { process, pid });
+        self.send(Event::Process(ProcessEvent::Hello { process, pid }));
     }
 
     pub(super) fn get_ready(&mut self, pid: u32) {
@@ -492,12 +522,12 @@ impl World {
         };
         found.is_ready = true;
         let process = found.process;
-        self.send(Event::Ready(process));
+        self.send(Event::Process(ProcessEvent::Ready(process)));
     }
 
     pub(super) fn fail_boot(&mut self, process: RubyProcess, cause: &str) {
         let cause = cause.to_owned();
-        self.send(Event::BootFailed { process, cause });
+        self.send(Event::Process(ProcessEvent::BootFailed { process, cause }));
     }
 
     /// The process forked last serves.
@@ -525,11 +555,11 @@ impl World {
         };
         let closed = (!ended.is_closed).then_some(ended.process);
         if let Some(process) = closed.filter(|_| is_closed_first) {
-            self.send(Event::Closed(process));
+            self.send(Event::Process(ProcessEvent::Closed(process)));
         }
-        self.send(Event::Exited { pid, status });
+        self.send(Event::Process(ProcessEvent::Exited { pid, status }));
         if let Some(process) = closed.filter(|_| !is_closed_first) {
-            self.send(Event::Closed(process));
+            self.send(Event::Process(ProcessEvent::Closed(process)));
         }
     }
 
@@ -554,7 +584,7 @@ impl World {
     pub(super) fn get_stuck(&mut self, pid: u32) {
         if let Some(RubyProcess::Worker(worker)) = self.processes.get(&pid).map(|it| it.process) {
             let tag = LaneTag { worker, lane: 0 };
-            self.send(Event::LaneStuck { tag, request: 1 });
+            self.send(Event::Worker(WorkerEvent::LaneStuck { tag, request: 1 }));
         }
     }
 
@@ -565,7 +595,7 @@ impl World {
         };
         found.is_busy = false;
         if let (RubyProcess::Worker(worker), true) = (found.process, found.is_draining) {
-            self.send(Event::Drained(worker));
+            self.send(Event::Worker(WorkerEvent::Drained(worker)));
         }
     }
 
@@ -610,8 +640,8 @@ impl World {
             apps: subjects
                 .apps
                 .iter()
-                .map(|(id, _)| AppReading {
-                    id: *id,
+                .map(|it| AppReading {
+                    id: it.id,
                     private: self.app_bytes,
                     saved: self.saved,
                     descendants: self.descendants,
@@ -703,7 +733,7 @@ impl World {
 impl World {
     /// A worker is forked only if it fits the budget, or none stays.
     fn check_fork(&self, command: &Command) {
-        let (Command::Fork { .. }, carat_policy::MemoryLimit::Bytes(limit)) =
+        let (Command::Worker(WorkerCommand::Fork { .. }), carat_policy::MemoryLimit::Bytes(limit)) =
             (command, self.limits.memory)
         else {
             return;
@@ -726,20 +756,17 @@ impl World {
         };
         let running = self.processes.values().filter(|it| !it.is_closed);
         let used = running.map(|it| it.bytes).sum::<u64>() + EDGE_BYTES;
-        let is_new = matches!(command, Command::BootMold { settings: it, .. } if *it == settings);
+        let is_new = matches!(command, Command::Mold(MoldCommand::Boot { settings: it, .. }) if *it == settings);
         let holds = !is_new || used.saturating_add(MOLD_BYTES) <= limit;
         assert!(holds, "a second mold beyond the budget: {used} of {limit}");
     }
 
     /// A worker that could stay is drained only while another one serves.
     fn check_drain(&self, before: &[Command], command: &Command) {
-        let Command::Drain(worker) = command else {
+        let Command::Worker(WorkerCommand::Drain(worker)) = command else {
             return;
         };
-        let reason = before.iter().rev().find_map(|command| match command {
-            Command::Log(line) => Some(line.message),
-            _ => None,
-        });
+        let reason = before.iter().rev().find_map(logged);
         let is_chosen = matches!(reason, Some("worker is replaced" | "idle worker ends"));
         let process = RubyProcess::Worker(*worker);
         let others = self.serving_processes();
@@ -839,7 +866,7 @@ impl World {
         let pids = self.app_pids().into_iter();
         let is_console = |it: &FakeProcess| match it.process {
             RubyProcess::App(id) => self.opened.contains(&id),
-            _ => false,
+            RubyProcess::Mold(_) | RubyProcess::Worker(_) => false,
         };
         let others = |it: &FakeProcess| it.is_meter || is_console(it);
         pids.filter(|pid| !others(&self.processes[pid])).collect()
@@ -856,7 +883,7 @@ impl World {
         let id = self.state.apps().next_id();
         self.consoles.push(id);
         self.opened.push(id);
-        self.send(Event::ConsoleRequested(id));
+        self.send(Event::App(AppEvent::ConsoleRequested(id)));
         id
     }
 
@@ -880,11 +907,7 @@ impl World {
 
     /// The messages that were logged since the commands were cleared.
     pub(super) fn messages(&self) -> Vec<&'static str> {
-        let logged = self.commands.iter().filter_map(|command| match command {
-            Command::Log(line) => Some(line.message),
-            _ => None,
-        });
-        logged.collect()
+        self.commands.iter().filter_map(logged).collect()
     }
 
     /// How often a message was logged.
@@ -897,7 +920,16 @@ impl World {
     pub(super) fn forks(&self) -> usize {
         let forks = self.commands.iter();
         forks
-            .filter(|it| matches!(it, Command::Fork { .. }))
+            .filter(|it| matches!(it, Command::Worker(WorkerCommand::Fork { .. })))
             .count()
+    }
+}
+
+/// The message of a command that writes to the log.
+fn logged(command: &Command) -> Option<&'static str> {
+    if let Command::Log(line) = command {
+        Some(line.message)
+    } else {
+        None
     }
 }

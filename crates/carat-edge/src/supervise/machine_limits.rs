@@ -1,10 +1,12 @@
+//! The limits of this machine and of its control group, divided among clients and workers.
+
 use std::path::Path;
 
-use carat_policy::{Counted, DescriptorBudget, Elastic};
+use carat_policy::{Counted, DescriptorBudget, Elastic, MemoryBudget, client_memory};
 use rustix::process::{Resource, getrlimit};
 
 use carat_log::Log;
-use carat_machine::Machine;
+use carat_machine::{Container, Machine};
 use carat_settings::Settings;
 
 /// Divides the limit of open files among clients, bodies, and workers. Logs when it allows fewer clients than
@@ -50,4 +52,16 @@ fn open_files() -> usize {
     limit.map_or(usize::MAX, |limit| {
         usize::try_from(limit).unwrap_or(usize::MAX)
     })
+}
+
+/// How many bytes clients may make the edge hold, by the options and what this machine and its control group have now.
+pub(crate) fn client_memory_limit(settings: &Settings) -> u64 {
+    client_memory(settings.client_memory, memory_limit(settings))
+}
+
+/// How many bytes the server may use (the option `memory`).
+pub(crate) fn memory_limit(settings: &Settings) -> u64 {
+    let root = Path::new("/");
+    let container = Container::find(root).memory();
+    MemoryBudget::new(settings.memory, &container, Machine::read(root).memory).limit
 }

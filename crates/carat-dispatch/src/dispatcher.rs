@@ -27,17 +27,17 @@ use carat_exchange::{Call, ClientMemory, Refusal, SpoolQuota, clock};
 use carat_log::{Log, WorkerId};
 use carat_settings::Settings;
 
-/// Sends each request to a lane. Composes what decides about it: each part has fields of its own, and this is where one
-/// part's decision becomes another's event.
+/// Sends each request to a lane. Each component that decides about it has fields of its own; the dispatcher turns the
+/// decision of one component into an event of another.
 #[derive(Debug)]
 pub struct Dispatcher {
     pub(crate) log: Rc<Log>,
     pub(crate) events: LaneEvents,
     /// The settings of the current generation, and how long requests may take.
     pub timeouts: RequestTimeouts,
-    /// `None` when changed code is not loaded.
+    /// `None` without the option `reload`.
     pub reload: Option<Rc<Reload>>,
-    /// Whether requests wait as `carat pause` asked.
+    /// Whether requests are held by `carat pause`.
     pub hold: Hold,
     /// Whether requests wait because no worker runs while a mold boots.
     vacancy: Hold,
@@ -84,7 +84,7 @@ impl Dispatcher {
         })
     }
 
-    /// From now on these timeouts and limits of the queue hold.
+    /// Adopts the timeouts and limits of these settings.
     pub fn adopt(&self, settings: &Rc<Settings>) {
         self.timeouts.adopt(settings);
         self.queue.adopt(settings);
@@ -102,7 +102,7 @@ impl Dispatcher {
         Ok(PendingReply::new(exchange))
     }
 
-    /// The way of a new request: an error page of the code, a lane at once, or the queue.
+    /// Gives a new request the error page of the code, a lane, or a place in the queue.
     fn admit(self: &Rc<Self>, exchange: &Rc<Exchange>) -> Result<(), Refusal> {
         if self.is_over.get() {
             return Err(Refusal::Stopping);
@@ -124,7 +124,8 @@ impl Dispatcher {
         })
     }
 
-    /// Sends a request to a lane, unless others wait for one, or its pool has its share. False if it has to wait, too.
+    /// Sends a request to a lane, unless others wait for one, or the share of its pool is used up. Returns false if
+    /// the request has to wait.
     fn begin_at_once(self: &Rc<Self>, exchange: &Rc<Exchange>) -> bool {
         let now = exchange.arrived;
         let pool = self.queue.pool(exchange);
@@ -195,7 +196,7 @@ impl Dispatcher {
         self.queue.take_time(self.is_held())
     }
 
-    /// Adds a lane to the idle ones if it holds no request, and is not known to begin none.
+    /// Adds a lane to the idle ones if it holds no request, unless its thread is known to begin none.
     fn note_idle(&self, lane: &Rc<Lane>) {
         if !lane.is_empty() {
             return;
@@ -225,7 +226,7 @@ impl Dispatcher {
         let exchange = Rc::new(Exchange::new(call));
         match lane.state() {
             LaneState::Open => self.begin(lane, &exchange, clock::now()),
-            // The worker said READY on another socket.
+            // READY arrives on another socket, and may have come first.
             LaneState::Opening => lane.trial.keep_first(Rc::clone(&exchange)),
             LaneState::Draining | LaneState::Closed => exchange.settle(Err(Refusal::WorkerLost)),
         }
@@ -290,7 +291,8 @@ impl Dispatcher {
         }
     }
 
-    /// Recalls requests that wait in a lane behind a slow one, if another lane would begin them, or has had the time to.
+    /// Recalls requests that wait in a lane behind a slow one, if another lane would begin them, or they have waited
+    /// for long.
     pub(crate) fn rebalance(&self, now: Instant) {
         for (lane, waited) in Rebalance::surplus(&self.lanes, now) {
             if Rebalance::recalls(&self.lanes, waited, now) {
@@ -335,8 +337,8 @@ impl Dispatcher {
         }
     }
 
-    /// Sends no request to a worker for this long. A hold that is on ends then instead. Requests that no worker has
-    /// begun return to the queue.
+    /// Sends no request to a worker for `duration`. A hold that is on ends at that time, too. Requests that no worker
+    /// has begun return to the queue.
     pub fn hold(&self, now: Instant, duration: Duration) {
         self.hold.begin(now, duration);
         self.queue.restart_delay();
@@ -354,7 +356,7 @@ impl Dispatcher {
         was_held
     }
 
-    /// The workers that take requests have the code of the files, or why they have not.
+    /// Ends a reload: the workers that take requests have the code of the files, or `result` says why not.
     pub fn end_reload(&self, result: Result<(), String>) {
         let reload = self.reload.as_ref();
         if reload.is_some_and(|reload| reload.end(result, &self.queue)) {
@@ -384,7 +386,7 @@ impl Dispatcher {
         self.expire_reload(clock::now());
         self.expire_waiting(clock::now());
         self.rebalance(clock::now());
-        // No event reports requests that have begun but have no response.
+        // A lane also gets room when a request begins, which no event reports.
         self.hand_out(clock::now());
         self.lanes.note_slow(&self.timeouts, &self.events);
         self.expire_running(clock::now());

@@ -11,7 +11,7 @@ use crate::queue::RequestTimeouts;
 /// The lanes of all workers, and which of them gets the next request.
 #[derive(Debug, Default)]
 pub struct LaneChoice {
-    /// In the order in which they opened.
+    /// The lanes in the order in which they opened.
     lanes: RefCell<Vec<Rc<Lane>>>,
     idle: IdleLanes,
     /// The lane that got a request last.
@@ -25,8 +25,8 @@ impl LaneChoice {
         lanes.iter().map(|lane| lane.in_flight().len()).sum()
     }
 
-    /// The oldest requests that the workers have begun, at most `limit`, and how many there are beyond. Only those are
-    /// described: the target of a request may be long.
+    /// The oldest requests that the workers have begun, at most `limit`, and how many more there are. The others are
+    /// not described: targets may be long.
     pub fn running_requests(&self, now: Instant, limit: usize) -> (Vec<RunningRequest>, usize) {
         let lanes = self.lanes.borrow();
         let mut begun = Vec::new();
@@ -41,7 +41,7 @@ impl LaneChoice {
         (requests.collect(), omitted)
     }
 
-    /// A request that a worker has.
+    /// Describes a request that a worker has.
     pub fn running_request(&self, tag: LaneTag, id: u32, now: Instant) -> Option<RunningRequest> {
         let lanes = self.lanes.borrow();
         let lane = lanes.iter().find(|lane| lane.tag == tag)?;
@@ -98,7 +98,7 @@ impl LaneChoice {
         self.lanes.borrow().len() > 1 && self.any(Lane::is_concurrent)
     }
 
-    /// Whether this is true of a lane.
+    /// Whether `is_so` holds for a lane.
     pub(crate) fn any(&self, is_so: impl Fn(&Lane) -> bool) -> bool {
         self.lanes.borrow().iter().any(|lane| is_so(lane))
     }
@@ -109,12 +109,12 @@ impl LaneChoice {
         lanes.iter().map(|lane| lane.vacancies()).sum()
     }
 
-    /// A lane takes requests.
+    /// Adds a lane that takes requests.
     pub(crate) fn add(&self, lane: &Rc<Lane>) {
         self.lanes.borrow_mut().push(Rc::clone(lane));
     }
 
-    /// A lane is closed.
+    /// Removes a closed lane.
     pub(crate) fn remove(&self, lane: &Rc<Lane>) {
         self.lanes
             .borrow_mut()
@@ -130,17 +130,17 @@ impl LaneChoice {
         self.lanes.take()
     }
 
-    /// A lane holds no request.
+    /// Adds a lane to the idle ones.
     pub(crate) fn note_idle(&self, lane: &Rc<Lane>) {
         self.idle.add(lane);
     }
 
-    /// A lane is not to be chosen for being idle.
+    /// Removes a lane from the idle ones.
     pub(crate) fn forget_idle(&self, lane: &Rc<Lane>) {
         self.idle.forget(lane);
     }
 
-    /// No lane of this worker is to be chosen for being idle.
+    /// Removes the lanes of this worker from the idle ones.
     pub(crate) fn forget_idle_of(&self, worker: WorkerId) {
         self.idle.forget_worker(worker);
     }
@@ -231,7 +231,7 @@ mod tests {
             (texts.join(" "), omitted)
         };
         assert_eq!(described(1), ("GET /a".to_owned(), 1));
-        // The worker has not begun the other one.
+        // The worker has not begun the other request.
         assert_eq!(described(9), ("GET /a GET /b".to_owned(), 0));
     }
 }

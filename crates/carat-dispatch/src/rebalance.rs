@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use crate::lane_choice::LaneChoice;
 use crate::lanes::{Lane, PREFETCH_WAIT};
 
-/// How long a request may wait in a lane while every other lane is busy. Lanes that finish sooner would otherwise serve
-/// requests that came later. A pause of the machine is shorter.
+/// How long a request may wait in a lane while every other lane is busy: lanes that finish sooner would otherwise
+/// serve later requests first. A pause of the machine is shorter.
 const OVERTAKEN_WAIT: Duration = Duration::from_millis(100);
 
 /// Finds requests that wait in one lane while another lane would begin them.
@@ -16,10 +16,10 @@ pub(crate) struct Rebalance {
 }
 
 impl Rebalance {
-    /// How long after it was scheduled it looks.
+    /// How long after its scheduling a rebalance begins.
     pub(crate) const DELAY: Duration = PREFETCH_WAIT.saturating_mul(2);
 
-    /// Whether to look again later: it may have an effect, and is not yet scheduled.
+    /// Whether to schedule a rebalance: one may have an effect, and none is scheduled.
     pub(crate) fn schedule(&self, lanes: &LaneChoice) -> bool {
         let is_due = !self.is_scheduled.get() && may_have_effect(lanes);
         if is_due {
@@ -28,7 +28,7 @@ impl Rebalance {
         is_due
     }
 
-    /// The time has come for which it was scheduled.
+    /// The scheduled rebalance begins.
     pub(crate) fn begin(&self) {
         self.is_scheduled.set(false);
     }
@@ -42,8 +42,8 @@ impl Rebalance {
         lanes.list().into_iter().filter_map(waited).collect()
     }
 
-    /// Whether requests that have waited in a lane for this long are recalled: another lane would begin them, or has had
-    /// the time to.
+    /// Whether requests that have waited in a lane for this long are recalled: another lane would begin them, or the
+    /// wait exceeds `OVERTAKEN_WAIT`.
     pub(crate) fn recalls(lanes: &LaneChoice, waited: Duration, now: Instant) -> bool {
         waited > OVERTAKEN_WAIT || has_taker(lanes, now)
     }
@@ -53,7 +53,7 @@ fn may_have_effect(lanes: &LaneChoice) -> bool {
     (lanes.has_idle() || lanes.has_several_concurrent()) && lanes.any(Lane::is_ahead)
 }
 
-/// Whether some lane would begin at once what waits in another.
+/// Whether a lane would at once begin a request that waits in another.
 fn has_taker(lanes: &LaneChoice, now: Instant) -> bool {
     let is_prompt = |lane: &Lane| lane.is_concurrent() && lane.is_prompt() && lane.has_room(now);
     lanes.has_idle() || lanes.any(is_prompt)

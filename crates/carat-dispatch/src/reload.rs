@@ -20,14 +20,15 @@ use carat_watch::{SourceFiles, SourceWatch, WatchRemark};
 /// Code is loaded once the files have been quiet for this long, unless a request waits for it.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// A checkout of a large repository takes less than twice this many times as long.
+/// Files count as quiet after twice this many times `QUIET` at the latest: a checkout of a large repository takes
+/// less.
 const QUIET_LIMIT: u32 = 40;
 
 /// After this many changes during loads that failed, the error is shown although the files have changed since.
 const ATTEMPTS_LIMIT: u8 = 3;
 
-/// For this long, requests get the error of code that failed to load without another attempt: a browser that shows a page
-/// may send several, and nobody mends faster what is not in the files.
+/// How long requests get the error of a failed load without another attempt: a browser sends several requests for a
+/// page, and a cause outside the files takes longer to mend.
 const FAILURE_HOLDS: Duration = Duration::from_secs(2);
 
 /// The option `reload`: which code the workers have, compared with the files. Requests get the code of the files as they
@@ -42,7 +43,7 @@ pub struct Reload {
     phase: RefCell<ReloadPhase>,
     /// Requests wait while new code is loaded.
     pub(crate) hold: Hold,
-    /// How long they wait.
+    /// How long requests wait for new code at most.
     limit: Cell<Duration>,
     /// The supervisor has yet to take the last request for new code.
     is_requested: Cell<bool>,
@@ -55,13 +56,13 @@ pub struct Reload {
 /// The code that the workers have.
 #[derive(Debug)]
 enum ReloadPhase {
-    /// Nothing yet: the server does not serve. Or it stops.
+    /// No code: the server does not serve yet, or stops.
     Idle,
-    /// The code of the files, as far as is known.
+    /// The workers have the code of the files, as far as is known.
     Current,
-    /// Old code. A new mold loads that of the files.
+    /// The workers have old code, and a new mold loads that of the files.
     Loading,
-    /// Old code. That of the files cannot be loaded, as was last seen then.
+    /// The workers have old code, and that of the files could not be loaded at this time.
     Failed(FailurePage, Instant),
 }
 
@@ -100,7 +101,7 @@ impl Reload {
         self.phase.replace(ReloadPhase::Current);
     }
 
-    /// The server stops: requests that wait for new code get the old one. False if none were held.
+    /// The server stops: requests that wait for new code get the old one. Returns false if none were held.
     pub(crate) fn stop(&self) -> bool {
         self.phase.replace(ReloadPhase::Idle);
         self.hold.end(clock::now())
@@ -117,8 +118,8 @@ impl Reload {
         }
     }
 
-    /// Responds to a request while the code cannot be loaded. Begins to load the code first if files have changed, and
-    /// then the request has to wait. False if the request is for the application.
+    /// Responds to a request while the code cannot be loaded. If files have changed, the code is loaded first, and
+    /// the request waits. Returns false if the request is for the application.
     pub(crate) fn responds_itself(&self, exchange: &Exchange) -> bool {
         // A client is interested in the newest code.
         self.may_begin_early.set(true);
@@ -166,8 +167,8 @@ impl Reload {
         self.is_requested.set(false);
     }
 
-    /// The workers that take requests have the code of the files, or why they have not. Responds to the requests that
-    /// `queue` holds if the code cannot be loaded. False if requests go on to wait, or did not wait.
+    /// Ends a reload: the workers that take requests have the code of the files, or `result` says why not, and the
+    /// requests that `queue` holds get the error. Returns false if requests continue to wait, or did not wait.
     pub(crate) fn end(&self, result: Result<(), String>, queue: &PoolQueues) -> bool {
         if self.is_requested.get() {
             // Another load follows the one that has ended.
@@ -193,7 +194,7 @@ impl Reload {
         }
     }
 
-    /// Does not let requests wait for new code for ever. Called once a tick. True if requests go on.
+    /// Ends a wait for new code that lasts too long. Called once a tick. Returns whether requests continue.
     pub(crate) fn expire(&self, now: Instant, queue: &PoolQueues) -> bool {
         let is_over = self.hold.left(now).is_some_and(|left| left.is_zero());
         if is_over {
@@ -203,7 +204,7 @@ impl Reload {
         is_over && self.respond_to_waiting(queue)
     }
 
-    /// Responds to all waiting requests if the code cannot be loaded. True if requests go on.
+    /// Responds to all waiting requests if the code cannot be loaded. Returns whether requests continue.
     fn respond_to_waiting(&self, queue: &PoolQueues) -> bool {
         if let ReloadPhase::Failed(page, _) = &*self.phase.borrow() {
             for exchange in queue.take_all() {
@@ -262,7 +263,7 @@ impl Reload {
         loop {
             descriptor.readable().await?.clear_ready();
             if !self.is_suspect() {
-                // Whoever writes other files without end is looked at once in a while.
+                // A program that writes other files without end causes a look once in a while only.
                 sleep(QUIET).await;
                 continue;
             }
@@ -329,7 +330,7 @@ mod tests {
 
     impl Project {
         fn new(capacities: &[u16]) -> Project {
-            // A failure is repeated for a while.
+            // Requests get the same failure for a while.
             tokio::time::pause();
             let directory = tempfile::tempdir().expect("a directory");
             let project = Project {

@@ -52,7 +52,7 @@ impl TunnelDrain {
     ) {
         self.0.borrow_mut().retain(|draining| {
             if draining.tunnels.count() == 0 {
-                // Unless a request that is still running opens another one.
+                // A request that still runs may open another tunnel.
                 let is_drained = lanes.is_drained(draining.lane.worker);
                 if is_drained {
                     events.send(LaneEvent::Drained(draining.lane));

@@ -19,15 +19,16 @@ pub struct Call {
     pub peer: Rc<Peer>,
     /// The client, when the peer is a proxy that says who it is.
     pub forwarded: Option<Box<ForwardedClient>>,
-    /// The body, or what is to bring it.
+    /// The body, or the stream that brings it.
     pub body: CallBody,
     /// The account of the memory that the client holds.
     pub memory: Rc<MemoryAccount>,
     /// The files that were taken out of the body; `None` for one that was put back.
     pub files: Vec<Option<Spool>>,
-    /// Whether the edge's cable asks.
+    /// Whether the request comes from the cable in the edge.
     pub is_cable: bool,
-    /// When it began to wait for a worker, as time since 1970; set if the application is told (`X-Request-Start`).
+    /// When the request began to wait for a worker, as time since 1970; set if the application gets it
+    /// (`X-Request-Start`).
     pub waits_since: Option<Duration>,
     /// How many milliseconds the body took to arrive before the request began to wait; 0 without a body.
     pub body_wait_ms: u32,

@@ -7,7 +7,7 @@ use super::call::Call;
 pub struct RequestTarget<'a> {
     /// The path as the client sent it, still encoded.
     pub path: &'a str,
-    /// Without the question mark; empty when there is none.
+    /// The query without its question mark; empty when there is none.
     pub query: &'a str,
     /// The host without its port.
     pub server_name: &'a [u8],

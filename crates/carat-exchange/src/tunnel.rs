@@ -14,7 +14,7 @@ pub struct Tunnel {
     pub application: TunnelApplication,
     /// Whether the application sends the response's status and headers through the tunnel, too.
     pub is_raw: bool,
-    /// The place of the tunnel among those of its worker.
+    /// The entry of the tunnel among those of its worker.
     pub place: TunnelPlace,
 }
 
@@ -29,9 +29,9 @@ pub enum TunnelApplication {
 
 /// A part of the edge that a tunnel leads to.
 pub trait EdgeApplication: AsyncRead + AsyncWrite + Unpin + Debug {
-    /// Bytes that it holds for the client.
+    /// Bytes that the part holds for the client.
     fn held_bytes(&self) -> usize;
-    /// Why it ends the tunnel, if it does.
+    /// Why the part ends the tunnel, if it does.
     fn end(&self) -> Option<&'static str>;
     /// Tells the client, and ends the tunnel: the memory that this end holds is needed elsewhere.
     fn make_room(&mut self);
@@ -44,7 +44,7 @@ pub struct Takeover {
     pub tunnel: Tunnel,
     /// The response that the client gets first, unless the application sends it.
     pub head: Option<Parts>,
-    /// The line of the access log, written at its end.
+    /// The line of the access log, written at the end of the tunnel.
     pub log: Box<dyn TunnelLog>,
 }
 

@@ -39,12 +39,12 @@ impl WorkerTunnels {
         }
     }
 
-    /// How many there are.
+    /// How many tunnels there are.
     pub fn count(&self) -> usize {
         self.0.wakers.borrow().len()
     }
 
-    /// Closes all of them, and those that are added later, once what the application has sent is passed on.
+    /// Closes all tunnels, also those that are added later, once the application's bytes are passed on.
     pub fn close(&self) {
         self.0.is_closing.set(true);
         let mut wakers = self.0.wakers.borrow_mut();

@@ -19,7 +19,8 @@ pub enum Armed {
 
 /// Reports, once, when a descriptor becomes ready, as epoll does with `EPOLLONESHOT`.
 ///
-/// Events are numbered as `poll` numbers them. A token comes back with the events of a descriptor; `u64::MAX` is none.
+/// Events are numbered as `poll` numbers them. A token comes back with the events of a descriptor; `u64::MAX` is no
+/// token.
 pub trait Poller: Sized {
     /// Why the kernel refuses.
     type Error;
@@ -30,7 +31,7 @@ pub trait Poller: Sized {
     /// Registers a descriptor for the next of `events`.
     fn add(&self, number: RawFd, token: u64, events: u16) -> Result<Armed, Self::Error>;
 
-    /// Asks anew for a descriptor that is registered.
+    /// Arms a registered descriptor again.
     fn modify(&self, number: RawFd, token: u64, events: u16) -> Result<Armed, Self::Error>;
 
     /// Forgets a descriptor, which may have been closed before.

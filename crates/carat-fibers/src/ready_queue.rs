@@ -21,15 +21,15 @@ pub(crate) enum ReadyFiber<H> {
     Stranded(H),
 }
 
-/// The queue in which they wait.
+/// The queue of the fibers that may run.
 #[derive(Default)]
 pub(crate) struct ReadyQueue<H> {
     ready: VecDeque<ReadyFiber<H>>,
-    /// How many of the present round have not run yet; they are in front.
+    /// How many fibers of the present round have not run yet; they are in front.
     round: usize,
-    /// How many of those have jumped the queue; they are in front of the others.
+    /// How many of these have jumped the queue; they come first.
     jumped: usize,
-    /// How many may still jump.
+    /// How many fibers may still jump.
     jumps_left: usize,
 }
 
@@ -45,8 +45,8 @@ impl<H: Handle> ReadyQueue<H> {
         self.ready.push_back(ready);
     }
 
-    /// For a fiber that another one has unblocked: it runs before the others of this round. They might take what it was
-    /// woken for (a lock, a connection of a pool), and it would have to wait anew.
+    /// Queues a fiber that another one has unblocked before the others of this round. They might take what it was
+    /// woken for (a lock, a connection of a pool), and it would have to wait again.
     pub(crate) fn push_first(&mut self, ready: ReadyFiber<H>) {
         if self.jumps_left == 0 {
             return self.push(ready);
@@ -57,12 +57,12 @@ impl<H: Handle> ReadyQueue<H> {
         self.round += 1;
     }
 
-    /// How many have jumped the queue and have not run yet.
+    /// How many fibers have jumped the queue and have not run yet.
     pub(crate) fn jumped(&self) -> usize {
         self.jumped
     }
 
-    /// The next of this round.
+    /// The next fiber of this round.
     pub(crate) fn pop(&mut self) -> Option<ReadyFiber<H>> {
         self.round = self.round.checked_sub(1)?;
         self.jumped = self.jumped.saturating_sub(1);

@@ -99,7 +99,7 @@ impl<P: Poller> Selector<P> {
         waiters.into_iter().map(|(wait_id, _)| wait_id).collect()
     }
 
-    /// Calls `wake` with each wait for one of the events of this token, and with what it gets.
+    /// Calls `wake` with each wait for one of the events of this token, and with the events that it gets.
     pub(crate) fn deliver(&mut self, token: u64, flags: u16, mut wake: impl FnMut(WaitId, u16)) {
         let (index, generation) = parts(token);
         let Some(interest) = self.interests.get_mut(index) else {
@@ -118,13 +118,13 @@ impl<P: Poller> Selector<P> {
         });
         let rest = interest.waiters.len();
         self.waiters -= before - rest;
-        // The poller would report a hang-up at once, and again, to those who wait for urgent data alone.
+        // The poller would report a hang-up again and again for a wait for urgent data alone.
         if rest > 0 && flags & BROKEN == 0 {
             self.rearm(index);
         }
     }
 
-    /// The others on this descriptor go on waiting. If it cannot be armed, their own call tells them why.
+    /// Arms the descriptor for the waits that remain on it. If that fails, their own call tells them why.
     fn rearm(&mut self, index: usize) {
         if let Ok(number) = RawFd::try_from(index) {
             let _ = self.arm(number, index);

@@ -19,7 +19,7 @@ use crate::waits::{Wait, WaitId, WaitOutcome, Waits};
 /// The events that a fiber waits for.
 #[derive(Default)]
 pub struct WaitRequest<'a> {
-    /// How long it waits at most; `None` for ever.
+    /// How long the fiber waits at most; `None` for ever.
     pub limit: Option<Duration>,
     /// Whether [`SchedulerState::unblock`] ends the wait.
     pub is_block: bool,
@@ -187,7 +187,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         }
     }
 
-    /// Whether the poller has this descriptor, or had its number.
+    /// Whether the poller has this descriptor, or an earlier one of its number.
     pub fn watches(&self, number: RawFd) -> bool {
         let selector = self.selector.as_ref();
         selector.is_some_and(|selector| selector.is_registered(number))

@@ -10,7 +10,7 @@ use crate::handle::Handle;
 pub struct Timeout<H> {
     /// The fiber that runs the block.
     pub fiber: H,
-    /// The class of what is raised when the deadline has passed.
+    /// The class of the exception that is raised when the deadline has passed.
     pub exception: H,
     /// The message of the exception that the block gets.
     pub message: H,
@@ -70,7 +70,7 @@ impl<H: Handle> Timeouts<H> {
         Some(*number)
     }
 
-    /// Drops all but those of one fiber, the only one that goes on after a fork.
+    /// Drops the timeouts of all fibers but one, the only one that goes on after a fork.
     pub(crate) fn retain(&mut self, fiber: H) {
         self.running.retain(|_, one| one.fiber == fiber);
         self.due = self.running.values().filter(|one| one.is_due).count();

@@ -24,7 +24,7 @@ impl Timers {
         self.0.insert((at, purpose));
     }
 
-    /// Does nothing when the timer has expired.
+    /// Removes a timer, unless it has expired.
     pub(crate) fn cancel(&mut self, at: Instant, purpose: Purpose) {
         self.0.remove(&(at, purpose));
     }

@@ -36,9 +36,9 @@ pub enum WaitOutcome<H> {
 pub(crate) struct Wait<H> {
     pub(crate) fiber: H,
     pub(crate) deadline: Option<Instant>,
-    /// Whether `unblock` ends it.
+    /// Whether `unblock` ends the wait.
     pub(crate) is_block: bool,
-    /// The descriptors that are watched for it. Most waits are for one, which needs no allocation.
+    /// The descriptors that the wait watches. Most waits have one, which needs no allocation.
     pub(crate) descriptor: Option<RawFd>,
     pub(crate) others: Vec<RawFd>,
     pub(crate) outcome: Option<WaitOutcome<H>>,

@@ -32,7 +32,7 @@ impl<'a> Accept<'a> {
         Accept(ranges.collect())
     }
 
-    /// Whether the client takes any type, though possibly not gladly: it names `*/*`, or nothing.
+    /// Whether the client takes any type, at whatever weight: it names `*/*`, or nothing.
     pub fn takes_anything(&self) -> bool {
         let mut ranges = self.0.iter();
         self.0.is_empty() || ranges.any(|(range, weight)| *weight > 0 && is_for_all(range))

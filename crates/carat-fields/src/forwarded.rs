@@ -20,9 +20,8 @@ pub struct ForwardedRequest<'a> {
 }
 
 impl<'a> ForwardedRequest<'a> {
-    /// Reads `Forwarded` (RFC 7239), whose peer is a trusted proxy. Elements count from the right, up to the first whose
-    /// client is no trusted proxy: what stands before it was written by that client. A field that is not well formed
-    /// says nothing.
+    /// Reads `Forwarded` (RFC 7239) of a peer that is a trusted proxy. Elements count from the right, up to the first
+    /// whose client is no trusted proxy: that client wrote the elements before it. A malformed field says nothing.
     pub fn from_forwarded(
         lines: impl Iterator<Item = &'a [u8]>,
         proxies: &TrustedProxies,
@@ -81,10 +80,10 @@ fn last_value(line: &[u8]) -> Option<&[u8]> {
     values.find(|value| !value.is_empty())
 }
 
-/// Who a proxy says has sent the request.
+/// The sender of a request, as a proxy names it.
 enum Node {
     Address(IpAddr),
-    /// A proxy on a Unix socket of the one that says so, which is `unix:` in nginx.
+    /// A proxy that connects through a Unix socket: `unix:` in nginx.
     Socket,
     Unknown,
 }
@@ -98,7 +97,7 @@ impl Node {
         }
     }
 
-    /// Notes the address of the node. Returns whether what stands before it was written by a trusted proxy.
+    /// Notes the address of the node. Returns whether a trusted proxy wrote the nodes before it.
     fn is_passed(&self, client: &mut Option<IpAddr>, proxies: &TrustedProxies) -> bool {
         match self {
             Node::Address(address) => {
@@ -111,8 +110,8 @@ impl Node {
     }
 }
 
-/// The address of a node, which may have a port: `192.0.2.1:80`, `[2001:db8::1]:80`. There is none in `unknown` and
-/// `_hidden`.
+/// The address of a node, which may have a port: `192.0.2.1:80`, `[2001:db8::1]:80`. `unknown` and `_hidden` have
+/// none.
 fn node_address(node: &[u8]) -> Option<IpAddr> {
     let text = std::str::from_utf8(node).ok()?;
     let bare = text

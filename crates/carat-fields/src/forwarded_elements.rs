@@ -71,7 +71,7 @@ fn pair<'a>(text: &'a [u8], element: &mut ForwardedElement<'a>) -> Option<&'a [u
         _ if name.eq_ignore_ascii_case(b"host") => &mut element.host,
         _ => return Some(rest),
     };
-    // A parameter that occurs twice leaves a doubt.
+    // A parameter that occurs twice is ambiguous.
     field.replace(value).is_none().then_some(rest)
 }
 

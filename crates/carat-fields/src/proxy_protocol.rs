@@ -53,7 +53,7 @@ impl BadProxyHeader {
     }
 }
 
-/// Reads the header that `bytes` begin with. `None` while it is incomplete: then all of them belong to it.
+/// Reads the header that `bytes` begin with. `None` while it is incomplete: then all bytes belong to it.
 pub fn parse(bytes: &[u8]) -> Result<Option<ProxyHeader>, BadProxyHeader> {
     if begins(bytes, v2::SIGNATURE) {
         v2::parse(bytes)
@@ -64,7 +64,7 @@ pub fn parse(bytes: &[u8]) -> Result<Option<ProxyHeader>, BadProxyHeader> {
     }
 }
 
-/// Whether `bytes` begin with `signature`, or with a part of it when there are no more.
+/// Whether `bytes` begin with `signature`, or are the beginning of it.
 fn begins(bytes: &[u8], signature: &[u8]) -> bool {
     let count = bytes.len().min(signature.len());
     bytes[..count] == signature[..count]

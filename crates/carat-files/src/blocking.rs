@@ -1,5 +1,5 @@
 //! Work that waits for a disk, or computes for long, away from the thread that serves connections. Each kind of work has
-//! threads of its own: a disk that does not respond holds up nothing but what needs it.
+//! threads of its own: a disk that does not respond holds up only the work that needs it.
 
 use std::io;
 use std::sync::LazyLock;
@@ -18,11 +18,12 @@ pub static BODY_THREADS: BlockingThreads = BlockingThreads::new(4);
 pub static FILE_THREADS: BlockingThreads = BlockingThreads::new(4);
 /// Look for files that clients, or applications, name.
 pub static LOOKUP_THREADS: BlockingThreads = BlockingThreads::new(4);
-/// Read what the configuration names. Whoever watches such a file looks at it once at a time, so a thread remains.
+/// Read the files that the configuration names. Each watcher of such a file looks at it once at a time, so a thread
+/// remains.
 pub static CONFIGURATION_THREADS: BlockingThreads = BlockingThreads::new(6);
-/// Reads the memory of the processes, for those who limit it.
+/// Reads the memory of the processes, for the limits on it.
 pub static MEMORY_THREAD: BlockingThreads = BlockingThreads::new(1);
-/// Reads the memory of the processes, for those who ask.
+/// Reads the memory of the processes, for reports.
 pub static REPORT_THREAD: BlockingThreads = BlockingThreads::new(1);
 /// Encode and decode bodies.
 pub static CODING_THREADS: LazyLock<BlockingThreads> = LazyLock::new(|| {
@@ -43,13 +44,13 @@ impl BlockingThreads {
         }
     }
 
-    /// How many there are.
+    /// How many threads there are.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Does the work when a thread is free. Work that was not begun is dropped with the future: what waits is held by those
-    /// who wait, and by nobody else. An error when it panicked.
+    /// Does the work when a thread is free. Dropping the future drops work that has not begun, so only those who wait
+    /// hold it. An error when the work panicked.
     pub async fn run<T: Send + 'static>(
         &'static self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -64,7 +65,7 @@ impl BlockingThreads {
         .await
     }
 
-    /// [`BlockingThreads::run`] for work that may fail: that it panicked is a failure, too.
+    /// [`BlockingThreads::run`] for work that may fail; a panic is a failure, too.
     pub async fn try_run<T: Send + 'static>(
         &'static self,
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -74,8 +75,8 @@ impl BlockingThreads {
     }
 }
 
-/// Does the work on a thread of its own, which ends with it. For work that whoever waits for it does once at a time: what does
-/// not come back holds up nobody else. An error when there is no such thread, or it panicked.
+/// Does the work on a thread of its own, which ends with it. For callers with one piece of work at a time: work that
+/// never returns holds up nobody else. An error when there is no such thread, or the work panicked.
 pub async fn on_own_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<T> {

@@ -1,4 +1,4 @@
-//! Files that the configuration names: certificates, keys, pages, the pid file. In their place there may be anything.
+//! Files that the configuration names: certificates, keys, pages, the pid file. There may be anything at their paths.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -34,7 +34,7 @@ pub fn read_configured(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Does what may wait for a disk at the start, before there is anybody to serve. Fails when that takes too long.
+/// Does work at the start that may wait for a disk. Fails when it takes too long.
 pub fn in_time<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {

@@ -1,4 +1,4 @@
-//! Files that may be large, slow, or no files at all, and the threads on which they are touched.
+//! Files that may be large, slow, or not regular, and the threads that open, read, and close them.
 
 mod blocking;
 mod configured_file;

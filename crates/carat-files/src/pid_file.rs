@@ -49,7 +49,7 @@ impl PidFile {
     }
 
     /// Readers see the old content or the new one. A link is replaced, not followed. On a full disk the old file is
-    /// written over: it has its room.
+    /// overwritten, since it has its space already.
     fn replace(&self) -> io::Result<()> {
         if !is_replaceable(&self.path)? {
             return Err(io::Error::other("it is not a pid file"));
@@ -87,13 +87,13 @@ impl Drop for PidFile {
     fn drop(&mut self) {
         let is_file = fs::symlink_metadata(&self.path).is_ok_and(|found| found.is_file());
         if is_file && named(&self.path) == Some(self.pid) {
-            // It may be gone already.
+            // The file may be gone already.
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Whether nothing would be lost: there is no file, a link, an empty file, or one with a number.
+/// Whether the path can be replaced without loss: there is no file, a link, an empty file, or one with a number.
 fn is_replaceable(path: &Path) -> io::Result<bool> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),

@@ -9,8 +9,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Most files of responses that wait to be closed while requests are served, within the reserve of the budget of descriptors.
-/// What the budget has for more is added. Requests that have begun may add theirs, for which the budget has other parts.
+/// How many files of responses may always wait to be closed, within the reserve of the budget of descriptors.
+/// `set_further_waiting` adds what the budget has left. Requests that have begun may add their files, which other
+/// parts of the budget cover.
 const RESPONSES_LEAST: usize = 16;
 
 /// A disk that takes this long to close a file does not respond.
@@ -18,19 +19,19 @@ const CLOSING_TIME: Duration = Duration::from_secs(1);
 
 /// Files of request bodies, whose number the budget of descriptors limits until they are closed.
 static BODIES: ClosingThread = ClosingThread::new();
-/// Files of responses. A disk that does not respond holds up only its own kind here, too.
+/// Files of responses. A disk that does not respond holds up only one of the two kinds.
 static RESPONSES: ClosingThread = ClosingThread::new();
 static FURTHER_RESPONSES: AtomicUsize = AtomicUsize::new(0);
 
 /// An open file that another thread closes: the last descriptor of an unlinked file of 3 GB takes more than a second.
 #[derive(Debug)]
 pub struct SlowFile<H: Send + 'static = ()> {
-    /// `None` when it is being dropped.
+    /// `None` while the file is being dropped.
     open: Option<Box<OpenFile<H>>>,
     thread: &'static ClosingThread,
 }
 
-/// An open file, and what is held until it is closed. The order of the fields is that in which they are dropped.
+/// An open file, and the value that is held until it is closed. Fields are dropped in their order.
 #[derive(Debug)]
 struct OpenFile<H> {
     file: File,
@@ -57,7 +58,8 @@ pub fn set_further_waiting(count: usize) {
     FURTHER_RESPONSES.store(count, Ordering::Relaxed);
 }
 
-/// Whether so many files of responses wait to be closed, for a disk that does not respond, that no further request may begin.
+/// Whether no further request may begin: too many files of responses wait to be closed, on a disk that does not
+/// respond.
 pub fn are_too_many_waiting(now: impl FnOnce() -> Instant) -> bool {
     let limit = RESPONSES_LEAST + FURTHER_RESPONSES.load(Ordering::Relaxed);
     RESPONSES.waiting.load(Ordering::Relaxed) > limit && RESPONSES.is_stuck(now())
@@ -69,7 +71,7 @@ pub fn drop_elsewhere(holder: impl Send + 'static) {
 }
 
 impl<H: Send + 'static> SlowFile<H> {
-    /// The file of a request body, and its part of what limits their number.
+    /// The file of a request body, with `held`, its part of the limit on their number.
     pub fn of_body(file: File, held: H) -> SlowFile<H> {
         SlowFile::new(file, held, &BODIES)
     }
@@ -117,7 +119,7 @@ impl<H: Send + 'static> Drop for SlowFile<H> {
 #[derive(Debug)]
 struct ClosingThread {
     waiting: AtomicUsize,
-    /// When it began to close a file.
+    /// When the thread began to close the current file.
     begun: Mutex<Option<Instant>>,
     /// `None` where the system has no thread to give.
     queue: OnceLock<Option<Sender<Box<dyn Send>>>>,

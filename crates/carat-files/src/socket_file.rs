@@ -34,8 +34,8 @@ impl SocketFile {
         Ok(file)
     }
 
-    /// Binds a socket to a path in place of any other socket, and listens: at no time is there nothing, or a socket that
-    /// refuses clients. A file that is no socket stays.
+    /// Binds a socket to a path in place of any other socket, and listens: at any time, the path has a socket that
+    /// accepts clients. A file that is no socket stays.
     pub fn replace(socket: &Socket, path: &Path, backlog: i32) -> io::Result<SocketFile> {
         if fs::symlink_metadata(path).is_ok_and(|found| !found.file_type().is_socket()) {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -48,13 +48,13 @@ impl SocketFile {
         Ok(SocketFile::of(path.to_owned()))
     }
 
-    /// The file of a socket that another server has bound, and that belongs to this one from now on.
+    /// The file of a socket that another server has bound, and that this one takes over.
     pub fn of(path: PathBuf) -> SocketFile {
         let identity = identity(&path);
         SocketFile { path, identity }
     }
 
-    /// The file stays.
+    /// Leaves the file in place.
     pub fn keep(mut self) {
         self.identity = None;
     }
@@ -63,7 +63,7 @@ impl SocketFile {
 impl Drop for SocketFile {
     fn drop(&mut self) {
         if self.identity.is_some() && self.identity == identity(&self.path) {
-            // It may be gone already.
+            // The file may be gone already.
             let _ = fs::remove_file(&self.path);
         }
     }

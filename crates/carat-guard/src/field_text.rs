@@ -5,12 +5,12 @@ use crate::huffman::{self, may_be_special};
 
 /// A text that is being read.
 ///
-/// h2 ends the connection for some malformed texts, where RFC 9113 (section 8.1.1) wants the end of a stream: behind a
-/// proxy, one client would end the requests of others. So each malformed byte is replaced by one that the decoder takes, and
-/// that has the request refused whenever the field is used. The length of the text, and thus the decoder's table, stays as
-/// it was. A text in Huffman code is replaced as a whole, by one that is not in that code and, where the field is added to
-/// the table, no longer than what it stood for: a table that is less full than the client's has all that the client refers
-/// to. Only one of which a part has come is left as it is.
+/// For some malformed texts, h2 ends the connection, where RFC 9113 (section 8.1.1) wants only the stream to end:
+/// behind a proxy, one client would end the requests of others. So each malformed byte is replaced by one that the
+/// decoder accepts, and for which the request is refused. The length of the text, and thus the decoder's table, stays
+/// as it was. A malformed text in Huffman code is replaced as a whole by a plain text. If the field is added to the
+/// table, that is no longer than the decoded text: a table that is less full than the client's has all that the
+/// client refers to. A Huffman text of which only a part has arrived stays as it is.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldText {
     kind: TextKind,
@@ -35,7 +35,8 @@ enum TextState {
     Huffman,
     Begun,
     WellFormed,
-    /// A name with a colon that h2 knows, or of which only a part has come, and what follows it.
+    /// The name of a pseudo-field that h2 knows, or the arrived part of a name, with the kind of the text that
+    /// follows.
     PseudoName(TextKind),
     Malformed,
 }
@@ -55,7 +56,7 @@ impl TextKind {
             TextKind::Name => ByteClass::TOKEN.has(byte) && !byte.is_ascii_uppercase(),
             TextKind::Value => ByteClass::TEXT.has(byte),
             TextKind::Method => ByteClass::TOKEN.has(byte),
-            // The decoder wants UTF-8; what else is wrong ends the stream.
+            // The decoder wants UTF-8; any other fault ends the stream.
             TextKind::PseudoValue => byte.is_ascii(),
             TextKind::Status => false,
         }
@@ -116,7 +117,7 @@ impl FieldText {
             self.state = TextState::PseudoName(TextKind::after_pseudo(name));
             return None;
         }
-        // The end of a text within it is an error of the connection.
+        // The end-of-text symbol within a text is an error of the connection.
         let text: Vec<u8> = text.map(u8::try_from).collect::<Result<_, _>>().ok()?;
         if self.is_well_formed(&text) {
             return None;
@@ -135,7 +136,7 @@ impl FieldText {
         self.kind
     }
 
-    /// Reads and mends what belongs to the text. Returns how many bytes that are.
+    /// Reads and mends the bytes that belong to the text, and returns their number.
     pub(crate) fn pass(&mut self, bytes: &mut [u8]) -> usize {
         let count = self.left.min(bytes.len());
         let own = &mut bytes[..count];

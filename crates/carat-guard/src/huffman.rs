@@ -5,7 +5,7 @@ const COUNTS: [u16; 31] = [
     0, 0, 0, 0, 0, 10, 26, 32, 6, 0, 5, 3, 2, 6, 2, 3, 0, 0, 0, 3, 8, 13, 26, 29, 12, 4, 15, 19,
     29, 0, 4,
 ];
-/// The symbols in the order of their codes, which is numerical. The last code, the end of a text, has none.
+/// The symbols in the numerical order of their codes. The last code, the end of a text, has no symbol.
 const SYMBOLS: &[u8; 256] = b"\
 012aceiost %-./3456789=A_bdfghlmnpru:BCDEFGHIJKLMNOPQRSTUVWYjkqvwxyz&*,;XZ!\"()?'+|#>\x00$@[\
 ]~^}<`{\\\xc3\xd0\x80\x82\x83\xa2\xb8\xc2\xe0\xe2\x99\xa1\xa7\xac\xb0\xb1\xb3\xd1\xd8\xd9\
@@ -20,7 +20,7 @@ const SYMBOLS: &[u8; 256] = b"\
 /// The end of a text, which is no byte.
 const END: u16 = 256;
 
-/// The bytes for which a text stands, possibly with `END` among them. The decoder refuses that, and a wrong padding.
+/// The bytes for which a text stands, possibly with `END` among them. The decoder refuses `END`, and wrong padding.
 pub(crate) fn decode(text: &[u8]) -> impl Iterator<Item = u16> + Clone + '_ {
     let bits = text
         .iter()
@@ -31,7 +31,7 @@ pub(crate) fn decode(text: &[u8]) -> impl Iterator<Item = u16> + Clone + '_ {
 
 /// The next symbol; `None` when the bits end before it does.
 fn next(bits: &mut impl Iterator<Item = u16>) -> Option<u16> {
-    // Counted from the first code of the length: all codes of one length follow one another.
+    // `code` counts from the first code of its length: the codes of one length are consecutive.
     let (mut code, mut before) = (0, 0);
     for count in &COUNTS[1..] {
         code = code << 1 | bits.next()?;

@@ -29,7 +29,7 @@ pub enum ControlMessage {
     TrimMemory,
     /// Sample one in so many bytes that are allocated.
     BeginProfile(Sampling),
-    /// End that, and report what was sampled.
+    /// End the profile, and report the samples.
     EndProfile,
     /// Fork a worker, which gets these descriptors: its control socket, then a socket and a page for each lane.
     ForkWorker(ForkWorker, Vec<OwnedFd>),

@@ -21,10 +21,10 @@ const STATUSES: RangeInclusive<u16> = 200..=599;
 /// The status before another protocol (RFC 9110, section 15.2.2). What follows is no body, but a tunnel.
 pub const SWITCHING_PROTOCOLS: u16 = 101;
 
-/// The names of headers that are meant for the server, and not for the client, begin with this.
+/// The prefix of the names of headers that are meant for the server, not for the client.
 const PRIVATE_PREFIX: &[u8] = b"rack.";
 
-/// The one of them that the server calls with a socket, in Rack 2 and 3.
+/// The header whose value the server calls with a socket, in Rack 2 and 3.
 const HIJACK: &[u8] = b"rack.hijack";
 
 const CONTENT_LENGTH: &[u8] = b"content-length";
@@ -83,7 +83,8 @@ impl HeadEncoder {
         Ok(())
     }
 
-    /// Whether a header of this name, which is meant for the server, holds what takes over the connection.
+    /// Whether a header of this name, which is meant for the server, holds the callable that takes over the
+    /// connection.
     pub fn is_hijack(name: &[u8]) -> bool {
         name == HIJACK
     }
@@ -126,7 +127,7 @@ impl HeadEncoder {
     /// (RFC 9110, section 9.3.2).
     pub(crate) fn add_length(&mut self, bytes: u32) {
         if !self.has_length && !self.is_bodiless() {
-            // Headers that are full to their limit keep their content.
+            // Headers at their limit stay as they are.
             let _ = self.push(CONTENT_LENGTH, bytes.to_string().as_bytes());
         }
     }

@@ -20,7 +20,7 @@ pub enum Portion {
 pub struct Cut<'a> {
     /// The bytes to take.
     pub piece: &'a [u8],
-    /// Whether they complete the portion, whatever follows.
+    /// Whether the piece completes the portion, whatever follows.
     pub is_last: bool,
 }
 

@@ -15,9 +15,9 @@ use crate::lane::LaneSession;
 pub struct CurrentRequest {
     /// Names the request on its lane.
     pub id: u32,
-    /// Whether it is a HEAD, whose response has no body.
+    /// Whether the request is a HEAD, whose response has no body.
     pub is_head: bool,
-    /// When it was taken.
+    /// When the request was taken.
     pub started: Instant,
 }
 
@@ -44,14 +44,14 @@ pub enum OutgoingBody<P> {
         offset: u64,
         /// Bytes of the body.
         length: u64,
-        /// Whether the client may ask for ranges of it.
+        /// Whether the client may ask for ranges of the file.
         allows_ranges: bool,
     },
     /// The body follows in pieces.
     Stream,
     /// The application takes over the connection after the headers.
     Tunnel {
-        /// The far end of its socket, which travels beside the frame.
+        /// The far end of the application's socket, which travels beside the frame.
         socket: OwnedFd,
     },
 }
@@ -78,7 +78,7 @@ impl LaneSession {
         if let (true, OutgoingBody::Inline(inline)) = (request.is_head, &body) {
             head.add_length(inline.bytes());
         }
-        // The edge says of a file what it says to GET, and sends nothing of it.
+        // For a file, the edge sends the headers that a GET would get, and no bytes.
         let is_described = !request.is_head || matches!(body, OutgoingBody::File { .. });
         let allows_body = is_described && !head.is_bodiless();
         let body = if allows_body {
@@ -101,8 +101,8 @@ impl LaneSession {
         is_streamed
     }
 
-    /// Appends at this time that the application takes over the connection of a request before it responds. `socket` is
-    /// the far end of its own. The request goes on until [`end_stream`](LaneSession::end_stream).
+    /// Appends at this time that the application takes over the connection of a request before it responds. `socket`
+    /// is the far end of the application's. The request goes on until [`end_stream`](LaneSession::end_stream).
     pub fn hijack(&mut self, request: CurrentRequest, socket: OwnedFd, now: Instant) {
         let hijack = Hijack {
             id: request.id,

@@ -79,7 +79,8 @@ impl ArrivedDescriptors {
         Ok(self.arrived.drain(..count))
     }
 
-    /// Takes those that no frame wanted, which the next [`take`](Self::take), or the next read, closes otherwise.
+    /// Takes the descriptors that no frame wanted. Otherwise the next [`take`](Self::take), or the next read, closes
+    /// them.
     pub fn take_unclaimed(&mut self) -> Vec<OwnedFd> {
         take(&mut self.unclaimed)
     }
@@ -94,7 +95,8 @@ impl ArrivedDescriptors {
         self.arrived.is_empty()
     }
 
-    /// Adds those of a message; `is_cut` says that the kernel closed some. Returns whether it had any.
+    /// Adds the descriptors of a message; `is_cut` says that the kernel closed some. Returns whether the message had
+    /// any.
     pub(crate) fn add(&mut self, descriptors: impl Iterator<Item = OwnedFd>, is_cut: bool) -> bool {
         let before = self.arrived.len();
         self.arrived.extend(descriptors);
@@ -114,7 +116,8 @@ impl ArrivedDescriptors {
         Ok(())
     }
 
-    /// Passes over what arrived of a frame's descriptors. `rest` is how many messages with its last ones follow.
+    /// Passes over the arrived descriptors of a frame. `rest` is how many messages with further ones of the frame
+    /// follow.
     fn skip(&mut self, rest: usize) -> MissingDescriptors {
         if !self.current.is_cut {
             return MissingDescriptors::NotSent;

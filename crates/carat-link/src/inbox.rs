@@ -16,7 +16,7 @@ pub const READ_LIMIT: usize = carat_wire::stream::PIECE_LIMIT + 1024;
 pub enum Fill {
     /// Bytes arrived.
     Bytes {
-        /// How many.
+        /// The number of bytes.
         count: usize,
         /// Whether the read emptied the socket, so that the next one waits for its readiness.
         emptied: bool,
@@ -45,7 +45,7 @@ pub struct Frames {
     end: usize,
 }
 
-/// Where the kernel writes the descriptors of one message. Not on the stack: this 1 KB made every second fiber that reads
+/// Where the kernel writes the descriptors of one message. On the stack, this 1 KB made every second fiber that reads
 /// touch another page of its own.
 #[derive(Debug)]
 struct DescriptorSpace(Box<[MaybeUninit<u8>]>);
@@ -60,7 +60,7 @@ impl Default for DescriptorSpace {
 impl Inbox {
     /// Reads once. Call it when [`Frames::next`] returned `None`.
     pub fn fill(&mut self, socket: impl AsFd) -> io::Result<Fill> {
-        // At its limit of open files, a process needs their places for those that arrive.
+        // At the limit of open files, unclaimed descriptors take the places of those that arrive.
         drop(self.descriptors.take_unclaimed());
         let room = self.frames.room();
         let wanted = room.len();
@@ -135,7 +135,7 @@ impl Frames {
         &mut self.bytes[self.end..]
     }
 
-    /// The size of the first frame in bytes, as soon as its first bytes say it; 0 before.
+    /// The size of the first frame in bytes, once its first bytes have arrived; 0 before.
     pub fn announced(&self) -> usize {
         self.incomplete_frame()
     }

@@ -29,7 +29,7 @@ pub struct Outbox {
     sent: usize,
     /// Descriptors, each with the offset of its frame in `bytes`.
     descriptors: VecDeque<(usize, Attachment)>,
-    /// How many of them belong to the frame whose first descriptors were sent.
+    /// How many of the descriptors belong to the frame whose first ones were sent.
     rest_of_frame: usize,
 }
 
@@ -144,8 +144,9 @@ impl Outbox {
         Ok(sent)
     }
 
-    /// How many descriptors go with the next message: those of as many whole frames as one message holds. A frame with
-    /// more has several messages to itself: the last carries the rest of it, those before at least one byte.
+    /// How many descriptors go with the next message: those of as many whole frames as one message holds. A frame
+    /// with more has several messages to itself: the last carries the rest of the frame, the others at least one
+    /// byte.
     fn next_descriptors(&self) -> usize {
         if self.rest_of_frame > 0 {
             return self.rest_of_frame.min(DESCRIPTORS_LIMIT);

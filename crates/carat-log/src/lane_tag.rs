@@ -6,7 +6,7 @@ use crate::worker_id::WorkerId;
 /// Names one lane of one worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaneTag {
-    /// The worker whose thread runs it.
+    /// The worker whose thread runs the lane.
     pub worker: WorkerId,
     /// The number of the lane within the worker.
     pub lane: u16,

@@ -12,8 +12,7 @@ use std::time::Duration;
 
 use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 
-/// How long the server waits for its lines to be written where it must: when it is ready, and when it
-/// ends.
+/// How long the server waits for its lines to be written, when it is ready and when it ends.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Most bytes that wait to be written, beside as many that are being written. Further lines are dropped
@@ -42,7 +41,7 @@ struct Shared {
 #[derive(Default)]
 struct LogQueue {
     bytes: Vec<u8>,
-    /// Opens the file that the lines to come go to, when it is another one.
+    /// Opens the file for further lines, when it is another one.
     reopening: Option<Reopening>,
     is_writing: bool,
     dropped_lines: u64,
@@ -68,8 +67,8 @@ impl LogWriter {
         LogWriter::to_stream(&io::stderr(), |_| {})
     }
 
-    /// Starts a thread that writes to a standard stream, and not through the type of `std`, whose lock it would keep
-    /// while it hangs.
+    /// Starts a thread that writes to a standard stream by its descriptor: through the type of `std`, a thread that
+    /// hangs would keep the lock.
     pub fn to_stream(
         stream: &impl AsFd,
         complain: impl Fn(&io::Error) + Send + 'static,
@@ -93,7 +92,8 @@ impl LogWriter {
         self.0.changed.notify_all();
     }
 
-    /// Writes further lines to the file that `reopen` opens, if it does. Lines that wait go there, too, behind its own.
+    /// Writes further lines to the file that `reopen` opens, if it succeeds. Lines that wait go there, too, behind
+    /// the line that `reopen` returns.
     pub fn switch_to(&self, reopen: impl FnOnce() -> (Option<File>, String) + Send + 'static) {
         self.0.lock().reopening = Some(Box::new(reopen));
         self.0.changed.notify_all();
@@ -116,7 +116,7 @@ impl LogWriter {
         let waited = self.0.changed.wait_timeout_while(queue, within, |queue| {
             queue.is_writing || !queue.bytes.is_empty()
         });
-        // Whether it was enough or not, the process ends now.
+        // In time or not, the process ends now.
         drop(waited);
     }
 }

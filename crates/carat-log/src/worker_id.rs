@@ -9,7 +9,7 @@ use crate::field_value::FieldValue;
 pub struct WorkerId {
     /// The name for people; reused when the worker is dead.
     pub number: u32,
-    /// How many workers were forked before it.
+    /// How many workers were forked before this one.
     pub serial: u64,
 }
 

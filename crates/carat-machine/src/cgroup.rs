@@ -121,7 +121,7 @@ impl<'a> Mount<'a> {
 fn existing(top: &Path, path: &Path) -> PathBuf {
     let found = path.ancestors().map(|part| top.join(part));
     let mut found = found.filter(|directory| directory.is_dir());
-    // Joining nothing would append a slash.
+    // Joining an empty path would append a slash.
     found.next().map_or_else(
         || top.to_owned(),
         |directory| directory.components().collect(),

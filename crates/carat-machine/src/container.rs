@@ -24,7 +24,7 @@ impl Container {
         }
     }
 
-    /// Reads its limit, and how much is used.
+    /// Reads the memory limit of the group, and how much is used.
     pub fn memory(&self) -> ContainerMemory {
         let tightest = self.tightest();
         ContainerMemory {
@@ -34,12 +34,13 @@ impl Container {
         }
     }
 
-    /// How many processors it has.
+    /// How many processors the group may use.
     pub fn processors(&self) -> u32 {
         Machine::read(&self.root).processors
     }
 
-    /// How many processes the OOM killer has killed in it, or on the machine where the kernel does not count by group.
+    /// How many processes the OOM killer has killed in the group, or on the machine where the kernel does not count
+    /// by group.
     pub fn oom_kills(&self) -> u64 {
         let of_group = self.group.as_ref().and_then(|group| {
             let file = match group.version {

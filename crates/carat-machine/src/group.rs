@@ -1,7 +1,7 @@
 use std::fs;
 
-/// The processes of these process groups, each with the number of its group: one look at all processes of the machine.
-/// Never on the thread that serves the connections.
+/// The processes of these process groups, each with the number of its group. Looks at all processes of the machine:
+/// never call it on the thread that serves the connections.
 pub fn group_members(groups: &[u32]) -> Vec<(u32, u32)> {
     if groups.is_empty() {
         return Vec::new();

@@ -57,7 +57,7 @@ fn quota(root: &Path) -> Option<f64> {
     quotas.min_by(f64::total_cmp)
 }
 
-/// The first version writes -1 for no quota.
+/// Version 1 writes -1 for no quota.
 fn ratio(quota: f64, period: f64) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then_some(quota / period)
 }

@@ -7,11 +7,11 @@ use crate::group::group_members;
 use crate::rollup::Rollup;
 use carat_supervisor::{AppReading, AppSubject, MemoryReading, MemorySubjects, ProcessMemory};
 
-/// Of how many processes of one group memory is read, which takes the kernel milliseconds for each.
+/// Most processes of one group whose memory is read: each takes the kernel milliseconds.
 const MEASURED_LIMIT: u32 = 1000;
 
 /// Reads the memory of the edge, whose clients make it hold `clients` bytes, and of the other processes. The kernel walks
-/// each process for milliseconds: never on the thread that serves the connections.
+/// each process for milliseconds: never call it on the thread that serves the connections.
 pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container) -> MemoryReading {
     let at = Instant::now();
     let edge = Rollup::of(std::process::id()).unwrap_or_default();
@@ -57,8 +57,7 @@ pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container
     }
 }
 
-/// The most memory that a process ever had which no file backs, in bytes, if those pages of files that it has now were
-/// resident then.
+/// The peak of a process's anonymous memory in bytes, if the pages of files that it has now were resident then.
 fn anonymous_peak(pid: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let bytes = |name: &str| {
@@ -70,7 +69,7 @@ fn anonymous_peak(pid: u32) -> Option<u64> {
     Some(bytes("VmHWM:")?.saturating_sub(of_files))
 }
 
-/// Adds a process to the list, or to the one that it belongs to.
+/// Adds a process to the list, or to the process that it belongs to.
 fn add(processes: &mut Vec<ProcessMemory>, kind: &'static str, pid: u32, rollup: &Rollup) {
     let sum = match processes.iter().position(|it| it.pid == pid) {
         Some(index) => processes.swap_remove(index),
@@ -109,7 +108,7 @@ fn read_groups(
             continue;
         };
         sum.descendants += u32::from(pid != group);
-        // The first ones say enough of a group that has too many.
+        // The first processes suffice for a group that has too many.
         if sum.descendants <= MEASURED_LIMIT {
             let rollup = read(group, pid).unwrap_or_default();
             sum.private += rollup.private;

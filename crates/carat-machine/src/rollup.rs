@@ -18,8 +18,8 @@ pub struct Rollup {
 }
 
 impl Rollup {
-    /// Reads the memory of a process. The kernel walks the whole process, which takes milliseconds: never on the thread
-    /// that serves the connections. The error for a dead process, reaped or not, is `NotFound`.
+    /// Reads the memory of a process. The kernel walks the whole process, which takes milliseconds: never call it on
+    /// the thread that serves the connections. The error for a dead process, reaped or not, is `NotFound`.
     pub fn of(pid: u32) -> io::Result<Rollup> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).map_err(gone)?;
         Rollup::parse(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
@@ -37,7 +37,7 @@ impl Rollup {
             pss,
             private: bytes("Private_Clean:")? + bytes("Private_Dirty:")?,
             anonymous: bytes("Anonymous:")?,
-            // From Linux 5.9 on.
+            // The field exists from Linux 5.9 on.
             anonymous_pss: bytes("Pss_Anon:").unwrap_or(pss),
             swap: bytes("SwapPss:").unwrap_or(0),
         })

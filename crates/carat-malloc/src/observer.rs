@@ -1,7 +1,7 @@
-//! What a profile puts between the process and its allocator, for as long as it is taken.
+//! The hooks that a profile puts between the process and its allocator while it runs.
 //!
-//! jemalloc has hooks of its own, but while one is installed, each call in each thread leaves its fast path, which costs
-//! more than the functions below. Without an observer, each costs one comparison.
+//! jemalloc has hooks of its own, but while one is installed, each call in each thread leaves its fast path, which
+//! costs more than the functions below. Without an observer, each of these costs one comparison.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;

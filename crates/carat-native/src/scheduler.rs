@@ -204,7 +204,7 @@ impl Scheduler {
         self.core.state().woken()
     }
 
-    /// Ends the run of the calling fiber and begins another. Reports it if it was too long.
+    /// Ends the run of the calling fiber and begins another. Reports the run if it was too long.
     fn end_run(scheduler: Obj<Scheduler>) -> Result<(), Error> {
         let fiber = core::current();
         let Some(run) = scheduler.core.runs.split(fiber) else {

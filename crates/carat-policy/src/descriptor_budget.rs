@@ -7,24 +7,24 @@ const RESERVE: usize = 64;
 /// Descriptors without which there is no point in starting.
 const LEAST: usize = 10;
 
-/// Request bodies and further responses have one of so many parts of what is left for clients.
+/// Request bodies and further responses get one part in this many of what is left for clients.
 const SHARED_PART: usize = 5;
 
 /// The most descriptors for request bodies and further responses, unless clients leave more.
 const SHARED_MOST: usize = 1400;
 
-/// No more further files of responses than this wait to be closed.
+/// Most further files of responses that wait to be closed.
 const CLOSING_MOST: usize = 1024;
 
-/// How many descriptors the edge spends on what clients cause. All of them together stay below its limit of open files,
-/// so that none is missing for the file of a response, and the Ruby processes can be replaced.
+/// How many descriptors the edge spends on clients. Together they stay below its limit of open files, so that none is
+/// missing for the file of a response, and the Ruby processes can be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DescriptorBudget {
     /// Client connections.
     pub connections: usize,
     /// Files of responses: at least one for each connection. Requests whose clients are gone may have more.
     pub replies: usize,
-    /// Files of further responses, at once on a connection that has one.
+    /// Files of further responses, on connections that have one already.
     pub further_replies: usize,
     /// Files of responses that wait to be closed, beyond those of the reserve.
     pub closing: usize,
@@ -62,8 +62,8 @@ impl DescriptorBudget {
     }
 }
 
-/// The control socket of each worker, and a socket and a page of each lane: twice, because the other ends are open until
-/// the mold has them, and a worker that drains has its own beside those of its successor.
+/// The control socket of each worker, and a socket and a page of each lane: twice, because the edge holds the other
+/// ends until the mold has them, and a draining worker has its own beside those of its successor.
 fn of_processes(workers: u32, lanes: u16) -> usize {
     let most = workers as usize * 2 + 2;
     most.saturating_mul(1 + 2 * usize::from(lanes))

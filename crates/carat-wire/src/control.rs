@@ -66,11 +66,11 @@ message! {
         /// The request's id on the lane.
         request: u32,
     }
-    /// A line that says what it waits for, and one for each call of its stack, cut to [`TEXT_LIMIT`].
+    /// A line that says what the request waits for, and one for each call of its stack, cut to [`TEXT_LIMIT`].
     then text
 }
 
-/// A Ruby process to the edge: what the subscribers of a stream of the cable get.
+/// A Ruby process to the edge: a message for the subscribers of a stream of the cable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Broadcast<'a> {
     /// The name of the stream, at most [`STREAM_NAME_LIMIT`] bytes.
@@ -128,7 +128,7 @@ pub fn encode_console(out: &mut Vec<u8>, order: &[u8]) {
     frame::push(out, Kind::Console, |out| out.extend_from_slice(order));
 }
 
-/// Appends what an edge says to another one about the cable, which `write` appends.
+/// Appends a message of one edge to another about the cable; `write` appends its content.
 pub fn encode_cable(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     frame::push(out, Kind::Cable, write);
 }
@@ -209,7 +209,7 @@ pub fn encode_load(out: &mut Vec<u8>, load: f64) {
     });
 }
 
-/// Reads it: a finite number of 0 or more.
+/// Reads the load: a finite number of 0 or more.
 pub fn decode_load(payload: &[u8]) -> Result<f64, Malformed> {
     let mut cursor = Cursor::new(payload);
     let load = f64::from_bits(cursor.u64()?);
@@ -232,7 +232,7 @@ pub fn encode_profile(out: &mut Vec<u8>, json: &[u8]) {
     });
 }
 
-/// Appends a frame that says all by its kind: ready, drain, bye, leaving, ask stats, ask fork safety, fork
+/// Appends a frame without a payload: ready, drain, bye, leaving, ask stats, ask fork safety, fork
 /// safe, trim memory, end profile, lingers, begin.
 pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
     debug_assert!(matches!(

@@ -6,7 +6,7 @@ pub const HEADER_BYTES: usize = 4;
 /// The largest frame in bytes: an inline body, headers at their limits, and some room.
 pub const FRAME_LIMIT: usize = 8 * 1024 * 1024;
 
-/// In the byte of the kind: the frame has the first descriptor of a message.
+/// The bit in the byte of the kind that marks the frame with the first descriptor of a message.
 const FIRST_DESCRIPTOR: u8 = 0x80;
 
 /// Declares the kinds of frames, and how one is read from its byte.
@@ -57,7 +57,7 @@ kinds! {
     Hijack = 23,
     /// Worker: fields that the client gets before the response: see [`Hints`](crate::hints::Hints).
     Hints = 24,
-    /// Worker: the thread of this lane goes on with a request that has its response. The page says until when.
+    /// Worker: the thread of this lane runs code after its response. The page says until when.
     Lingers = 25,
     /// Edge to mold: fork a worker.
     ForkWorker = 32,
@@ -89,25 +89,27 @@ kinds! {
     TrimMemory = 44,
     /// Edge to worker: begin to sample what is allocated, or where the time goes.
     BeginProfile = 45,
-    /// Edge to worker: end that, and reply with `Profile`.
+    /// Edge to worker: end the profile, and reply with `Profile`.
     EndProfile = 46,
-    /// Worker: what was sampled, or why nothing is, as JSON.
+    /// Worker: the samples, or why there are none, as JSON.
     Profile = 47,
     /// Edge to mold: fork a further process of the application.
     ForkApp = 48,
-    /// Edge to such a process, which has sent `Ready`: run the block. One that the edge has given up never gets it.
+    /// Edge to a further process that has sent `Ready`: run the block. A process that the edge has given up never
+    /// gets this.
     Begin = 49,
-    /// A further process that measures the load of the processes of its name to the edge: the load.
+    /// Further process to the edge: the load of the processes of its name.
     Load = 56,
-    /// Client of the edge's control socket to the edge, and the edge to a process that has sent `Ready`: what to run for
-    /// whom. The standard streams of the client, three descriptors, travel with the frame. The client gets `Begin` when
-    /// that runs, `BootFailed` when it never will, and `Exited` in the end.
+    /// Client of the edge's control socket to the edge, and the edge to a process that has sent `Ready`: what to run.
+    /// The standard streams of the client, three descriptors, travel with the frame. The client gets `Begin` when the
+    /// console runs, `BootFailed` if it never will, and `Exited` at its end.
     Console = 50,
     /// Client with a console to the edge: send this signal to the console.
     Signal = 51,
     /// Edge to a client: see [`Exited`](crate::control::Exited).
     Exited = 52,
-    /// A Ruby process: what the subscribers of a stream of the cable get: see [`Broadcast`](crate::control::Broadcast).
+    /// A Ruby process: a message for the subscribers of a stream of the cable: see
+    /// [`Broadcast`](crate::control::Broadcast).
     Broadcast = 53,
     /// Between two edges, one of which takes over: about the cable. A socket may travel with it.
     Cable = 54,
@@ -151,8 +153,8 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Marks the encoded frame that `bytes` begin with: the first descriptor of a message of the socket belongs to it. A
-/// receiver that lost the rest of a message so knows where the descriptors of the next one begin.
+/// Marks the encoded frame that `bytes` begin with: the first descriptor of a message of the socket belongs to it. So
+/// a receiver that lost the rest of a message knows where the descriptors of the next one begin.
 pub fn mark_first_descriptor(bytes: &mut [u8]) {
     if let Some(kind) = bytes.get_mut(HEADER_BYTES) {
         *kind |= FIRST_DESCRIPTOR;

@@ -119,18 +119,18 @@ impl<W: Word> Page<W> {
         self.begun.load()
     }
 
-    /// The worker goes on with a request that has its response, or is ready for the next one.
+    /// Says whether the thread runs code after its response.
     pub fn linger(&self, lingers: bool) -> Result<(), W::Error> {
         self.lingers.store(u32::from(lingers))
     }
 
-    /// Whether the worker goes on with a request that has its response.
+    /// Whether the thread runs code after its response.
     pub fn lingers(&self) -> Result<bool, W::Error> {
         Ok(self.lingers.load()? != 0)
     }
 
-    /// Moves an old recall up to what has begun, which recalls nothing. Ids wrap around, and a recall that lies more than
-    /// half of them behind would look as if it were ahead. A recall of requests that have not begun stays.
+    /// Moves an old recall up to what has begun, which recalls nothing. Ids wrap around, and a recall that lies more
+    /// than half of them behind would seem to be ahead. A recall of requests that have not begun stays.
     pub fn refresh_recall(&self) -> Result<(), W::Error> {
         let begun = self.begun.load()?;
         if is_behind(begun, self.recalled.load()?) {

@@ -23,7 +23,7 @@ pub struct RequestHead<'a> {
     pub scheme: Scheme,
     /// Whether a streamed response begins with [`SHORT_STREAM_WINDOW`](crate::stream::SHORT_STREAM_WINDOW).
     pub has_short_window: bool,
-    /// Whether the cable of the edge asks.
+    /// Whether the request comes from the edge's cable.
     pub is_cable: bool,
     /// The host of the request, without its port.
     pub server_name: &'a [u8],

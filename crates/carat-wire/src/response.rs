@@ -17,7 +17,7 @@ pub enum ResponseBody<'a> {
         offset: u64,
         /// Bytes of the body.
         length: u64,
-        /// Whether a client may request ranges of it, because the application named this file.
+        /// Whether a client may request ranges of the file, because the application named this file.
         allows_ranges: bool,
     },
     /// The body follows in chunks.

@@ -8,7 +8,7 @@ use crate::frame::{self, Kind, message};
 /// [`Window`]. Of a request body, the edge may send nothing before it.
 pub const STREAM_WINDOW: u32 = 256 * 1024;
 
-/// The window of a response while the edge is short of memory, as its request says.
+/// The window of a response whose request says that the edge is short of memory.
 pub const SHORT_STREAM_WINDOW: u32 = 16 * 1024;
 
 /// Most bytes of one piece; a sender splits larger ones.

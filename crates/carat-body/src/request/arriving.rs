@@ -58,7 +58,7 @@ impl ArrivingBody {
         self.fits(DISCARD_LIMIT)
     }
 
-    /// Drains an unread body. The connection ends when it is longer than a little.
+    /// Drains an unread body. The connection ends when the rest is longer than `DISCARD_LIMIT`.
     pub(super) async fn discard(mut self) {
         self.connection.body.pause(false);
         let mut left = DISCARD_LIMIT;
@@ -92,8 +92,8 @@ impl ArrivingBody {
         let Some(data) = self.body.next().await else {
             return Ok(None);
         };
-        // An error is either the guard's, which stored its refusal in the state, or the client is gone and the response
-        // does not matter.
+        // An error means that the guard has stored its refusal in the state, or that the client is gone and the
+        // response does not matter.
         let data = data.map_err(|()| self.connection.end.refusal().unwrap_or(Refusal::TooSlow))?;
         let left = self.allowance.checked_sub(data.len() as u64);
         self.allowance = left.ok_or(Refusal::BodyTooLarge)?;

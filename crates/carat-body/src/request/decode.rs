@@ -140,7 +140,7 @@ struct DecodeTask {
     input: Bytes,
     /// Whether there may be more output before more input arrives.
     more: bool,
-    /// How many pieces take memory.
+    /// How many pieces have allocated memory.
     pieces: usize,
     /// Bytes that the decoder and its pieces may take.
     memory_limit: usize,
@@ -149,9 +149,9 @@ struct DecodeTask {
 }
 
 impl DecodeTask {
-    /// Fills this piece, and others that are empty by then: a change of thread takes about as long as
-    /// decoding a piece. Stops when the decoder needs more memory than it may take: the system provides the pages of a
-    /// window as they are written, so little of it is in use by then.
+    /// Fills this piece and the other empty ones: a change of thread takes about as long as decoding a piece. Stops
+    /// when the decoder needs more memory than it may take: the kernel provides the pages of a window only as they
+    /// are written, so little of the window is in use by then.
     fn run(mut self, piece: DecodedPiece) -> Result<DecodeTask, DecodeError> {
         let mut next = Some(piece);
         for left in (0..RUN_LIMIT).rev() {

@@ -9,7 +9,7 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Somebody wants the body.
+    /// Asks the client for the body.
     pub(super) fn ask(&self) {
         if !self.is_asked.replace(true) {
             if let Some(waker) = self.waker.take() {
@@ -18,7 +18,7 @@ impl Expectation {
         }
     }
 
-    /// Whether the client is to be asked. Otherwise the task is woken when it is.
+    /// Whether the client is to be asked for the body. Wakes the task later if not yet.
     pub fn is_asked(&self, cx: &Context<'_>) -> bool {
         if !self.is_asked.get() {
             self.waker.replace(Some(cx.waker().clone()));

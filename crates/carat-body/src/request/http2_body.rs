@@ -11,21 +11,22 @@ use carat_exchange::{ConnectionState, MemoryReservation};
 /// Bytes of a body that a client may send before they are consumed.
 pub const UPLOAD_WINDOW: u32 = 128 * 1024;
 
-/// The body of a request of HTTP/2 that is arriving. The client may send more as pieces are consumed: the next one is
-/// asked for when the one before has reached the spool or the application.
+/// The body of an arriving HTTP/2 request. The client may send more only once a piece has reached the spool or the
+/// application.
 pub struct Http2Body {
     stream: RecvStream,
     state: Rc<ConnectionState>,
-    /// In bytes, if the client has declared it.
+    /// The length in bytes, if the client has declared it.
     pub(super) length: Option<u64>,
-    /// Bytes of the last piece.
+    /// Bytes of the last piece, which the client's window does not have back yet.
     unreleased: usize,
     expectation: Option<Rc<Expectation>>,
     _window: MemoryReservation,
 }
 
 impl Http2Body {
-    /// The body of a stream with this state; `window` is what the client may make the connection hold.
+    /// The body that arrives on a stream; `window` is the number of bytes that the client may make the connection
+    /// hold.
     pub fn new(
         stream: RecvStream,
         state: &Rc<ConnectionState>,

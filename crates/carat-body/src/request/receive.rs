@@ -12,11 +12,10 @@ use crate::request::sinks::RequestSink;
 use carat_exchange::{Call, CallBody, ConnectionState, Refusal};
 use carat_settings::RequestMode;
 
-/// Receives the body of `call`. Afterwards the call is as the application is to see it. A body that
-/// is forwarded while it arrives may still break off, which its [`UploadProgress`] reports.
+/// Receives the body of `call`, and changes the call to what the application is to see. A body that is forwarded
+/// while it arrives may still break off, which its [`UploadProgress`] reports.
 ///
-/// Most bodies are small and already there, so this future is moved around: what only other bodies
-/// need is boxed.
+/// Most bodies are small and already there, and this future is moved around, so what only other bodies need is boxed.
 pub async fn receive(
     call: &mut Call,
     body: ReceivedBody,

@@ -19,8 +19,8 @@ impl UploadProgress {
         (&mut self.outcome).await.unwrap_or(Ok(()))
     }
 
-    /// When the reply came before the end of the body: waits until the rest is discarded or given
-    /// up, because the response headers say whether the connection is kept.
+    /// Waits, if the reply came before the end of the body, until the rest is discarded or given up: the response
+    /// headers say whether the connection is kept.
     pub async fn settled(&mut self) {
         if self.readers.have_left() {
             // The reply is there, so the reason does not matter.
@@ -38,7 +38,7 @@ pub(super) struct Upload {
 }
 
 impl Upload {
-    /// Starts. The client is not asked for the body before the application reads.
+    /// Starts forwarding. The client is not asked for the body before the application reads.
     pub(super) fn start(self) -> (BodyStream, UploadProgress) {
         let announced = self.arriving.announced();
         let (sender, stream) = body_stream(announced.filter(|_| self.decoder.is_none()));

@@ -56,12 +56,12 @@ impl ClientBody {
         self.plain.into_full(limit).map_err(ClientBody::plain)
     }
 
-    /// Whether a file is open for it.
+    /// Whether the body holds an open file.
     pub fn holds_file(&self) -> bool {
         self.plain.holds_file()
     }
 
-    /// Bytes of it that are in memory, beside those of a stream.
+    /// Bytes of the body in memory, without those of a stream.
     pub fn held_bytes(&self) -> usize {
         self.plain.held_bytes()
     }
@@ -71,7 +71,7 @@ impl ClientBody {
         self.plain.length().filter(|_| self.encoded.is_none())
     }
 
-    /// The next part of a file that need not be read; `None` for any other body.
+    /// The next part of a file that the kernel can send; `None` for any other body.
     pub fn poll_range(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<FileRange>>> {
         match &self.encoded {
             Some(_) => Poll::Ready(None),

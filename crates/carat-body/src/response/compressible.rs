@@ -44,7 +44,7 @@ pub(super) enum Compressible {
     No,
     /// The length of the response is unknown: a response to HEAD without Content-Length.
     Perhaps,
-    /// The response is a 304 for one that may have been encoded.
+    /// The response is a 304, which may confirm an encoded response.
     Confirms,
     Yes,
 }

@@ -19,8 +19,7 @@ const TRAILER_LIMITS: HeaderLimits = HeaderLimits {
 /// headers. A body that does not begin with a chunk passes unchanged.
 pub(super) struct Dechunk {
     coding: Chunked,
-    /// The bytes before the first content, which are either the size of a chunk or plain content. The
-    /// limits of the guard bound them.
+    /// The bytes before the first content: the size of a chunk, or plain content. The limits of the guard bound them.
     start: Option<BytesMut>,
     /// Content of the bytes that were fed last.
     pieces: VecDeque<Bytes>,

@@ -74,7 +74,8 @@ impl ResponseEncoding {
         }
     }
 
-    /// A stored body in a coding: made by the first client that wants it. Meanwhile others get it plain.
+    /// The encoded form of a stored body, made for the first client that wants it. Meanwhile others get the plain
+    /// body.
     async fn stored_form(
         &self,
         coding: Coding,

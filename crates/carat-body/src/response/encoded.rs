@@ -124,8 +124,8 @@ impl PieceGatherer {
         Ok(())
     }
 
-    /// Nothing more is at hand. Flushes a live body, so that the client gets what there is; the rest
-    /// of a file arrives soon anyway.
+    /// What follows when no further piece is at hand. A live body is flushed, so that the client gets what there is;
+    /// the rest of a file arrives soon anyway.
     fn pause(&mut self, live: bool) -> Poll<io::Result<Then>> {
         if self.pieces.is_empty() && !(live && self.unflushed) {
             return Poll::Pending;

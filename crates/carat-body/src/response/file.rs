@@ -10,7 +10,7 @@ use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
 use super::file_pages::{FilePages, Reading, read};
 use carat_exchange::{FileRange, OUTGOING_LIMIT};
 
-/// Bytes of a file that are read at once. At most one such piece waits for a slow client.
+/// Bytes of a file in one read. At most one such piece waits for a slow client.
 const PIECE_LIMIT: usize = 64 * 1024;
 
 /// Pieces that are read before other connections get a turn: 0.2 ms of reading and writing for a
@@ -22,8 +22,8 @@ pub async fn read_file(file: FileRange) -> io::Result<Bytes> {
     read(|| FileBody::new(file).read_all()).await
 }
 
-/// A part of a file on its way to a client. Cached pages are read at once, the others on another
-/// thread, because a disk may be slow.
+/// A part of a file on its way to a client. Cached pages are read in place, the others on another thread, because a
+/// disk may be slow.
 pub(super) struct FileBody {
     rest: FileRange,
     /// Pieces that were read without a pause.
@@ -31,7 +31,7 @@ pub(super) struct FileBody {
     /// Whether the file system reports what is cached; tmpfs, for one, does not.
     reports_cached: bool,
     reading: Option<Reading<Bytes>>,
-    /// The file's pages that are known to be in memory; `None` for a file that is read at once.
+    /// The file's pages that are known to be in memory; `None` for a small file.
     pages: Option<Box<FilePages>>,
 }
 
@@ -58,7 +58,7 @@ impl FileBody {
         self.rest.length
     }
 
-    /// Reads every byte at once, for a file that is small; an error when the file was truncated.
+    /// Reads the whole of a small file; an error when the file was truncated.
     pub(super) fn read_all(self) -> io::Result<Bytes> {
         let FileRange {
             file,
@@ -80,8 +80,8 @@ impl FileBody {
         Ok(bytes.into())
     }
 
-    /// The next part, which the kernel can send without waiting for a disk; an error when the file was truncated, and `None`
-    /// when it is better read.
+    /// The next part that the kernel can send without waiting for a disk; an error when the file was truncated, and
+    /// `None` when the part is better read.
     pub(super) fn poll_range(
         &mut self,
         cx: &mut Context<'_>,
@@ -253,7 +253,7 @@ mod tests {
     async fn others_have_their_turn_between_two_bursts() {
         let mut body = body(file(), 0, content().len() as u64);
         let turns = poll_fn(|cx| {
-            // hyper asks again although the last answer was to wait.
+            // hyper polls again although the last result was `Pending`.
             let polls = (0..100).map(|_| body.poll_piece(cx));
             Poll::Ready(polls.filter(Poll::is_ready).count())
         });

@@ -12,21 +12,21 @@ use tokio::task::{JoinHandle, spawn};
 use carat_exchange::FileRange;
 use carat_files::FILE_THREADS;
 
-/// How far apart the bytes are whose pages are looked at. The kernel reads files ahead in steps of at least 128 KiB, and
-/// drops up to 128 KiB in a row.
+/// The distance between the bytes whose pages are checked. The kernel reads files ahead in steps of at least 128 KiB,
+/// and drops up to 128 KiB in a row.
 const STEP: usize = 64 * 1024;
 
 /// Bytes of a file that a thread fetches from the disk at once.
 const FETCH_LIMIT: u64 = 1024 * 1024;
 
-/// Which pages of a file are cached: to send others, sendfile(2) would wait for the disk.
+/// Which pages of a file are cached: for others, sendfile(2) would wait for the disk.
 pub(super) struct FilePages {
-    /// The end of the part that a thread has fetched: how far the pages are cached where the file system does not say.
+    /// The end of the part that a thread has fetched, which counts as cached where the file system does not say.
     fetched: u64,
     /// Whether the file system reports what is cached; overlayfs and tmpfs, for two, do not.
     reports_cached: bool,
     fetching: Option<Reading<u64>>,
-    /// Over when other connections have had their turn.
+    /// Finished when other connections have had their turn.
     turn: Option<JoinHandle<()>>,
 }
 
@@ -44,7 +44,7 @@ impl FilePages {
     /// has written the last one.
     pub(super) fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let turn = self.turn.get_or_insert_with(|| spawn(async {}));
-        // A task without content has no error.
+        // An empty task cannot fail.
         let _ = ready!(Pin::new(turn).poll(cx));
         self.turn = None;
         Poll::Ready(())
@@ -61,7 +61,7 @@ impl FilePages {
         let wanted = range.length.min(limit);
         let mut cached = match self.fetching {
             Some(_) => 0,
-            // The kernel may have dropped since what a thread has fetched.
+            // The kernel may have dropped pages since a thread fetched them.
             None if self.reports_cached => self.look(&range.file, range.offset, wanted),
             None => self.fetched.saturating_sub(range.offset),
         };
@@ -112,13 +112,13 @@ pub(super) fn read<T: Send + 'static>(
     Box::pin(FILE_THREADS.try_run(work))
 }
 
-/// Where to look.
+/// The offsets of the bytes whose pages are checked.
 fn steps(offset: u64, wanted: u64) -> impl Iterator<Item = u64> {
     (offset..offset + wanted).step_by(STEP)
 }
 
 fn fetch(file: &File, offset: u64, wanted: u64) -> io::Result<u64> {
-    // It is a hint: without it, the bytes below arrive one after the other.
+    // The advice is a hint: without it, the bytes below arrive one after the other.
     let _ = fadvise(file, offset, NonZeroU64::new(wanted), Advice::WillNeed);
     for at in steps(offset, wanted) {
         loop {
@@ -185,7 +185,7 @@ mod tests {
             range.file.set_len(3).expect("truncated");
             let mut pages = FilePages::new();
             pages.reports_cached = reports_cached;
-            // What was fetched may have gone since.
+            // Fetched pages may have been dropped since.
             pages.fetched = u64::from(reports_cached) * range.length;
             let cached = poll_fn(|cx| pages.poll_cached(&range, u64::MAX, cx)).await;
             let found = cached.expect_err("shorter").kind();

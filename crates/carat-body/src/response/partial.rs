@@ -137,7 +137,7 @@ fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue
     values.next().filter(|_| values.next().is_none())
 }
 
-/// The header that says which part the body is, and that body.
+/// The header that describes a partial body (its range, or the type `multipart/byteranges`), and that body.
 type Part = ((HeaderName, HeaderValue), ClientBody);
 
 fn one(whole: &Whole, range: &Range<u64>) -> Part {

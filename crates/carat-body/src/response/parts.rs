@@ -10,7 +10,7 @@ use http::HeaderValue;
 use super::file::FileBody;
 use carat_exchange::{FileRange, ReplyBody, ReplyContent};
 
-/// Bytes that are passed on at once: a client that reads slowly is noticed between two pieces.
+/// Most bytes of a piece: a client that reads slowly is noticed between two pieces.
 const PIECE_LIMIT: usize = 64 * 1024;
 
 /// A whole body of which parts can be sent.
@@ -20,7 +20,7 @@ pub(super) enum Whole {
 }
 
 impl Whole {
-    /// In bytes.
+    /// The length in bytes.
     pub(super) fn length(&self) -> u64 {
         match self {
             Whole::File(file) => file.length,
@@ -57,7 +57,7 @@ enum PartsPiece {
 }
 
 impl PartsBody {
-    /// These ranges of `whole`, whose content has this type.
+    /// The parts `ranges` of `whole`, whose content has this type.
     pub(super) fn new(
         whole: &Whole,
         ranges: &[Range<u64>],

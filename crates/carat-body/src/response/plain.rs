@@ -52,12 +52,12 @@ impl PlainBody {
         }
     }
 
-    /// Whether a file is open for it.
+    /// Whether the body holds an open file.
     pub(super) fn holds_file(&self) -> bool {
         matches!(self.content, PlainContent::File(_) | PlainContent::Parts(_))
     }
 
-    /// Bytes of it that are in memory.
+    /// Bytes of the body that are in memory.
     pub(super) fn held_bytes(&self) -> usize {
         match &self.content {
             PlainContent::Full(bytes) => bytes.len(),
@@ -95,7 +95,7 @@ impl PlainBody {
         }
     }
 
-    /// The next part of a file that need not be read; `None` for any other body.
+    /// The next part of a file that the kernel can send; `None` for any other body.
     pub(super) fn poll_range(
         &mut self,
         cx: &mut Context<'_>,
@@ -156,7 +156,7 @@ impl From<ReplyBody> for PlainBody {
             ReplyContent::Stored(stored) => PlainContent::Stored(stored),
             ReplyContent::File(range) => PlainContent::File(FileBody::new(range)),
             ReplyContent::Stream(stream) => PlainContent::Stream(stream),
-            // Where HTTP goes on, nobody uses it.
+            // Without a change of protocol, nobody uses the tunnel.
             ReplyContent::Tunnel(_) => PlainContent::Full(Bytes::new()),
         };
         PlainBody {

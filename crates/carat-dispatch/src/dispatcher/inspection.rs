@@ -1,4 +1,4 @@
-//! The view of the dispatcher that a simulation has. The path of each request is its number.
+//! The dispatcher as a simulation sees it. The path of each request is its number.
 
 use crate::dispatcher::Dispatcher;
 use crate::lanes::{Exchange, InFlightRequest, Lane, LaneState, RequestStage};
@@ -10,7 +10,7 @@ use carat_wire::is_behind;
 pub struct DispatcherView {
     /// The requests in the queue whose clients wait.
     pub queued: Vec<usize>,
-    /// How many these are, with commands of the cable, which have no number.
+    /// The length of the queue, with commands of the cable, which have no number.
     pub queue_length: usize,
     /// How many requests may wait.
     pub queue_limit: usize,
@@ -22,16 +22,16 @@ pub struct DispatcherView {
     pub waits_beside_idle_lane: bool,
     /// The requests that a worker has not begun, and that an idle lane would take.
     pub behind_beside_idle_lane: Vec<usize>,
-    /// How many lanes each pool has but the first, and may have.
+    /// For each pool but the first: how many lanes it has, and may have.
     pub shares: Vec<(usize, usize)>,
-    /// Lanes that are idle as the dispatcher knows, and hold a request or take none.
+    /// Lanes that count as idle although they hold a request or take none.
     pub wrongly_idle: usize,
 }
 
 /// The requests of a lane.
 #[derive(Debug)]
 pub struct LaneView {
-    /// Whether it takes requests.
+    /// Whether the lane takes requests.
     pub is_open: bool,
     /// Requests that its thread runs at once.
     pub capacity: usize,
@@ -46,7 +46,7 @@ pub struct LaneView {
 }
 
 impl DispatcherView {
-    /// Whether another request is accepted for sure, whatever its pool is.
+    /// Whether another request is certain to be accepted, whatever its pool.
     pub fn room(&self) -> bool {
         self.shares.is_empty() && self.queue_length < self.queue_limit + self.vacancies
     }

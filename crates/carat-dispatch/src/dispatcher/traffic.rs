@@ -52,7 +52,7 @@ fn poll_traffic(
         }
         take_frames(lane, inbox, dispatcher).map_err(io::Error::other)?;
         if dispatcher.client_memory.is_short() {
-            // What has arrived is counted, and others give way to it, before more does.
+            // Frames that have arrived are counted, and other tasks get a turn, before more are read.
             cx.waker().wake_by_ref();
             break;
         }
@@ -67,7 +67,7 @@ fn poll_traffic(
     }
     lane.outbox.set_waker(cx.waker());
     match flushed {
-        // A worker that does not read any more may still have sent something, which ends the lane.
+        // A worker that no longer reads may still have sent frames; the lane ends once they are read.
         Poll::Ready(Err(error)) if error.kind() != io::ErrorKind::BrokenPipe => {
             Poll::Ready(Err(error))
         }
@@ -100,14 +100,14 @@ fn take_frames(
     lane.stall.end();
     dispatcher.refill(lane, now);
     if dispatcher.queue.are_several() || lane.outbox.is_full() {
-        // The next request, of a pool that had its share or for the thread that is free, may get another lane than this one.
+        // A free thread, or a free share of a pool, may send the next request to another lane than this one.
         dispatcher.hand_out(now);
     }
     dispatcher.rebalance_soon();
     Ok(())
 }
 
-/// The descriptor of a frame. What no frame has wanted is closed on another thread, too.
+/// The descriptor of a frame. Descriptors that no frame claims are closed on another thread.
 fn descriptor(
     arrived: &mut ArrivedDescriptors,
     is_first: bool,
@@ -228,7 +228,7 @@ impl FrameBatch<'_> {
         Ok(())
     }
 
-    /// How long a request waited to which the application has replied.
+    /// Records and returns how long a request waited, once the application has replied.
     fn note_queue_time(&self, exchange: &Exchange, app_time: Duration) -> Duration {
         let begun = exchange.arrived + app_time;
         let queue_time = self.now.saturating_duration_since(begun);
@@ -251,7 +251,7 @@ impl FrameBatch<'_> {
         }
     }
 
-    /// Reserves what the response takes on disk, and says who made it.
+    /// Notes the generation of the worker in the response, and reserves what the response takes on disk.
     fn prepared(
         &self,
         mut response: http::Response<ReplyBody>,
@@ -260,7 +260,7 @@ impl FrameBatch<'_> {
         (self.reserve(&response), response)
     }
 
-    /// The application replied to a request of which the log has said that it is slow.
+    /// Logs the reply to a request that was logged as slow.
     fn report_slow(&self, exchange: &Exchange, queue_time: Duration, app_time: Duration) {
         let seconds = |time: Duration| format!("{:.3}", time.as_secs_f64());
         self.dispatcher.log.warn(
@@ -285,8 +285,8 @@ impl FrameBatch<'_> {
         exchange.settle(Err(Refusal::ReplyLost));
     }
 
-    /// The worker could not open the descriptors of a request. It has collected its garbage since, so the request is
-    /// sent again, once: to whichever lane is free.
+    /// The worker could not open the descriptors of a request, and has collected its garbage since. The request is
+    /// sent once more, to any lane that is free.
     fn not_received(&self, id: u32) {
         let Some(InFlightRequest { stage, .. }) = self.lane.release(id, self.now) else {
             return;
@@ -305,8 +305,8 @@ impl FrameBatch<'_> {
         self.dispatcher.events.send(exhausted);
     }
 
-    /// Counts a file that a worker has spooled against `spool_limit`; `None` when that would be exceeded. Files that the
-    /// application named are its own.
+    /// Counts a file that a worker has spooled against `spool_limit`; `None` when the limit would be exceeded. Files
+    /// that the application named do not count.
     fn reserve(&self, response: &http::Response<ReplyBody>) -> Option<SpoolReservation> {
         let reservation = SpoolReservation::of(&self.dispatcher.spool_quota);
         let fits = match &response.body().content {

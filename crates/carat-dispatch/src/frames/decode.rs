@@ -60,7 +60,7 @@ static NAMES: LazyLock<Vec<HeaderName>> = LazyLock::new(|| {
 });
 
 /// Turns a worker's frame, a view of `payload`, into the response to a request. Headers and body share
-/// the memory of `payload`. `live` makes a streamed body, or of a socket a tunnel.
+/// the memory of `payload`. `live` makes a streamed body, or a tunnel that ends in a socket.
 pub(crate) fn reply_response(
     sent: &carat_wire::Response<'_>,
     payload: &Bytes,
@@ -98,7 +98,7 @@ pub(crate) fn reply_response(
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     if is_tunnel {
-        // The application frames what follows.
+        // After a change of protocol, the application frames its bytes itself.
         return settle_switch(response, request);
     }
     if !has_framing {
@@ -133,7 +133,8 @@ fn asks_for_upgrade(request: &Parts) -> bool {
         && connection.any(lists_upgrade)
 }
 
-/// The response to a request in which the application failed. The log says how, and in development the worker.
+/// The response to a request in which the application failed. The log has the cause; in development, so has the
+/// response.
 fn failure(sent: &carat_wire::Response<'_>, request: &Parts) -> Response<ReplyBody> {
     if let carat_wire::ResponseBody::Inline(report @ [_, ..]) = sent.body {
         let cause = String::from_utf8_lossy(report);
@@ -175,9 +176,9 @@ fn headers(
     Ok((headers, has_framing))
 }
 
-/// Frames the response. A known length takes precedence over the Content-Length of the application,
-/// except where there is no body (HEAD, 304). hyper chunks a body of unknown length, so one whose
-/// application has declared a transfer coding is marked: what is chunked is made plain first.
+/// Frames the response. A known length takes precedence over the Content-Length of the application, except where
+/// there is no body (HEAD, 304). hyper chunks a body of unknown length, so a body with a transfer coding of the
+/// application is marked: its chunks are removed first.
 fn settle_framing(
     mut response: Response<ReplyBody>,
     request: &Parts,

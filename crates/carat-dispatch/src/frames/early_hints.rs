@@ -24,8 +24,7 @@ static FORBIDDEN: [HeaderName; 9] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// The fields that may be sent as early hints (RFC 8297). Others, and those that are not valid, are dropped: they are
-/// hints.
+/// The fields that may be sent as early hints (RFC 8297). Other and invalid fields are dropped.
 pub(crate) fn hint_fields(sent: carat_wire::Headers<'_>) -> HeaderMap {
     let mut fields = HeaderMap::new();
     for (name, value) in sent {
@@ -46,7 +45,7 @@ pub(crate) fn hint_fields(sent: carat_wire::Headers<'_>) -> HeaderMap {
 pub(crate) struct HintAllowance(Cell<usize>);
 
 impl HintAllowance {
-    /// Whether these fields may be sent. They are not if they are empty, or exceed the limit together with those before.
+    /// Whether these fields may be sent: there are some, and with the earlier ones they stay within the limit.
     pub(crate) fn admits(&self, fields: &HeaderMap) -> bool {
         let bytes = fields
             .iter()

@@ -50,7 +50,7 @@ pub(crate) fn encode(outbox: &mut Outbox, id: u32, call: &Call, has_short_window
     });
 }
 
-/// The files that travel beside a request: its body, and what was taken out of that.
+/// The files that travel beside a request: its body, and the files that were taken out of a form.
 fn spools(call: &Call) -> impl Iterator<Item = &Spool> {
     let body = match &call.body {
         CallBody::Spooled(spool) => Some(spool),
@@ -61,11 +61,11 @@ fn spools(call: &Call) -> impl Iterator<Item = &Spool> {
 
 /// Appends the headers that the application sees, each name once, and returns their number.
 ///
-/// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which
-/// a proxy may have set. The authority of an absolute target replaces Host (RFC 9112 3.2.2). Content-Length is the number
-/// of bytes received and decoded. A body of unknown length is declared as chunked. X-Request-Start is that of a proxy, if it
-/// sent one; a peer whose fields are not believed cannot make up a time. Beside a proxy's time stands how long the body took
-/// since, by Puma's name: agents subtract it, so that an upload does not count as time in the queue.
+/// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which a proxy may have
+/// set. The authority of an absolute target replaces Host (RFC 9112 3.2.2). Content-Length is the number of bytes
+/// received and decoded. A body of unknown length is declared as chunked. X-Request-Start is taken from a trusted
+/// proxy, if it sent one. `BODY_WAIT` then says how long the body took to arrive: agents subtract it, so that an
+/// upload does not count as time in the queue.
 fn push_headers(out: &mut Vec<u8>, call: &Call) -> u16 {
     let mut count = 0;
     let mut has_body = false;

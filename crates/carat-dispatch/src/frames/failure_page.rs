@@ -23,7 +23,7 @@ const UNSEEN: &str = "The application has not seen this request. Fix the error a
 const RAISED: &str =
     "Only the development environment shows this page. Elsewhere the log has the error.";
 
-/// The page that clients read as long as the code cannot be loaded, and in development about an exception of the
+/// The error page for clients while the code cannot be loaded, and in development for an exception of the
 /// application.
 #[derive(Debug)]
 pub(crate) struct FailurePage {
@@ -106,7 +106,7 @@ fn escape(text: &str, page: &mut String) {
     }
 }
 
-/// A terminal may be what shows the text.
+/// The text may be shown on a terminal.
 fn printable(char: char) -> char {
     if (char.is_control() || is_hidden(char)) && char != '\n' && char != '\t' {
         char::REPLACEMENT_CHARACTER

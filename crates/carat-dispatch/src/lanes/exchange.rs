@@ -16,13 +16,13 @@ use carat_log::FieldValue;
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) call: Call,
-    /// When it was queued, or sent to a lane at once.
+    /// When the request was queued, or sent to a lane at once.
     pub(crate) arrived: Instant,
     /// Whether a worker died while it served the request.
     pub(crate) retried: Cell<bool>,
     /// Whether a worker could not receive the request.
     pub(crate) resent: Cell<bool>,
-    /// The pool that it belongs to, unless that is the pool of all requests.
+    /// The pool of the request, unless that is the main pool.
     pub(crate) pool: OnceCell<PoolMembership>,
     hint_allowance: HintAllowance,
     cancelled: Cell<bool>,
@@ -79,7 +79,7 @@ impl Exchange {
         }
     }
 
-    /// How long ago it was queued, or sent to a lane at once.
+    /// How long ago the request was queued, or sent to a lane at once.
     pub(crate) fn waited(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.arrived)
     }

@@ -20,12 +20,12 @@ pub(crate) struct InFlightRequest {
     pub(crate) id: u32,
     /// Bytes that were sent to the worker.
     bytes: usize,
-    /// When the worker could begin it, or when it began to stream its reply.
+    /// When the worker could begin the request, or when it began to stream its reply.
     pub(crate) since: Instant,
     /// The bytes that the worker may send of the response; `None` once it is streamed.
     pub(crate) credit: Option<StreamCredit>,
     pub(crate) stage: RequestStage,
-    /// Whether `slow_request` has expired for it.
+    /// Whether `slow_request` has expired for the request.
     is_slow: bool,
     /// The request's share of the bound of its pool.
     #[cfg_attr(
@@ -38,11 +38,11 @@ pub(crate) struct InFlightRequest {
 /// A request that a worker has begun.
 #[derive(Clone)]
 pub struct RunningRequest {
-    /// The lane that runs it.
+    /// The lane that runs the request.
     pub tag: LaneTag,
     /// The number of the request on its lane.
     pub id: u32,
-    /// How long the worker has had it, or has been sending its response.
+    /// How long the worker has had the request, or has been sending its response.
     pub age: Duration,
     /// The method and the target of the request; empty once the response is streamed.
     pub text: String,
@@ -111,7 +111,7 @@ impl InFlightRequest {
         }
     }
 
-    /// Describes it for those who look at the server.
+    /// Describes the request for reports.
     pub(crate) fn running(&self, tag: LaneTag, now: Instant) -> RunningRequest {
         let (stage, text) = match &self.stage {
             RequestStage::Waiting(exchange) => ("runs", LoggedRequest(exchange).to_string()),
@@ -181,7 +181,7 @@ impl InFlightRequests {
 }
 
 impl InFlightRequests {
-    /// None yet; they will count for this worker.
+    /// No request yet; later ones count for this worker.
     pub(crate) fn of(worker_requests: WorkerRequests) -> InFlightRequests {
         InFlightRequests {
             worker_requests,
@@ -395,7 +395,7 @@ impl InFlightRequests {
 
     fn index_of(&self, number: u64) -> Option<usize> {
         let oldest = self.slots.front()?.number;
-        // Where it is unless gaps were removed.
+        // The index of the request, unless gaps were removed.
         let guess = usize::try_from(number.checked_sub(oldest)?).ok()?;
         let found = match self.slots.get(guess) {
             Some(slot) if slot.number == number => Some(guess),

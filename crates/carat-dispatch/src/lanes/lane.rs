@@ -49,7 +49,7 @@ pub struct Lane {
     service_time: Cell<ServiceTime>,
     pub(crate) usage: Usage,
     pub(crate) stall: Stall,
-    /// Whether the thread went on with a request that has its response, as far as is known without reading the page.
+    /// Whether the thread runs code after its response, as far as is known without reading the page.
     lingers: Cell<bool>,
     /// The tunnels of the worker.
     pub tunnels: WorkerTunnels,
@@ -99,12 +99,12 @@ impl Lane {
         self.generation.get()
     }
 
-    /// Whether it takes requests, drains, or is closed.
+    /// Whether the lane takes requests, drains, or is closed.
     pub fn state(&self) -> LaneState {
         self.state.get()
     }
 
-    /// Changes what it takes.
+    /// Changes the state.
     pub fn set_state(&self, state: LaneState) {
         self.state.set(state);
     }
@@ -200,22 +200,22 @@ impl Lane {
         wants && !self.outbox.is_full() && !self.is_far_ahead()
     }
 
-    /// Whether the worker may have to keep more than `AHEAD_LIMIT` bytes of requests that it has not begun. The page is
-    /// read only when it might.
+    /// Whether the worker may have to keep more than `AHEAD_LIMIT` bytes of requests that it has not begun. Reads the
+    /// page only if that is possible.
     fn is_far_ahead(&self) -> bool {
         let in_flight = self.in_flight.borrow();
         in_flight.bytes() >= AHEAD_LIMIT && in_flight.bytes_behind(self.begun()) >= AHEAD_LIMIT
     }
 
-    /// How long the worker has had the oldest request.
+    /// How long the worker has had its oldest request.
     fn running(&self, now: Instant) -> Duration {
         let in_flight = self.in_flight.borrow();
         let since = in_flight.oldest().map_or(now, |oldest| oldest.since);
         now.saturating_duration_since(since)
     }
 
-    /// The requests that the application has been serving for longer than `limit`, oldest first. What the worker has not
-    /// begun waits for another request, and is not overdue.
+    /// The requests that the application has been serving for longer than `limit`, oldest first. A request that the
+    /// worker has not begun waits for another one, and is not overdue.
     pub(crate) fn overdue(&self, now: Instant, limit: Duration) -> Vec<u32> {
         let in_flight = self.in_flight.borrow();
         let running = in_flight.iter().take(usize::from(self.capacity.get()));
@@ -236,7 +236,7 @@ impl Lane {
         slow
     }
 
-    /// Since when the worker has had each request that it has begun, and its number.
+    /// The requests that the worker has begun: since when, and their numbers.
     pub(crate) fn begun_requests(&self) -> Vec<(Instant, u32)> {
         let in_flight = self.in_flight.borrow();
         let running = in_flight.iter().take(usize::from(self.capacity.get()));
@@ -246,23 +246,23 @@ impl Lane {
         requests
     }
 
-    /// Describes a request that it has.
+    /// Describes a request that the worker has.
     pub(crate) fn running_request(&self, id: u32, now: Instant) -> Option<RunningRequest> {
         Some(self.in_flight.borrow().get(id)?.running(self.tag, now))
     }
 
-    /// Whether the thread has begun nothing for longer than `limit`, although it has no request: what it was sent was
+    /// Whether the thread has begun nothing for longer than `limit`, although the lane is empty: its requests were
     /// recalled.
     pub(crate) fn is_stuck(&self, now: Instant, limit: Duration) -> bool {
         self.is_empty() && self.stall.lasted(now) > limit
     }
 
-    /// The thread goes on with a request that has its response.
+    /// Notes that the thread runs code after its response.
     pub(crate) fn note_lingering(&self) {
         self.lingers.set(true);
     }
 
-    /// Whether the thread goes on with a request that has its response.
+    /// Whether the thread runs code after its response.
     pub(crate) fn is_lingering(&self) -> bool {
         if self.lingers.get() {
             // The page is unreadable only if it was never written.
@@ -300,7 +300,7 @@ impl Lane {
         let released = in_flight.remove(id)?;
         self.usage.end(now);
         if is_oldest && !self.is_concurrent() {
-            // The thread begins the next one only now.
+            // The thread begins the next request only now.
             if let Some(next) = in_flight.oldest_mut() {
                 next.since = now;
             }
@@ -324,7 +324,7 @@ impl Lane {
         !self.stall.is_on() && !self.is_ahead()
     }
 
-    /// How long requests have waited in the lane; zero while none waits for longer than it should.
+    /// How long requests have waited in the lane; zero unless one waits for too long.
     pub(crate) fn surplus(&self, now: Instant) -> Duration {
         let mut waited = self.running(now);
         if self.is_concurrent() || waited > PREFETCH_WAIT {
@@ -398,7 +398,7 @@ mod tests {
         Rc::new(Exchange::new(Call::plain("GET", "/")))
     }
 
-    /// A lane that got this many requests at one time, and that time.
+    /// A lane that got this many requests at once, and when.
     fn lane_with(requests: u32, capacity: u16) -> (Rc<Lane>, Instant) {
         let (lane, now) = (Lane::unshared(1, capacity), Instant::now());
         for _ in 0..requests {

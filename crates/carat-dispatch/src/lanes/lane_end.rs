@@ -11,8 +11,8 @@ use crate::lanes::exchange::{Exchange, LoggedRequest};
 use crate::lanes::in_flight::{InFlightRequest, RequestStage};
 use crate::lanes::lane::Lane;
 
-/// The worker is gone. Returns the requests that another worker may serve, oldest first: those that this one had not
-/// begun, and those that may be repeated, once. The others are `lost`.
+/// The worker is gone. Returns the requests that another worker may serve, oldest first: those that the worker had
+/// not begun, and those that may be repeated once. The others are `lost`.
 pub(crate) fn fail_over(lane: &Lane, lost: impl Fn(&Exchange)) -> Vec<Rc<Exchange>> {
     let begun = lane.begun();
     let mut back = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn refuse_trial(lane: &Lane) {
 
 /// The server stops, and waits no longer. Only a client whose request was never begun is invited to repeat it.
 pub(crate) fn cut_off_lane(lane: &Lane, log: &Log) {
-    // Without the page, nobody knows what was begun.
+    // Without the page, nobody knows which requests were begun.
     for exchange in lane.recall().unwrap_or_default() {
         cut_off(&exchange, Refusal::Stopping, log);
     }

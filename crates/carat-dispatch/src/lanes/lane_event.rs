@@ -13,14 +13,14 @@ pub enum LaneEvent {
     DescriptorsLost(LaneTag),
     /// `request_timeout` expired for a request.
     Stuck {
-        /// The lane that runs it.
+        /// The lane that runs the request.
         tag: LaneTag,
         /// The number of the request on its lane.
         request: u32,
     },
     /// `slow_request` expired for a request.
     Slow {
-        /// The lane that runs it.
+        /// The lane that runs the request.
         tag: LaneTag,
         /// The number of the request on its lane.
         request: u32,

@@ -3,18 +3,18 @@ use std::time::{Duration, Instant};
 
 /// How many requests must begin before their waits say something about the load.
 const WINDOW_REQUESTS: u32 = 16;
-/// How many targets a request may wait before that alone is an overload: 1.5 s by default. Up to then, clients that each wait
-/// for their response before they ask again are all served in order.
+/// How many times `queue_delay` a request may wait before that alone is an overload: 1.5 s by default. Up to then,
+/// clients that each wait for a response before their next request are all served in order.
 const LONG_WAIT: u32 = 3;
-/// How many targets a request waits in an overload before it is refused: 8 s by default. One that is refused at once costs its
-/// sender nothing, so whoever asks again at once would become an endless source, and the newest of all.
+/// How many times `queue_delay` a request waits in an overload before it is refused: 8 s by default. An immediate
+/// refusal costs the client nothing, so one that asks again at once would become an endless source of requests, each
+/// the newest of all.
 const LATE: u32 = 16;
 const RETRY_AFTER_SECONDS: RangeInclusive<u64> = 1..=30;
 
-/// Tells an overload from a burst, as controlled delay (RFC 8289) does: by the least wait of all requests that begin in a
-/// window.
-/// While each of them waits for longer than the target although clearly more arrive than begin, the queue does not drain, and
-/// clients leave as fast as workers reach them.
+/// Tells an overload from a burst, as controlled delay (RFC 8289) does: by the least wait of all requests that begin
+/// in a window. While each of them waits for longer than the target, and clearly more arrive than begin, the queue
+/// does not drain, and clients leave as fast as workers reach them.
 #[derive(Debug, Default)]
 pub(crate) struct ControlledDelay {
     /// `None` while no request waits.
@@ -32,8 +32,8 @@ struct LoadWindow {
     least_wait: Duration,
 }
 
-/// More requests arrive than the application serves. It ends when none waits, or when those that do would soon be served in
-/// order.
+/// More requests arrive than the application serves. The overload ends when none waits, or when those that wait would
+/// soon be served in order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Overload {
     since: Instant,
@@ -42,8 +42,8 @@ pub(crate) struct Overload {
 }
 
 impl Overload {
-    /// In how many seconds a client should ask again: the overload may last as long as it has, so clients return over
-    /// twice its time instead of all at once.
+    /// The seconds after which a client should ask again: the overload may last as long as it has, so clients return
+    /// over twice its time, not all at once.
     pub(crate) fn retry_after(self, now: Instant) -> u8 {
         let lasted = now.saturating_duration_since(self.since).as_secs();
         let seconds = lasted.clamp(*RETRY_AFTER_SECONDS.start(), *RETRY_AFTER_SECONDS.end());
@@ -62,7 +62,7 @@ impl ControlledDelay {
         self.window(now).refused += 1;
     }
 
-    /// A request began after this wait, and so many others still wait.
+    /// A request began after `wait`, and `waiting` others still wait.
     pub(crate) fn begun(&mut self, wait: Duration, waiting: usize, target: Duration, now: Instant) {
         let overload = self.overload;
         let window = self.window(now);
@@ -110,14 +110,14 @@ impl LoadWindow {
         }
     }
 
-    /// Whether an overload begins: an eighth more arrive than begin, or waits are long anyway.
+    /// Whether an overload begins: an eighth more requests arrive than begin, or waits are long anyway.
     fn is_over(&self, target: Duration) -> bool {
         let grows = u64::from(self.arrived) * 8 > u64::from(self.begun) * 9;
         self.least_wait > target && (grows || self.least_wait > target * LONG_WAIT)
     }
 
-    /// Whether an overload is over though requests wait: those that arrive beyond what begins are of clients that were refused,
-    /// and in order, nobody would wait for long.
+    /// Whether an overload is over although requests wait: the surplus comes from clients that were refused, and in
+    /// order of arrival, nobody would wait for long.
     fn is_past(&self, waiting: usize, lasted: Duration, target: Duration) -> bool {
         let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
         let wait = lasted.saturating_mul(waiting) / self.begun.max(1);

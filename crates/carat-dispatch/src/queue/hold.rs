@@ -17,14 +17,14 @@ struct HoldSpan {
 }
 
 impl Hold {
-    /// Begins, or ends then instead.
+    /// Begins a hold. One that is on ends after `duration`, too.
     pub(crate) fn begin(&self, now: Instant, duration: Duration) {
         let since = self.current.get().map_or(now, |span| span.since);
         let until = now + duration;
         self.current.set(Some(HoldSpan { since, until }));
     }
 
-    /// Ends. False if it was not on.
+    /// Ends the hold. Returns false if none was on.
     pub(crate) fn end(&self, now: Instant) -> bool {
         let Some(span) = self.current.take() else {
             return false;
@@ -34,7 +34,7 @@ impl Hold {
         true
     }
 
-    /// How much longer it lasts.
+    /// How much longer the hold lasts.
     pub fn left(&self, now: Instant) -> Option<Duration> {
         let span = self.current.get()?;
         Some(span.until.saturating_duration_since(now))
@@ -45,7 +45,7 @@ impl Hold {
         self.current.get().is_some()
     }
 
-    /// The `queue_timeout` of requests that may have waited in holds.
+    /// `timeout`, extended by the holds in which a request may have waited.
     pub(crate) fn extend(&self, timeout: Duration, now: Instant) -> Duration {
         self.past.extend(timeout, now)
     }

@@ -8,7 +8,7 @@ pub struct PathPattern {
 }
 
 impl PathPattern {
-    /// Anything may follow a text that ends with `*`.
+    /// Reads a pattern. Anything may follow one that ends with `*`.
     pub fn new(text: &str) -> PathPattern {
         let path = text.strip_suffix('*');
         PathPattern {
@@ -17,7 +17,7 @@ impl PathPattern {
         }
     }
 
-    /// Whether it is that of a request for this path.
+    /// Whether the pattern matches this path of a request.
     pub fn matches(&self, path: &str) -> bool {
         let mut bytes = plain(path.as_bytes());
         let pattern = if self.is_prefix {
@@ -47,7 +47,7 @@ fn plain(path: &[u8]) -> impl Iterator<Item = u8> + '_ {
     })
 }
 
-/// The first byte, and of how many it was made.
+/// The first byte, decoded, and how many bytes encoded it.
 fn decoded(path: &[u8]) -> Option<(u8, usize)> {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     if let [b'%', high, low, ..] = *path {

@@ -26,10 +26,10 @@ impl Pauses {
         pauses.push_back(Pause { end, duration });
     }
 
-    /// The timeout together with the pauses that a request which began before them may have spent in it.
+    /// `timeout`, extended by the pauses that a request may have spent in it.
     pub(crate) fn extend(&self, timeout: Duration, now: Instant) -> Duration {
         let mut extended = timeout;
-        // A pause also moves what was before it further into the past.
+        // A pause also moves what happened before it further into the past.
         for pause in self.0.borrow().iter().rev() {
             if now.saturating_duration_since(pause.end) > extended {
                 break;

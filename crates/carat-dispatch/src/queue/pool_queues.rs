@@ -10,25 +10,25 @@ use crate::lanes::{Exchange, PoolMembership};
 use crate::queue::path_pattern::PathPattern;
 use crate::queue::waiting_queue::WaitingQueue;
 
-/// The name of the pool of all requests that no other is for.
+/// The name of the pool for the requests that belong to no other.
 pub const MAIN_POOL: &str = "main";
 
 /// The requests that wait for a lane, each in the queue of its pool.
 #[derive(Debug)]
 pub struct PoolQueues {
-    /// The first is for the requests that no other is for.
+    /// The pools; the first is for the requests that belong to no other.
     pools: Vec<Pool>,
 }
 
-/// Requests that together get at most so many lanes.
+/// Requests that together get a limited number of lanes.
 #[derive(Debug)]
 pub(crate) struct Pool {
     name: String,
     paths: Vec<PathPattern>,
     membership: PoolMembership,
-    /// How many of its requests lanes may hold; `None` for no bound.
+    /// How many requests of the pool the lanes may hold; `None` for no bound.
     threads: Option<usize>,
-    /// `None` for that of the server.
+    /// `None` for the limit of the server.
     queue_limit: Option<usize>,
     pub(crate) priority: PoolPriority,
     pub(crate) queue: WaitingQueue,
@@ -44,7 +44,7 @@ pub struct PoolReport {
     queue_limit: usize,
     /// Requests to which the application has responded.
     served: u64,
-    /// Seconds that these have waited.
+    /// Seconds that these requests have waited.
     queue_time: f64,
     /// Requests that got 503 instead of a lane.
     refused: u64,
@@ -64,7 +64,7 @@ impl PoolQueues {
         }
     }
 
-    /// From now on this order holds.
+    /// Adopts the order of these settings.
     pub(crate) fn adopt(&self, settings: &Settings) {
         self.pools
             .iter()
@@ -125,8 +125,8 @@ impl PoolQueues {
         next.any(|pool| pool.priority >= priority)
     }
 
-    /// Removes the next request: of the pools with the highest priority, that of the one whose first request has waited
-    /// longest.
+    /// Removes the next request: from the pools with the highest priority, and of these from the one whose first
+    /// request has waited longest.
     pub(crate) fn take_next(&self) -> Option<Rc<Exchange>> {
         let mut next = self.pools.iter().filter(|pool| pool.has_next());
         let (first, second) = (next.next()?, next.next());
@@ -159,15 +159,15 @@ impl PoolQueues {
         self.pools.iter().flat_map(|pool| pool.queue.take_all())
     }
 
-    /// Requests have been held: what they waited says nothing about the load.
+    /// Requests have been held: their waits say nothing about the load.
     pub(crate) fn restart_delay(&self) {
         self.pools
             .iter()
             .for_each(|pool| pool.queue.restart_delay());
     }
 
-    /// The longest mean time that requests of a pool waited for a lane since the last call, and how many wait now. Those
-    /// that are held, or beyond the share of their pool, do not count: more workers would not help.
+    /// The longest mean time that requests of a pool waited for a lane since the last call, and how many wait now.
+    /// Requests that are held, or beyond the share of their pool, do not count: more workers would not help.
     pub(crate) fn take_time(&self, is_held: bool) -> (Duration, usize) {
         let times = self.pools.iter().map(|pool| {
             let is_full = !pool.has_share();
@@ -217,7 +217,7 @@ impl Pool {
         self.queue_limit.unwrap_or(queue_limit)
     }
 
-    /// How many more of its requests lanes may hold.
+    /// How many more requests of the pool the lanes may hold.
     pub(crate) fn share_left(&self) -> usize {
         self.threads.map_or(usize::MAX, |threads| {
             threads.saturating_sub(self.membership.held())

@@ -15,8 +15,7 @@ impl QueueTime {
         self.count.set(self.count.get().saturating_add(1));
     }
 
-    /// The mean since the last call. When no request got a lane, `front`: how long the first in the
-    /// queue has waited.
+    /// The mean since the last call; when no request got a lane, `front`, the wait of the first in the queue.
     pub(crate) fn take(&self, front: Option<Duration>) -> Duration {
         let (total, count) = (self.total.take(), self.count.take());
         if count == 0 {

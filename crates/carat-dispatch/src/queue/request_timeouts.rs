@@ -6,7 +6,7 @@ use carat_settings::Settings;
 
 use crate::queue::pauses::Pauses;
 
-/// The settings of the current generation, and its timeouts together with the time in which the server stood still.
+/// The settings of the current generation, and its timeouts, extended by the time in which the server stood still.
 #[derive(Debug)]
 pub struct RequestTimeouts {
     settings: RefCell<Rc<Settings>>,
@@ -21,7 +21,7 @@ impl RequestTimeouts {
         }
     }
 
-    /// From now on these timeouts and limits of the queue hold.
+    /// Adopts the timeouts and limits of these settings.
     pub fn adopt(&self, settings: &Rc<Settings>) {
         self.settings.replace(Rc::clone(settings));
     }

@@ -11,13 +11,15 @@ use crate::lanes::{Exchange, LoggedRequest};
 use crate::queue::controlled_delay::{ControlledDelay, Overload};
 use crate::queue::queue_time::QueueTime;
 
-/// In an overload, one in so many requests that begin is the oldest, if that has waited for longer than `LASTING_WAIT`. Clients
-/// that give up sooner and ask again at once always have the newest, and would leave nothing to those that wait.
+/// In an overload, one in this many requests that begin is the oldest, if that has waited for longer than
+/// `LASTING_WAIT`. Clients that give up sooner and ask again always have the newest request, and would leave nothing
+/// to those that wait.
 const OLDEST_ONE_IN: u32 = 16;
-/// A client that waited this part of the patience of an overload, 2 s by default, has waited long.
+/// The part of an overload's patience after which a client has waited long, 2 s by default.
 const LASTING_WAIT: u32 = 4;
 
-/// The requests that wait for a lane, in the order in which they arrived. The first is next, or in an overload mostly the last.
+/// The requests that wait for a lane, in the order in which they arrived. The first is served next; in an overload,
+/// mostly the last.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingQueue {
     requests: RefCell<VecDeque<Rc<Exchange>>>,
@@ -30,7 +32,7 @@ pub(crate) struct WaitingQueue {
     delay: RefCell<ControlledDelay>,
     /// `queue_delay`; `None` for first in, first out.
     target: Cell<Option<Duration>>,
-    /// Requests that have been taken in an overload since the last one that was the oldest.
+    /// Requests taken in an overload since the oldest was last taken.
     newest_taken: Cell<u32>,
 }
 
@@ -50,14 +52,14 @@ impl WaitingQueue {
         queue
     }
 
-    /// From now on this order holds.
+    /// Adopts the order of these settings.
     pub(crate) fn adopt(&self, settings: &Settings) {
         let is_adaptive = settings.queue == QueueOrder::Adaptive;
         self.target.set(is_adaptive.then_some(settings.queue_delay));
         self.restart_delay();
     }
 
-    /// Requests have been held: what they waited says nothing about the load.
+    /// Requests have been held: their waits say nothing about the load.
     pub(crate) fn restart_delay(&self) {
         self.delay.borrow_mut().reset();
     }
@@ -73,7 +75,7 @@ impl WaitingQueue {
         requests.iter().filter(|it| !it.is_cancelled()).count()
     }
 
-    /// Since the start.
+    /// The totals since the start.
     pub(crate) fn totals(&self) -> QueueTotals {
         self.totals.get()
     }
@@ -92,7 +94,7 @@ impl WaitingQueue {
         self.totals.set(totals);
     }
 
-    /// When the request arrived that has waited longest.
+    /// When the request that has waited longest arrived.
     pub(crate) fn oldest(&self) -> Option<Instant> {
         let requests = self.requests.borrow();
         requests.front().map(|front| front.arrived)
@@ -102,8 +104,8 @@ impl WaitingQueue {
         self.requests.borrow().is_empty()
     }
 
-    /// Adds a request, unless `limit` of them wait. Requests whose clients are gone make room, and `vacancies` says how
-    /// many more may wait because a worker has a place for them, and only its outbox is full.
+    /// Adds a request, unless `limit` of them wait. Requests whose clients are gone make room. `vacancies` says how
+    /// many more may wait because only the outbox of a worker is full, and the worker would take them.
     pub(crate) fn add(
         &self,
         exchange: &Rc<Exchange>,
@@ -128,7 +130,7 @@ impl WaitingQueue {
         Ok(())
     }
 
-    /// In an overload, refuses the oldest requests: those that are more than may wait, and those that have waited for long. A
+    /// In an overload, refuses the oldest requests: those beyond `limit`, and those that have waited for long. A
     /// request that a worker has begun, or could not receive, keeps its turn.
     fn refuse_oldest(&self, limit: usize, now: Instant) {
         let Some(overload) = self.delay.borrow().overload() else {
@@ -184,7 +186,7 @@ impl WaitingQueue {
         std::iter::from_fn(next).find(|exchange| !exchange.is_cancelled())
     }
 
-    /// Whether the oldest request, which has `waited` so long, is next although there is an overload.
+    /// Whether the oldest request, which has `waited` this long, is next although there is an overload.
     fn is_turn_of_oldest(&self, waited: Option<Duration>, overload: Overload) -> bool {
         let taken = self.newest_taken.get() + 1;
         let lasts = waited.is_some_and(|waited| waited > overload.patience / LASTING_WAIT);
@@ -215,8 +217,8 @@ impl WaitingQueue {
         }
     }
 
-    /// The mean time that requests waited for a lane since the last call, and how many wait now. Those that are held
-    /// do not count: more workers would not help.
+    /// The mean time that requests waited for a lane since the last call, and how many wait now. Requests that are
+    /// held do not count: more workers would not help.
     pub(crate) fn take_time(&self, is_held: bool) -> (Duration, usize) {
         if is_held {
             return (self.time.take(None), 0);
@@ -230,7 +232,7 @@ impl WaitingQueue {
     pub(crate) fn expire(&self, limit: Duration, now: Instant, log: &Log) {
         let mut expired = Vec::new();
         let mut requests = self.requests.borrow_mut();
-        // Their bodies may be files, and too many may be open.
+        // Requests whose clients are gone are removed, too: their bodies may hold open files.
         requests.retain(|exchange| {
             let is_expired = exchange.waited(now) > limit && !exchange.is_cancelled();
             if is_expired {
@@ -319,7 +321,7 @@ mod tests {
         assert_eq!(queue.list(path), ["/1", "/2", "/3"]);
     }
 
-    /// A queue that sees an overload: requests have begun for a second, each after it has waited for as long.
+    /// A queue that sees an overload: for a second, requests have begun after a wait of a second each.
     fn overloaded(requests: &[(Rc<Exchange>, PendingReply)]) -> WaitingQueue {
         let (mut settings, start) = (Settings::plain(), Instant::now());
         (settings.queue, settings.queue_delay) = (QueueOrder::Adaptive, Duration::from_millis(500));
@@ -382,7 +384,7 @@ mod tests {
     struct Crowd {
         queue: WaitingQueue,
         start: Instant,
-        /// How many milliseconds greedy clients wait at least, and half of what they wait at most.
+        /// The least time that greedy clients wait, in milliseconds; the longest is twice that.
         patience: Option<u32>,
         clients: Vec<CrowdClient>,
         /// When each thread is free again, and the request that it serves.
@@ -485,7 +487,7 @@ mod tests {
         }
     }
 
-    /// A response is told by another refusal than that of the queue.
+    /// A response is recognized by a refusal that is not the queue's.
     fn is_served(pending: PendingReply) -> bool {
         let cx = &mut Context::from_waker(Waker::noop());
         matches!(pin!(pending).poll(cx), Poll::Ready(Err(Refusal::Stopping)))

@@ -190,7 +190,7 @@ impl BodyStream {
         state.wake();
     }
 
-    /// How long the application has had every byte that it granted.
+    /// For how long the application has had all bytes that it granted.
     pub fn idle_time(&self, now: Instant) -> Duration {
         let state = self.0.state.borrow();
         if state.stage == BodyStage::Open && state.window > 0 {
@@ -235,7 +235,7 @@ impl BodyStreamState {
 
 impl fmt::Debug for SharedBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The sink holds the lane, which holds the request that holds this.
+        // The sink holds the lane, the lane the request, and the request this body.
         f.debug_struct("SharedBody")
             .field("length", &self.length)
             .finish_non_exhaustive()

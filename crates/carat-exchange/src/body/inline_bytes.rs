@@ -19,7 +19,7 @@ impl InlineBytes {
         }
     }
 
-    /// A body of the edge's own, which has its memory however much is used.
+    /// A body that the edge made itself. Its memory is granted, however much is used.
     pub fn granted(bytes: Vec<u8>, account: &Rc<MemoryAccount>) -> InlineBytes {
         let mut reservation = MemoryReservation::of(account);
         reservation.grow(bytes.capacity());
@@ -54,7 +54,7 @@ impl InlineBytes {
         &self.bytes
     }
 
-    /// Whether it has no bytes.
+    /// Whether the body is empty.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

@@ -42,8 +42,8 @@ impl SpoolQuota {
         self.used.load(Relaxed)
     }
 
-    /// Whether at least half of the files are free, so that the files of a form may have their own: others need only one
-    /// for a body.
+    /// Whether at least half of the files are free. Only then does each file of a form get its own; other bodies need
+    /// one in all.
     pub fn has_files_to_spare(&self) -> bool {
         self.files.load(Relaxed) < self.file_limit / 2
     }
@@ -67,7 +67,7 @@ impl SpoolReservation {
         }
     }
 
-    /// A reservation for a file without bytes; `None` when there are too many.
+    /// A reservation for a file without bytes; `None` when there are too many files.
     pub fn of_file(quota: &Arc<SpoolQuota>) -> Option<SpoolReservation> {
         if quota.files.load(Relaxed) >= quota.file_limit {
             quota.refused_files.fetch_add(1, Relaxed);

@@ -8,7 +8,7 @@ use crate::client::forwarded_client::ForwardedClient;
 use carat_settings::{ProxyHeaders, Settings};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-/// The others, in the order of `ForwardedRequest::from_x_forwarded`.
+/// The fields other than `X-Forwarded-For`, in the order of `ForwardedRequest::from_x_forwarded`.
 const X_FORWARDED: [HeaderName; 3] = [
     HeaderName::from_static("x-forwarded-proto"),
     HeaderName::from_static("x-forwarded-host"),
@@ -30,7 +30,7 @@ pub enum ProxyFields {
     Ignored,
     /// The peer is a trusted proxy.
     Believed,
-    /// The peer is none, so that its fields are removed.
+    /// The peer is not a trusted proxy, so its fields are removed.
     Removed,
 }
 
@@ -52,7 +52,7 @@ impl ProxyPolicy {
         }
     }
 
-    /// Whether the peer with this address may name its clients. A peer on a Unix socket, which has none, may.
+    /// Whether the peer with this address may name its clients. A peer on a Unix socket has no address, and may.
     pub fn fields_of(&self, address: Option<IpAddr>) -> ProxyFields {
         match (address, &self.trusted) {
             (None, _) => ProxyFields::Believed,
@@ -111,7 +111,7 @@ impl ProxyPolicy {
         ForwardedClient::from(request)
     }
 
-    /// Removes the fields that the proxy does not set: the other family's, and this one's if `all`.
+    /// Removes the fields of the family that the proxy does not set, and with `all` those of both families.
     fn remove(&self, headers: &mut HeaderMap, all: bool) {
         if all || self.family == ProxyHeaders::XForwarded {
             headers.remove(FORWARDED);

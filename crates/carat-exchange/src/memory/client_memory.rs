@@ -12,10 +12,10 @@ use crate::clock;
 /// How long reading may pause for want of memory before others have to give way.
 const PAUSE_LIMIT: Duration = Duration::from_secs(1);
 
-/// How often connections are told to go because others are refused.
+/// The pause between two times that connections are told to close because others are refused.
 const RELIEF_PAUSE: Duration = Duration::from_millis(10);
 
-/// Bodies that are written without a buffer at once. More would only wait for the threads that write.
+/// Most bodies that are written without a buffer at a time. More would only wait for the threads that write.
 const UNBUFFERED_WRITERS: usize = 4;
 
 /// The memory that clients make the edge hold, limited by `client_memory`.
@@ -36,10 +36,10 @@ pub struct ClientMemory {
     /// Above this many bytes, connections are relieved before the next tick: much may arrive between two ticks.
     alarm_at: Cell<u64>,
     alarm: Notify,
-    /// When connections were told to go last.
+    /// When connections were last told to close.
     relieved: Cell<Instant>,
     refused: Cell<u64>,
-    /// In the order in which they resume.
+    /// The paused connections, in the order in which they resume.
     paused: RefCell<VecDeque<Rc<PausedRead>>>,
     /// The requests that write their bodies to files piece by piece, because there is no memory for buffers.
     writers: Semaphore,
@@ -91,12 +91,12 @@ impl ClientMemory {
         self.writers.acquire().await.ok()
     }
 
-    /// In bytes, with what is lent.
+    /// The limit in bytes, including what the cache lends.
     pub fn limit(&self) -> u64 {
         self.limit.get() + self.lent.get()
     }
 
-    /// In bytes, without what is lent.
+    /// The limit in bytes, without what the cache lends.
     pub fn own_limit(&self) -> u64 {
         self.limit.get()
     }
@@ -106,14 +106,14 @@ impl ClientMemory {
         self.used() > MemoryDemand::comfortable(self.limit.get())
     }
 
-    /// From now on clients may take this many bytes beside the budget, as long as they need them.
+    /// Lets clients take this many bytes beyond the budget, as long as they need them.
     pub fn lend(&self, bytes: u64) {
         if self.lent.replace(bytes) != bytes {
             self.alarm_at.set(self.limit());
         }
     }
 
-    /// From now on the budget is `limit` bytes. When more is used, some clients have to go.
+    /// Sets the budget to `limit` bytes. When more is used, some clients have to go.
     pub fn set_limit(&self, limit: u64) {
         self.limit.set(limit);
         self.alarm_at.set(self.limit());
@@ -154,7 +154,7 @@ impl ClientMemory {
         })
     }
 
-    /// Whether what can do without memory may take this many bytes.
+    /// Whether a use that can do without memory may take this many bytes.
     pub fn has_room(&self, bytes: u64) -> bool {
         self.fits(bytes, self.comfortable())
     }
@@ -164,12 +164,12 @@ impl ClientMemory {
         self.fits(bytes, self.limit())
     }
 
-    /// Whether so much is used that everything that can do without memory should.
+    /// Whether memory is so short that every use that can do without it should.
     pub fn is_short(&self) -> bool {
         self.used() > self.comfortable()
     }
 
-    /// Whether a worker may be promised this many bytes. All promises together have the part that bodies and buffers leave.
+    /// Whether a worker may be promised this many bytes. All promises share the part that bodies and buffers leave.
     pub fn may_promise(&self, bytes: u64) -> bool {
         let promised = self.promised.get().saturating_add(bytes);
         promised <= self.limit() - self.comfortable() && self.fits(promised, self.comfortable())
@@ -180,7 +180,7 @@ impl ClientMemory {
         self.promised.set(self.promised.get() + bytes);
     }
 
-    /// A worker has sent this many bytes, or will not.
+    /// A worker has sent this many bytes, or will not send them.
     pub fn take_back(&self, bytes: u64) {
         self.promised.set(self.promised.get() - bytes);
     }
@@ -190,7 +190,7 @@ impl ClientMemory {
         self.alarm.notified().await;
     }
 
-    /// Sets the alarm anew: connections were told to go, and need a moment.
+    /// Sets the alarm anew: connections were told to close, and need a moment.
     pub fn snooze(&self) {
         self.alarm_at.set(self.next_alarm());
         self.relieved.set(clock::now());
@@ -201,8 +201,8 @@ impl ClientMemory {
         more.max(self.limit())
     }
 
-    /// Counts a request or a connection of HTTP/2 that was refused for want of memory. Those that make no progress are to
-    /// give way to the next one.
+    /// Counts a request or a connection of HTTP/2 that was refused for want of memory. Connections that make no
+    /// progress are to give way to the next one.
     pub fn refuse(&self) {
         self.note_refused(1);
         let since = clock::now().saturating_duration_since(self.relieved.get());
@@ -316,7 +316,7 @@ impl MemoryAccount {
         self.held.set(self.held.get() - bytes);
         let memory = &self.memory;
         memory.counted.set(memory.counted.get() - bytes);
-        // What was given back may be taken again before the next tick.
+        // Returned bytes may be taken again before the next tick.
         let alarm_at = memory.alarm_at.get().min(memory.next_alarm());
         memory.alarm_at.set(alarm_at);
     }

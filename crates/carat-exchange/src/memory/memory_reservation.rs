@@ -10,7 +10,7 @@ pub struct MemoryReservation {
 }
 
 impl MemoryReservation {
-    /// An empty part of what is held for a client.
+    /// An empty reservation on the account of a client.
     pub fn of(account: &Rc<MemoryAccount>) -> MemoryReservation {
         MemoryReservation {
             account: Rc::clone(account),
@@ -18,7 +18,7 @@ impl MemoryReservation {
         }
     }
 
-    /// The account that it belongs to.
+    /// The account that the reservation belongs to.
     pub fn account(&self) -> &Rc<MemoryAccount> {
         &self.account
     }

@@ -4,10 +4,10 @@ use carat_wire::stream::{SHORT_STREAM_WINDOW, STREAM_WINDOW};
 
 use crate::memory::client_memory::ClientMemory;
 
-/// Bytes that a worker may send of a streamed response before it hears from the edge, whether it needs them or not.
+/// The bytes that a worker may send of a streamed response before the edge grants more.
 ///
-/// Each request that is dispatched has one. As long as all of them together have a part of `client_memory`, and memory is
-/// not short, it is a whole window.
+/// Each dispatched request has a credit. It is a whole window as long as memory is not short, and all credits
+/// together stay within their part of `client_memory`.
 #[derive(Debug)]
 pub struct StreamCredit {
     memory: Rc<ClientMemory>,
@@ -25,14 +25,14 @@ impl StreamCredit {
         credit
     }
 
-    /// Whether it is less than a window.
+    /// Whether the credit is less than a window.
     pub fn is_short(&self) -> bool {
         self.bytes < STREAM_WINDOW.into()
     }
 
     /// The worker has sent this many bytes.
     pub fn spend(&mut self, bytes: usize) {
-        // A worker that sends more than it may does not make this one grow.
+        // A worker that exceeds its credit does not make the credit grow.
         let spent = self.bytes.min(bytes as u64);
         self.bytes -= spent;
         self.memory.take_back(spent);

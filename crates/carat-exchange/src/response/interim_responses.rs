@@ -19,21 +19,21 @@ pub trait HintSink: fmt::Debug {
 
 /// The 103 responses that wait to be sent, before the response to the same request.
 ///
-/// hyper cannot send those of HTTP/1.1. They are written when hyper has written everything that it has, so they never end
-/// up within another response.
+/// hyper cannot send them over HTTP/1.1. The edge writes them when hyper has written all its output, so they never
+/// end up within another response.
 #[derive(Debug, Default)]
 pub struct InterimResponses(RefCell<Option<Box<WaitingInterim>>>);
 
 #[derive(Debug)]
 struct WaitingInterim {
-    /// The fields of each.
+    /// The fields of each response.
     hints: Vec<HeaderMap>,
     /// The interim responses that are being written.
     bytes: Vec<u8>,
     written: usize,
-    /// Whether a write was tried, which with TLS may have sent bytes that do not count as written yet.
+    /// Whether a write was tried: with TLS, it may have sent bytes that do not count as written yet.
     is_begun: bool,
-    /// The memory reserved for them.
+    /// The memory reserved for the responses.
     held: MemoryReservation,
     waiter: Option<Waker>,
 }
@@ -59,7 +59,7 @@ impl InterimResponses {
         waiting.hints.push(fields.clone());
     }
 
-    /// Takes the fields of each one: HTTP/2 sends them as they are.
+    /// Takes the fields of each response: HTTP/2 sends them as they are.
     pub fn take_hints(&self) -> Vec<HeaderMap> {
         let Some(waiting) = self.0.take() else {
             return Vec::new();
@@ -70,13 +70,13 @@ impl InterimResponses {
         waiting.hints
     }
 
-    /// Whether they have to be completed before anything else is written.
+    /// Whether the responses have to be completed before anything else is written.
     pub fn is_begun(&self) -> bool {
         let waiting = self.0.borrow();
         waiting.as_ref().is_some_and(|waiting| waiting.is_begun)
     }
 
-    /// Writes what waits.
+    /// Writes the responses that wait.
     pub fn poll_write(
         &self,
         cx: &mut Context<'_>,

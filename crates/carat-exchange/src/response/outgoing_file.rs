@@ -18,11 +18,11 @@ static PLACEHOLDER: [u8; OUTGOING_LIMIT] = [0; OUTGOING_LIMIT];
 
 /// The part of a file that a connection is sending without a copy of it in memory.
 ///
-/// hyper frames it, counts it, and keeps it in order as if it were bytes: it has a placeholder of the same length. The stream
+/// hyper frames, counts, and orders the part as if it were bytes: it has a placeholder of the same length. The stream
 /// below hyper recognizes the placeholder by its address, and sends the file in its place.
 #[derive(Debug, Default)]
 pub struct OutgoingFile {
-    /// Whether the connection can send files so: not through TLS.
+    /// Whether the connection can send files without a copy: not through TLS.
     is_allowed: Cell<bool>,
     range: RefCell<Option<FileRange>>,
     /// Bytes sent since other connections had a turn.
@@ -33,12 +33,12 @@ pub struct OutgoingFile {
 pub struct FilePlaceholder(usize);
 
 impl OutgoingFile {
-    /// The bytes of this connection reach the client as they are.
+    /// Allows files without a copy: the bytes of this connection reach the client as they are.
     pub fn allow(&self) {
         self.is_allowed.set(true);
     }
 
-    /// Whether files may be sent so.
+    /// Whether files may be sent without a copy.
     pub fn is_allowed(&self) -> bool {
         self.is_allowed.get()
     }
@@ -48,7 +48,7 @@ impl OutgoingFile {
         self.is_allowed.get() && self.range.borrow().is_some()
     }
 
-    /// Takes a part of at most `OUTGOING_LIMIT` bytes, and returns what hyper gets for it. There is one at a time.
+    /// Takes a part of at most `OUTGOING_LIMIT` bytes, one at a time, and returns the placeholder for hyper.
     pub fn set(&self, range: FileRange) -> FilePlaceholder {
         let length = usize::try_from(range.length).map_or(OUTGOING_LIMIT, |length| length);
         self.range.replace(Some(range));

@@ -41,9 +41,9 @@ pub struct PartRefusal {
 pub enum Refusal {
     /// The bytes violate HTTP/1.1 or a limit of the guard.
     Malformed(GuardError),
-    /// A client that does not speak TLS, at a port for it.
+    /// A client sent plain HTTP to a TLS port.
     PlainHttp,
-    /// A client that speaks TLS, at a port without it.
+    /// A client sent TLS to a port without TLS.
     UnexpectedTls,
     /// A part keeps the request from the application.
     ByPart(&'static PartRefusal),

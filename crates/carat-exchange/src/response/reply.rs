@@ -34,9 +34,9 @@ pub struct ReplyBody {
     pub content: ReplyContent,
     /// Whether the application applied the chunked coding itself.
     pub is_chunked: bool,
-    /// Whether the application failed, and this is the server's sentence.
+    /// Whether the application failed, and the body is the server's own message.
     pub is_failure: bool,
-    /// The generation of the worker that sent it; `None` when the edge itself responds.
+    /// The generation of the worker that sent the response; `None` when the edge itself responds.
     pub generation: Option<NonZeroU32>,
 }
 
@@ -64,7 +64,7 @@ pub struct FileRange {
     pub offset: u64,
     /// How many bytes.
     pub length: u64,
-    /// Whether a client may request ranges of it.
+    /// Whether a client may request ranges of the part.
     pub allows_ranges: bool,
 }
 
@@ -138,7 +138,7 @@ pub trait StoredBody: Debug {
     fn plain(&self) -> &Bytes;
     /// The body in a content coding, if that is kept.
     fn form(&self, coding: Coding) -> Option<Bytes>;
-    /// Whether the caller is to code the body, and to call `end_form`: false while another one does.
+    /// Whether the caller is to encode the body, and to call `end_form`: false while another caller does.
     fn begin_form(&self, coding: Coding) -> bool;
     /// Keeps the body in a content coding; `None` if it could not be made.
     fn end_form(&self, coding: Coding, made: Option<&Bytes>);

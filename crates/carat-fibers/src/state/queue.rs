@@ -7,8 +7,8 @@ use crate::ready_queue::ReadyFiber;
 use crate::waits::WaitOutcome;
 
 impl<H: Handle, P: Poller> SchedulerState<H, P> {
-    /// Wakes a fiber that blocks, or is about to. It alone is given what it waited for (a lock, an element), so this counts
-    /// more than a limit that was reached before it could run.
+    /// Wakes a fiber that blocks, or is about to. Only this fiber is given what it waited for (a lock, an element),
+    /// so the wake-up counts more than a limit that was reached before the fiber could run.
     pub fn unblock(&mut self, fiber: H) {
         let Some(wait_id) = self.waits.of_fiber(fiber) else {
             self.queue.push(ReadyFiber::Early(fiber));
@@ -45,7 +45,7 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         self.queue.push(ReadyFiber::Stranded(fiber));
     }
 
-    /// Queues a fiber: one that blocks, or one that has not begun, which does not wait here.
+    /// Queues a fiber that blocks, or a new one, which has no wait here.
     pub fn push(&mut self, fiber: H) {
         if !self.rouse(fiber) {
             self.strand(fiber);

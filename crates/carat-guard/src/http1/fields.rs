@@ -15,7 +15,7 @@ enum FieldsState {
 
 /// The result of reading a piece of the field section.
 pub(crate) enum FieldsStep {
-    /// Every byte at hand; the section continues.
+    /// All bytes at hand were read; the section continues.
     More,
     /// The colon after a name.
     Colon,

@@ -11,11 +11,11 @@ pub(crate) const BLANK_LINES_LIMIT: usize = 2;
 /// Longest method in bytes. A longer one is unknown, so the response is 501 (RFC 9112, section 3).
 pub(crate) const METHOD_LIMIT: usize = 32;
 
-/// The versions that messages are framed by.
+/// The version that decides how a message is framed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HttpVersion {
     Http10,
-    /// A higher minor version, too (RFC 9110, section 2.5).
+    /// HTTP/1.1, or a higher minor version (RFC 9110, section 2.5).
     Http11,
 }
 

@@ -27,8 +27,8 @@ pub struct DecodedFields<'a> {
 }
 
 impl DecodedHead<'_> {
-    /// Applies the rules that [`Guard`](crate::Guard) applies to the bytes of HTTP/1.1, as far as a decoder has not. Names
-    /// must be lower-case.
+    /// Applies the rules that [`Guard`](crate::Guard) applies to the bytes of HTTP/1.1, except those that a decoder
+    /// has applied. Names must be lower-case.
     pub fn check<'f, F>(
         &self,
         fields: F,
@@ -58,7 +58,7 @@ impl DecodedHead<'_> {
         match self.method {
             b"CONNECT" => Err(GuardError::Connect),
             method if method.len() > METHOD_LIMIT => Err(GuardError::MethodTooLong),
-            // One that was malformed ends with a backtick.
+            // A malformed method ends with a backtick.
             method if !is_all(ByteClass::TOKEN, method) || matches!(method, [] | [.., b'`']) => {
                 Err(GuardError::RequestLine)
             }
@@ -93,7 +93,7 @@ fn check_fields<'f>(
         if count == limits.max_headers {
             return Err(GuardError::TooManyHeaders);
         }
-        // The `http` crate takes one in a name.
+        // The `http` crate accepts a quotation mark in a name.
         if name.contains(&b'"') {
             return Err(GuardError::FieldName);
         }
@@ -107,7 +107,7 @@ fn check_fields<'f>(
             b"content-length" => {
                 seen.length = Some(parse_length(value).ok_or(GuardError::InvalidLength)?);
             }
-            // RFC 9113, section 8.2.2: these belong to a connection of HTTP/1.1.
+            // RFC 9113, section 8.2.2: fields that belong to a connection of HTTP/1.1.
             b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding"
             | b"upgrade" => return Err(GuardError::ConnectionField),
             b"te" if !value.eq_ignore_ascii_case(b"trailers") => {

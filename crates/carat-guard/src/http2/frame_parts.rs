@@ -52,7 +52,7 @@ impl FrameParts {
         }
     }
 
-    /// The next part in `bytes`, which loses it. `None` when more bytes have to come.
+    /// Removes the next part from `bytes`. `None` when more bytes have to come.
     pub(crate) fn next<'a>(&mut self, bytes: &mut &'a [u8]) -> Option<FramePart<'a>> {
         if bytes.is_empty() {
             return None;

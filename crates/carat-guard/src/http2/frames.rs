@@ -1,4 +1,5 @@
-//! The frames that a client of HTTP/2 sends (RFC 9113, section 4): how many, and what h2 does not tell apart in them.
+//! The frames that a client of HTTP/2 sends (RFC 9113, section 4): their number, and faults that h2 does not tell
+//! apart.
 
 use crate::http2::block_frame::BlockFrame;
 use crate::http2::frame_parts::{FrameHeader, FramePart, FrameParts};
@@ -7,16 +8,16 @@ use crate::http2::hpack_block::{BlockError, HpackBlocks};
 /// The bytes that a client sends before its first frame (RFC 9113, section 3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Frames that carry neither a request nor a body which a client may send at once.
+/// Most frames without a request or a body that a client may send at once.
 pub(crate) const OVERHEAD_LIMIT: u32 = 1000;
-/// How many more it may send in each tick of 100 ms.
+/// How many more such frames the client may send in each tick of 100 ms.
 const TICK_CREDIT: u32 = 10;
-/// How many more it may send for each request. A window update or a reset may follow.
+/// How many more such frames the client may send for each request: a window update or a reset may follow.
 const REQUEST_CREDIT: u32 = 4;
-/// How many bytes of bodies, in either direction, allow one more: the smallest step of a window update.
+/// How many bytes of bodies, in either direction, allow one more such frame: the smallest step of a window update.
 const BYTES_CREDIT: usize = 256;
-/// How many more it may send for each piece that the application sends, however short: some clients return a window
-/// update for the stream and one for the connection.
+/// How many more such frames the client may send for each piece that the application sends, however short: some
+/// clients return a window update for the stream and one for the connection.
 const PIECE_CREDIT: u32 = 2;
 
 const ACK: u8 = 0x1;
@@ -29,7 +30,7 @@ const CONTINUATION: u8 = 0x9;
 const FLAGS_FROM_END: usize = 5;
 
 /// Header blocks up to this size, in up to this many frames, wait until they have come as a whole. A larger one goes on as it
-/// comes: what is malformed where a read divides it ends the connection.
+/// comes: a malformed field that two reads divide ends the connection.
 const BLOCK_LIMIT: usize = 32 * 1024;
 const BLOCK_FRAMES: usize = 8;
 
@@ -124,7 +125,7 @@ pub struct FrameGuard {
     /// The last stream that the client has ended.
     ended_stream: u32,
     credit: u32,
-    /// Bytes of bodies that did not suffice for one more credit.
+    /// Bytes of bodies that have not earned a credit yet.
     bytes: usize,
     tick: u32,
 }
@@ -149,9 +150,9 @@ impl FrameGuard {
         }
     }
 
-    /// Looks at `bytes`, which follow those that were passed, and mends them. Returns how many are passed: a header block
-    /// waits until it is complete, and then has to come again from its beginning. An error is final; with it comes how many
-    /// bytes are before what is wrong.
+    /// Checks and mends `bytes`, which follow those that were passed. Returns how many pass: an incomplete header
+    /// block does not, and has to be offered again from its beginning. An error is final, and says how many bytes
+    /// precede the fault.
     pub fn pass(&mut self, bytes: &mut [u8], tick: u32) -> Result<usize, (FrameFault, usize)> {
         let ticks = tick.saturating_sub(self.tick);
         self.tick = tick;
@@ -194,7 +195,7 @@ impl FrameGuard {
             None => return Ok(end),
             Some(FramePart::Header(header)) => {
                 if header.kind == HEADERS {
-                    // After the end of a stream there are no trailers: that remains an error of the connection.
+                    // Trailers after the end of a stream remain an error of the connection.
                     let is_open = header.stream != self.ended_stream;
                     self.flags = end.checked_sub(FLAGS_FROM_END).filter(|_| is_open);
                 }
@@ -206,7 +207,7 @@ impl FrameGuard {
             Some(FramePart::Payload(_)) => {
                 self.pass_payload(&mut bytes[at..end])?;
                 if self.block.is_some() && self.blocks.are_malformed_trailers() {
-                    // h2 passes over such fields. For trailers that do not end the stream, it resets that.
+                    // h2 ignores such fields. It resets the stream for trailers that do not end it.
                     let flags = self.flags.and_then(|at| bytes.get_mut(at));
                     *flags.ok_or(FrameFault::PseudoFieldInTrailers)? &= !END_STREAM;
                 }

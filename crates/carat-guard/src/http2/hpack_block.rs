@@ -4,15 +4,15 @@ use crate::field_text::{FieldText, TextKind};
 
 /// Integers of more bits than this are errors of the client, which the decoder refuses.
 const SHIFT_LIMIT: u32 = 28;
-/// The fields of the static table (RFC 7541, appendix A). Those of requests and responses, with a colon, are its first.
+/// The fields of the static table (RFC 7541, appendix A). The pseudo-fields come first.
 const STATIC_FIELDS: usize = 61;
 const STATIC_PSEUDO_FIELDS: usize = 14;
 /// The index of `:path` in the static table.
 const PATH_INDEX: u8 = 4;
-/// In the first byte of a field: it is added to the table, and 6 bits of that byte belong to the index of its name. A field
-/// that is not added has 4 bits for it.
+/// The bit in the first byte of a field that is added to the table: 6 bits of that byte belong to the index of the name.
+/// A field that is not added has 4 bits for the index.
 const INDEXED: u8 = 0x40;
-/// In the first byte of a text: it is in Huffman code.
+/// The bit in the first byte of a text that says that the text is in Huffman code.
 const HUFFMAN: u8 = 0x80;
 /// The largest integer that 7 bits hold alone.
 const INTEGER_MOST: usize = 0x7f;
@@ -29,7 +29,8 @@ pub(crate) enum BlockError {
     Compression,
 }
 
-/// Follows the header blocks of a connection, in pieces of any size. Of the decoder's table, it keeps the kinds of fields.
+/// Follows the header blocks of a connection, in pieces of any size, and keeps the kinds of the fields in the
+/// decoder's table.
 #[derive(Default)]
 pub(crate) struct HpackBlocks {
     stage: Stage,
@@ -40,8 +41,8 @@ pub(crate) struct HpackBlocks {
     added: AddedFields,
 }
 
-/// The kinds of the values of the fields that were added to the table last, of which old ones may be gone: what may follow
-/// where another field refers to the name of one.
+/// The kinds of the values of the fields that were added to the table last; the oldest may have left it. A field that
+/// refers to the name of one of them has a value of the same kind.
 struct AddedFields {
     kinds: [TextKind; TABLE_FIELDS],
     count: usize,
@@ -62,7 +63,7 @@ impl AddedFields {
         self.count += 1;
     }
 
-    /// The kind of a field by its index, where the newest has 1. `None` where the table holds no such field.
+    /// The kind of a field by its index; the newest has index 1. `None` where the table holds no such field.
     fn kind(&self, index: usize) -> Option<TextKind> {
         let at = self.count.checked_sub(index)?;
         (index <= TABLE_FIELDS).then(|| self.kinds[at % TABLE_FIELDS])
@@ -161,7 +162,7 @@ impl HpackBlocks {
         Ok(())
     }
 
-    /// The kind of a text whose length this byte says to be zero.
+    /// The kind of a text that is empty by this byte, its length.
     fn empty(&self, byte: u8) -> Option<TextKind> {
         match self.stage {
             Stage::Length(kind) if byte & !HUFFMAN == 0 => Some(kind),
@@ -169,7 +170,7 @@ impl HpackBlocks {
         }
     }
 
-    /// Reads a byte of what is no text.
+    /// Reads a byte outside of texts.
     fn pass_byte(&mut self, byte: u8) -> Result<(), BlockError> {
         match self.stage {
             Stage::Integer { value, shift, of } => self.extend(byte, value, shift, of),
@@ -277,7 +278,7 @@ impl HpackBlocks {
         self.stage = Stage::Length(kind);
     }
 
-    /// A text is complete. A value follows a name, and another field a value.
+    /// A text is complete. A name is followed by a value, and a value by another field.
     fn complete(&mut self, text: FieldText) {
         if let Some(kind) = text.next() {
             return self.begin_value(kind);
@@ -289,8 +290,8 @@ impl HpackBlocks {
     }
 }
 
-/// Replaces a text in Huffman code, with its length, by so many substitutes without that code. `bytes` begin with the length
-/// or, for a name, with the byte in front of it. What is left of them becomes further fields: the request is refused anyway.
+/// Replaces a text in Huffman code and its length by `count` plain substitutes. `bytes` begin with the length or, for
+/// a name, with the byte before it. Bytes that are left over become further fields: the request is refused anyway.
 fn replace(bytes: &mut [u8], kind: TextKind, count: usize) {
     let (first, is_name) = (bytes[0], kind == TextKind::Name);
     let end = bytes.len();
@@ -307,7 +308,7 @@ fn replace(bytes: &mut [u8], kind: TextKind, count: usize) {
     own[text..].fill(kind.substitute());
 }
 
-/// Whether a field begins with this byte whose name is `:status` of the static table, and whose value follows.
+/// Whether this byte begins a field whose name is `:status` of the static table, and whose value follows.
 fn names_status(first: u8) -> bool {
     match first {
         0x80.. => false,
@@ -316,8 +317,8 @@ fn names_status(first: u8) -> bool {
     }
 }
 
-/// Makes `:path` the name of a field, of which these bytes are what precedes the value: the decoder would end the connection for
-/// its own name. The request is refused, since that field is empty, or has only tabs.
+/// Makes `:path` the name of a field, in the bytes that precede its value: the decoder would end the connection for the
+/// field's own name. The request is refused, since the field is empty, or has only tabs.
 fn name_path(head: &mut [u8]) {
     let first = head[0];
     let representation = if first & INDEXED != 0 {
@@ -331,7 +332,7 @@ fn name_path(head: &mut [u8]) {
     }
 }
 
-/// How many bytes an integer takes that has 7 bits of its first one (RFC 7541, section 5.1).
+/// How many bytes an integer takes that begins in the low 7 bits of a byte (RFC 7541, section 5.1).
 fn integer_bytes(value: usize) -> usize {
     match value.checked_sub(INTEGER_MOST) {
         None => 1,

@@ -75,7 +75,7 @@ fn trailers_are_fields_cve_2023_40175() {
         assert_refused(chunked(&format!("0\r\n{trailers}")), refusal);
     }
     assert_accepted(chunked("0\r\nA: b\r\nC:\r\n\r\n"));
-    // They do not frame the next message.
+    // Trailers do not frame the next message.
     let next = get("");
     let trailers = "Content-Length: 9\r\nTransfer-Encoding: gzip\r\nHost: b\r\nHost: c\r\n";
     assert_accepted(chunked(&format!("0\r\n{trailers}\r\n{next}{next}")));

@@ -4,7 +4,7 @@ use super::{LIMITS, assert_accepted, assert_each_refused, assert_refused, reques
 use crate::GuardError;
 use crate::http1::METHOD_LIMIT;
 
-/// As they are.
+/// The bytes of `head`, unchanged.
 fn raw(head: &str) -> String {
     head.to_owned()
 }

@@ -19,7 +19,7 @@ pub(crate) struct InFlight {
     streams: HashMap<u32, ResponseStream>,
     /// The requests whose streamed response has a short window at first.
     short: HashSet<u32>,
-    /// Requests that something has arrived for.
+    /// Requests for which something has arrived.
     updated: Vec<u32>,
     is_draining: bool,
 }
@@ -96,7 +96,7 @@ impl InFlight {
         self.bodies.values_mut().for_each(BodyReceiver::abort);
     }
 
-    /// Handles a frame that is no request. Drops what concerns a request that is over.
+    /// Handles a frame that is not a request. Ignores a frame of a request that is over.
     pub(crate) fn handle(&mut self, frame: Frame<'_>) -> Result<(), LinkError> {
         match frame.kind {
             Kind::Drain => self.is_draining = true,

@@ -20,7 +20,7 @@ use crate::step::{Readiness, Step};
 /// Responses are sent at the latest when the outbox holds this many bytes.
 const OUTBOX_LIMIT: usize = 64 * 1024;
 
-/// Most bytes of requests that are kept while the one who reads waits for something else. The edge stops at half of it.
+/// Most bytes of requests that are kept while the reader waits for something else. The edge stops at half of that.
 const HELD_LIMIT: usize = 16 * 1024 * 1024;
 
 /// The state of one lane.
@@ -30,13 +30,13 @@ pub struct LaneSession {
     pub(crate) outbox: Outbox,
     pub(crate) flush_policy: FlushPolicy,
     pub(crate) in_flight: InFlight,
-    /// Requests that arrived while the one who read waited for something else.
+    /// Requests that arrived while the reader waited for something else.
     held: VecDeque<HeldRequest>,
     held_bytes: usize,
     fairness: Fairness,
-    /// Whether somebody waits for the socket, and so is the one to read it.
+    /// Whether a fiber or a thread waits for the socket, and so is its reader.
     pub is_read: bool,
-    /// Whether the one who takes requests has let others run, and goes on after that.
+    /// Whether the taker of requests has let others run, and continues after them.
     pub is_paused: bool,
     /// The edge has closed the socket.
     is_gone: bool,
@@ -225,7 +225,7 @@ impl LaneSession {
         })
     }
 
-    /// Appends that the thread goes on with a request that has its response.
+    /// Appends that the thread runs code after its response.
     pub fn linger(&mut self) {
         encode_signal(self.outbox.buffer(), Kind::Lingers);
     }
@@ -253,12 +253,12 @@ impl LaneSession {
         self.fairness.owe();
     }
 
-    /// Whoever waited goes on: others have run meanwhile.
+    /// The waiting fiber continues: others have run meanwhile.
     pub fn resumed(&mut self, now: Instant) {
         self.fairness.resumed(now);
     }
 
-    /// Whether a request waits that was read by somebody who waited for something else.
+    /// Whether a request waits that the reader kept while it waited for something else.
     pub fn has_held(&self) -> bool {
         !self.held.is_empty()
     }
@@ -278,7 +278,7 @@ impl LaneSession {
         !self.is_gone && self.in_flight.is_drained()
     }
 
-    /// Before the next request, responses are sent and other fibers run when they are due.
+    /// Sends responses and lets other fibers run before the next request, when that is due.
     fn make_way(&mut self, socket: BorrowedFd<'_>, now: Instant) -> Result<Step<bool>, LinkError> {
         let must_yield = self.fairness.is_due(now);
         let must_flush = must_yield || self.is_full() || self.flush_policy.is_due(now);

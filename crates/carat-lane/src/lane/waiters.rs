@@ -32,12 +32,12 @@ impl<W> Default for Waiters<W> {
 }
 
 impl<W> Waiters<W> {
-    /// Adds one who waits.
+    /// Adds a waiter.
     pub fn add(&mut self, wanted: WaitFor, waiter: W) {
         self.at(wanted).push(waiter);
     }
 
-    /// Removes the one that `is_it` finds. Returns whether it was still waiting.
+    /// Removes the waiter that `is_it` finds. Returns whether it was still waiting.
     pub fn remove(&mut self, wanted: WaitFor, is_it: impl Fn(&W) -> bool) -> bool {
         let waiters = self.at(wanted);
         let before = waiters.len();
@@ -55,18 +55,18 @@ impl<W> Waiters<W> {
         self.takers.len()
     }
 
-    /// Takes those who wait for something about request `id`.
+    /// Takes the waiters for something about request `id`.
     pub fn take_updated(&mut self, id: u32) -> Vec<W> {
         self.updates.remove(&id).unwrap_or_default()
     }
 
-    /// Takes the one that gets the next request: an idle slot, or else the fiber that opens slots.
+    /// Takes the waiter that gets the next request: an idle slot, or else the fiber that opens slots.
     pub fn take_taker(&mut self) -> Option<W> {
         self.takers.pop().or_else(|| self.openers.pop())
     }
 
-    /// Takes the one that reads the socket next. The fiber that opens slots does not read, but a slot that it opens does:
-    /// it is chosen last, and only when the lane `may_open` a slot.
+    /// Takes the waiter that reads the socket next. The fiber that opens slots does not read, but a slot that it
+    /// opens does: it is chosen last, and only when the lane `may_open` a slot.
     pub fn take_reader(&mut self, may_open: bool) -> Option<W> {
         let taker = self.takers.pop();
         let reader = taker.or_else(|| self.updates.values_mut().find_map(Vec::pop));
@@ -76,7 +76,7 @@ impl<W> Waiters<W> {
         }
     }
 
-    /// Everybody who waits.
+    /// All waiters.
     pub fn iter(&self) -> impl Iterator<Item = &W> {
         let updates = self.updates.values().flatten();
         self.takers.iter().chain(updates).chain(&self.openers)

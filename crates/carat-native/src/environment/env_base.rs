@@ -15,7 +15,7 @@ use crate::interpreter::Roots;
 /// How many entries differ from request to request, without the headers.
 const VARIABLES: usize = 14;
 
-/// The place of `rack.hijack` among them. It is the last: not all requests have it.
+/// The index of `rack.hijack` among these entries: the last one, since not all requests have it.
 const HIJACK: usize = VARIABLES - 1;
 
 /// Most entries that differ.
@@ -31,9 +31,9 @@ const SHAPES_LIMIT: usize = 8;
 pub(crate) struct EnvBase {
     /// The entries that never differ.
     constants: Opaque<RHash>,
-    /// Without headers.
+    /// The Hashes without headers.
     plain: [Base; 2],
-    /// Of the shapes that clients repeat. Those that were of use last are in front.
+    /// The Hashes of the shapes that clients repeat, the most recently used first.
     repeated: RefCell<Vec<Base>>,
     /// The last shape without a Hash. If the next one is the same, it gets one.
     candidate: Cell<Option<HeaderShape>>,
@@ -50,7 +50,7 @@ struct Base {
 #[derive(Clone, Copy)]
 pub(crate) struct CopiedEnv {
     pub(crate) hash: VALUE,
-    /// Whether it has the keys of the known headers.
+    /// Whether the Hash has the keys of the known headers.
     pub(crate) has_headers: bool,
 }
 
@@ -168,7 +168,7 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// Begins with those of all variables but `rack.hijack`.
+    /// Begins with the values of all variables but `rack.hijack`.
     pub(crate) fn new(variables: [VALUE; HIJACK]) -> Values {
         let mut list = [0; ENTRIES_LIMIT];
         list[..HIJACK].copy_from_slice(&variables);
@@ -178,7 +178,7 @@ impl Values {
         }
     }
 
-    /// Appends those of the next keys.
+    /// Appends the values of the next keys.
     pub(crate) fn extend(&mut self, values: &[VALUE]) {
         let end = self.count + values.len();
         self.list[self.count..end].copy_from_slice(values);

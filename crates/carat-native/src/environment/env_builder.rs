@@ -40,7 +40,8 @@ impl<'a> EnvBuilder<'a> {
         self.put(key, text::binary(self.ruby, bytes));
     }
 
-    /// The values of `env_base::keys`, but for the headers. With a slot, the application may take over its connection.
+    /// The values of `env_base::keys`, without the headers. With a slot, the application may take over its
+    /// connection.
     pub(crate) fn variables(
         &self,
         head: &RequestHead<'_>,
@@ -98,13 +99,13 @@ impl<'a> EnvBuilder<'a> {
         input.map_or_else(empty, Value::as_raw)
     }
 
-    /// The constants are those of a request in clear.
+    /// Sets the values for HTTPS: the constants are those of a request in the clear.
     pub(crate) fn put_https(&self) {
         self.put(self.roots.url_scheme, self.roots.https);
         self.put(self.roots.https_key, self.roots.on);
     }
 
-    /// The edge's cable asks.
+    /// Marks a request of the edge's cable.
     pub(crate) fn put_cable(&self) {
         self.put(self.roots.cable, rb_sys::Qtrue.into());
     }

@@ -11,7 +11,7 @@ use rustix::fs::{SeekFrom, seek};
 use crate::environment::env_base::EnvBase;
 use crate::interpreter::{error, roots, text};
 
-/// The values that every environment has, and the classes of those that differ.
+/// The values that every environment has, and the classes of the objects that differ.
 pub(crate) struct EnvTemplate {
     pub(crate) base: EnvBase,
     /// The path below which the application is reached: its `SCRIPT_NAME`.
@@ -94,7 +94,8 @@ impl EnvTemplate {
         ruby.obj_wrap_as(input, class).as_value()
     }
 
-    /// A path without the prefix. The edge passes on no other one, but a request that the server makes up may have it.
+    /// The path without the prefix. The edge passes on only paths that have it, but a request that the server makes
+    /// up may lack it.
     pub(crate) fn path_info<'a>(&self, path: &'a [u8]) -> &'a [u8] {
         let below = path.strip_prefix(&*self.prefix);
         let below = below.filter(|below| matches!(below.first(), None | Some(b'/')));

@@ -6,7 +6,7 @@ use rb_sys::VALUE;
 
 use crate::interpreter::text;
 
-/// Most headers of a shape. Requests with more known ones are rare, and set each by its key.
+/// Most headers of a shape. Requests with more known headers are rare; those set each by its key.
 pub(crate) const SHAPE_LIMIT: usize = 32;
 
 /// The codes of the known headers of a request, in order: requests of one shape have the same keys in their environments.
@@ -32,7 +32,7 @@ impl HeaderShape {
         &self.codes[..usize::from(self.count)]
     }
 
-    /// Whether no header comes twice. One that does has one key only.
+    /// Whether no header comes twice: a repeated one has one key only.
     pub(crate) fn is_distinct(&self) -> bool {
         let codes = self.codes();
         (1..codes.len()).all(|index| !codes[..index].contains(&codes[index]))

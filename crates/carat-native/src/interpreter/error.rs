@@ -29,12 +29,12 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
         invalid_response: native.define_error("InvalidResponse", standard)?.into(),
         // Errno::EPIPE, as for a socket that the other side has closed: writers expect that.
         client_gone: (native.define_error("ClientGone", broken_pipe(ruby)?)?).into(),
-        // Applications may rescue it.
+        // Applications may rescue this one.
         incomplete_body: carat.define_error("IncompleteBody", eof)?.into(),
         scheduler: native.define_error("SchedulerError", standard)?.into(),
         // Not a StandardError: applications must not rescue the end of their fiber.
         cancelled: native.define_error("Cancelled", exception)?.into(),
-        // No StandardError either: the process cannot serve.
+        // Not a StandardError, either: the process cannot serve.
         forked: native.define_error("Forked", exception)?.into(),
     };
     CLASSES.get_or_init(|| classes);

@@ -14,7 +14,7 @@ pub(crate) fn watch() {
     });
 }
 
-/// Differs between a process and its child. Owners of kernel objects compare it before they use them.
+/// A number that differs between a process and its child. Owners of kernel objects compare it before they use them.
 pub(crate) fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
 }

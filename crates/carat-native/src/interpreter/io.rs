@@ -17,20 +17,20 @@ pub(crate) struct Io {
     value: Opaque<Value>,
     descriptor: RawFd,
     open: Cell<bool>,
-    /// Of the process that took it over. A process that the application forks has a copy of the descriptor, and would
-    /// speak in the place of its parent.
+    /// The fork generation of the process that took the socket over. A process that the application forks has a copy
+    /// of the descriptor, and would speak in the place of its parent.
     generation: u32,
 }
 
 impl Io {
-    /// Takes over the socket of `given`, and closes that. Nobody else refers to the new IO, so nobody else can close
+    /// Takes over the socket of `given`, and closes `given`. Nobody else refers to the new IO, so nobody else can close
     /// it.
     pub(crate) fn take_over(ruby: &Ruby, given: RFile) -> Result<Io, Error> {
         fork::watch();
         let number = descriptor(given.as_value())?;
         // SAFETY: the IO is open, and `given` keeps it alive during this call.
         let socket = unsafe { BorrowedFd::borrow_raw(number) };
-        // Programs that the application starts must not inherit it.
+        // Programs that the application starts must not inherit the socket.
         let socket = fcntl_dupfd_cloexec(socket, 0).map_err(|errno| error::link(ruby, errno))?;
         let value = owned(ruby, socket)?;
         let io = Io {
@@ -60,7 +60,8 @@ impl Io {
         Ok(unsafe { BorrowedFd::borrow_raw(self.descriptor) })
     }
 
-    /// Lets other threads, or fibers, run until the socket is ready. Raises what others raise into this thread.
+    /// Lets other threads, or fibers, run until the socket is ready. Raises the exceptions that others raise in this
+    /// thread.
     pub(crate) fn wait(&self, ruby: &Ruby, readiness: Readiness) -> Result<(), Error> {
         self.socket(ruby)?;
         let io = ruby.get_inner(self.value).as_raw();

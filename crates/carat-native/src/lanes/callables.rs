@@ -17,15 +17,15 @@ pub(crate) fn define(native: RModule) -> Result<(), Error> {
     native.define_singleton_method("callables?", function!(may_have_callables, 1))
 }
 
-/// Where the look at an environment has come.
+/// The progress of the look at an environment.
 struct Look<'a> {
     /// The keys of the lists that have not been seen.
     keys: std::slice::Iter<'a, VALUE>,
     are_empty: bool,
 }
 
-/// False when both lists of an environment are empty. True also when the application has moved one of them: finding it then
-/// costs a look-up by key, which each request would pay for.
+/// False when both lists of an environment are empty. True also when the application has moved one of them: to find a
+/// moved list would cost each request a look-up by key.
 fn may_have_callables(_: &Ruby, env: RHash) -> bool {
     let mut look = Look {
         keys: roots().lists.iter(),

@@ -18,7 +18,7 @@ use crate::lanes::page::MappedPage;
 use crate::lanes::reader_role::ReaderRole;
 use crate::processes::CollectionWatch;
 
-/// A socket over which one thread is given requests, and as many slots as it works on at once.
+/// A socket over which one thread gets requests, with a slot for each request that the thread works on at once.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Native::Lane", free_immediately, mark, size)]
 pub(crate) struct Lane {
@@ -111,7 +111,7 @@ impl Lane {
         self.session.try_borrow_mut().is_err() || self.head.try_borrow_mut().is_err()
     }
 
-    /// Lets other fibers run before the next request when some have been `woken`, other than the one that is to read.
+    /// Lets other fibers run before the next request, if any but the reader have been `woken`.
     fn give_way(ruby: &Ruby, lane: &Lane, woken: usize) -> Result<(), Error> {
         if woken > usize::from(lane.reader_role.is_promised()) {
             borrow(ruby, &lane.session)?.owe_others();
@@ -159,7 +159,7 @@ impl Lane {
         step: impl FnMut(&mut LaneSession, BorrowedFd<'_>) -> Result<Step<T>, LinkError>,
     ) -> Result<T, Error> {
         let reached = self.repeat(ruby, wanted, step);
-        // Also after an error: others may wait for what only this one would have read.
+        // Also after an error: others may wait for what only this fiber would have read.
         self.pass_on(ruby)?;
         reached
     }
@@ -184,7 +184,7 @@ impl Lane {
             let is_old = self.announce(ruby)?;
             match reached {
                 Step::Done(result) => return Ok(result),
-                // One of those that were woken may have read what this one wants.
+                // Another fiber that was woken may have read what this one wants.
                 Step::Wait(Readiness::Readable) if is_old => {}
                 Step::Wait(Readiness::Writable) => self.io.wait(ruby, Readiness::Writable)?,
                 Step::Wait(Readiness::Readable) => {
@@ -197,8 +197,8 @@ impl Lane {
         }
     }
 
-    /// Lets others run. What has arrived stays where it is until then: no other slot, and no new one, is needed for it,
-    /// because this one goes on.
+    /// Lets other fibers run. What has arrived waits for this slot, which continues after them: no other slot, and no
+    /// new one, is needed.
     fn pause(&self, ruby: &Ruby) -> Result<(), Error> {
         borrow(ruby, &self.session)?.is_paused = true;
         let paused = yield_to_others(ruby);
@@ -206,7 +206,7 @@ impl Lane {
         paused
     }
 
-    /// Wakes those for whom something has been read. Returns whether there was anybody.
+    /// Wakes the waiters for which something has been read. Returns whether there were any.
     fn announce(&self, ruby: &Ruby) -> Result<bool, Error> {
         let (updated, has_request) = borrow(ruby, &self.session)?.take_updates();
         self.reader_role.announce(ruby, &updated, has_request)
@@ -220,8 +220,8 @@ impl Lane {
         self.slots.get() < self.capacity.get()
     }
 
-    /// Sends what comes next before the thread is ready for another request: the edge prefers other lanes meanwhile. A
-    /// thread of many fibers takes requests all the same.
+    /// Announces code that runs after the response: the edge prefers other lanes meanwhile. A thread of many fibers
+    /// takes requests all the same.
     pub(crate) fn linger(&self, session: &mut LaneSession) {
         if self.capacity.get() == 1 {
             self.page.linger(true);

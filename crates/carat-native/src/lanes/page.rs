@@ -53,7 +53,7 @@ impl MappedPage {
         begins
     }
 
-    /// The thread goes on with a request that has its response, or is ready for the next one.
+    /// Says whether the thread runs code after its response.
     pub(crate) fn linger(&self, lingers: bool) {
         let Ok(()) = self.page().linger(lingers);
     }

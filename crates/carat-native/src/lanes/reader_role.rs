@@ -10,14 +10,14 @@ use magnus::{Class, Error, Ruby, Value, gc};
 
 use crate::interpreter::roots;
 
-/// A `Thread::Queue` that wakes the one who waits at it, be it a fiber or a thread.
+/// A `Thread::Queue` that wakes the fiber or the thread that waits at it.
 type Waiter = Opaque<Value>;
 
-/// The role of the one who reads the socket of a lane.
+/// The role of the fiber or the thread that reads the socket of a lane.
 #[derive(Default)]
 pub(crate) struct ReaderRole {
     is_read: Cell<bool>,
-    /// Somebody has been woken to read, and has not run yet.
+    /// Whether a waiter has been woken to read, and has not run yet.
     is_promised: Cell<bool>,
     waiters: RefCell<Waiters<Waiter>>,
     /// Queues at which nobody waits. Making one runs Ruby, and then other threads may run.
@@ -25,22 +25,22 @@ pub(crate) struct ReaderRole {
 }
 
 impl ReaderRole {
-    /// Whether somebody waits for the socket.
+    /// Whether a fiber or a thread waits for the socket.
     pub(crate) fn is_read(&self) -> bool {
         self.is_read.get()
     }
 
-    /// Whether somebody has been woken to read.
+    /// Whether a waiter has been woken to read.
     pub(crate) fn is_promised(&self) -> bool {
         self.is_promised.get()
     }
 
-    /// How many wait for a request, without the one who reads.
+    /// How many wait for a request, without the reader.
     pub(crate) fn idle(&self) -> usize {
         self.waiters.borrow().idle()
     }
 
-    /// Waits for the socket with `read`, or until the one who reads it has read something.
+    /// Waits for the socket with `read`, or until its reader has read something.
     pub(crate) fn wait(
         &self,
         ruby: &Ruby,
@@ -56,8 +56,8 @@ impl ReaderRole {
         ready
     }
 
-    /// Waits until somebody wakes this one. Returns at once when a queue had to be made: what it waits for may have
-    /// arrived meanwhile.
+    /// Waits until another fiber or thread wakes this one. Returns at once when a queue had to be made: what is
+    /// `wanted` may have arrived meanwhile.
     pub(crate) fn wait_for_others(&self, ruby: &Ruby, wanted: WaitFor) -> Result<(), Error> {
         let Some(waiter) = self.spare.borrow_mut().pop() else {
             let waiter: Value = roots().queue(ruby).new_instance(())?;
@@ -71,12 +71,12 @@ impl ReaderRole {
         if !self.waiters.borrow_mut().remove(wanted, is_it) {
             self.is_promised.set(false);
         }
-        // The queue of one that was interrupted may hold a wake-up, so it is not used again.
+        // The queue of an interrupted waiter may hold a wake-up, so it is not used again.
         woken.map(|_| self.spare.borrow_mut().push(waiter))
     }
 
-    /// Wakes those for whom something has arrived: for the requests in `updated`, and for a request that nobody has taken
-    /// yet. Returns whether there was anybody: then other threads may have run.
+    /// Wakes the waiters for which something has arrived: for the requests in `updated`, and for a request that
+    /// nobody has taken yet. Returns whether there were any: then other threads may have run.
     pub(crate) fn announce(
         &self,
         ruby: &Ruby,
@@ -99,7 +99,7 @@ impl ReaderRole {
         Ok(has_woken)
     }
 
-    /// Hands the reader role to somebody who waits, or opens a new slot when the lane `may_open` one.
+    /// Hands the reader role to a waiter, or opens a new slot when the lane `may_open` one.
     pub(crate) fn pass_on(&self, ruby: &Ruby, may_open: bool) -> Result<(), Error> {
         if self.is_read.get() || self.is_promised.get() {
             return Ok(());

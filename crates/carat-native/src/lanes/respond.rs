@@ -48,7 +48,7 @@ impl Slot {
         body: Value,
     ) -> Result<bool, Error> {
         if response_head::switches(status) {
-            // What follows is no body.
+            // After a change of protocol, what follows is no body.
             return Ok(false);
         }
         match InlineBody::of(ruby, body) {
@@ -121,8 +121,9 @@ impl Slot {
         slot.respond(ruby, status, headers, Body::Stream)
     }
 
-    /// Responds with headers after which the application takes over the connection: `socket` is the descriptor of the far
-    /// end of its own, and stays the caller's. Returns false as `respond_inline`. Raises `Errno::EMFILE`.
+    /// Responds with headers after which the application takes over the connection: `socket` is the descriptor of the
+    /// far end of the application's socket, and stays the caller's. Returns false as `respond_inline`. Raises
+    /// `Errno::EMFILE`.
     pub(crate) fn respond_tunnel(
         ruby: &Ruby,
         slot: &Slot,

@@ -63,7 +63,7 @@ pub(crate) fn switches(status: Value) -> bool {
     FIXNUM_P(status) && unsafe { FIX2LONG(status) } == SWITCHING_PROTOCOLS.into()
 }
 
-/// Reads the fields of early hints into `head`. Hints that no response could have are left out.
+/// Reads the fields of early hints into `head`. Hints that would be invalid in a response are left out.
 pub(crate) fn read_hints(head: &mut HeadEncoder, headers: Value) -> Result<Shape, Error> {
     head.start_hints();
     match read_headers(head, headers.as_raw())? {
@@ -97,7 +97,7 @@ fn read_headers(head: &mut HeadEncoder, headers: VALUE) -> Result<Result<(), Hea
     Ok(Err(HeadStop::Other))
 }
 
-/// A Hash that is read, and how far that came.
+/// A Hash that is read, and how far the reading has come.
 struct HashReader<'a> {
     head: &'a mut HeadEncoder,
     read: Result<(), HeadStop>,

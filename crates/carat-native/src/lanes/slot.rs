@@ -124,7 +124,7 @@ impl Slot {
             let (id, is_head) = (request.head.id, request.head.method == b"HEAD");
             let begins = lane.page.begin(id);
             let is_streamed = matches!(request.body, RequestBody::Stream { .. });
-            // Where a body that still arrives would end, nobody could tell.
+            // In a tunnel, nobody could tell where a body that still arrives ends.
             let may_take_over = !is_streamed && may_switch(request);
             let taker = may_take_over.then_some(slot);
             let env = begins.then(|| slot.env(ruby, lane, taker, request, descriptors.body));

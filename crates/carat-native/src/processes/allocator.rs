@@ -18,7 +18,7 @@ type Version = unsafe extern "C" fn() -> *const c_char;
 // SAFETY: that of `mallinfo2` in glibc's header; it takes nothing.
 type Mallinfo2 = unsafe extern "C" fn() -> libc::mallinfo2;
 
-/// Allocators without statistics here, each by a function that only it has.
+/// Allocators whose statistics are not read, each recognized by a function that only it has.
 const OTHERS: [(&CStr, &str); 2] = [(c"mi_version", "mimalloc"), (c"tc_version", "tcmalloc")];
 
 /// Bytes, where the allocator reports them.

@@ -21,7 +21,7 @@ pub(crate) fn close_forgotten_files(ruby: &Ruby) -> Result<(), Error> {
     Ok(())
 }
 
-/// Somebody who is told when the collector has run.
+/// An observer that is called when the collector has run.
 #[derive(Default)]
 pub(crate) struct CollectionWatch {
     observer: Cell<Option<Opaque<Value>>>,
@@ -67,13 +67,13 @@ fn fill(ruby: &Ruby, slots: usize, slot_bytes: usize) -> Result<(), Error> {
     let name = ruby.to_symbol("heap_available_slots");
     let available = || ruby.gc_stat(name);
     let before = available()?;
-    // As many as fit in the slot, behind the two words of an Array's header.
+    // As many elements as fit in the slot, behind the two words of an Array's header.
     let elements = (slot_bytes / size_of::<usize>()).saturating_sub(2);
     for _ in 0..(before + slots) / OBJECTS_A_LOOK {
         if available()? >= before + slots {
             break;
         }
-        // Without memory, Ruby raises past what is here.
+        // Without memory, Ruby raises, and skips the code below.
         protect(|| {
             for _ in 0..OBJECTS_A_LOOK {
                 ruby.ary_new_capa(elements);

@@ -193,8 +193,8 @@ impl Control {
         control.send(ruby, |out| encode_load(out, load))
     }
 
-    /// Sends what the subscribers of a stream of the cable get, a JSON value. Returns false when the name or the message is
-    /// too long. Any thread may call it.
+    /// Sends a message to the subscribers of a stream of the cable, a JSON value. Returns false when the name or the
+    /// message is too long. Any thread may call it.
     fn broadcast(
         ruby: &Ruby,
         control: &Control,

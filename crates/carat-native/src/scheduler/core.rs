@@ -41,7 +41,7 @@ pub(crate) struct Core {
     /// The fiber that was given control last.
     running: Cell<VALUE>,
     is_asleep: Cell<bool>,
-    /// Whether this process was forked by one of the fibers, which may end it, and then waits for all others.
+    /// Whether one of the fibers forked this process. That fiber may end the process, and then waits for all others.
     is_forked: Cell<bool>,
     batch: Cell<EventBatch>,
     pub(crate) runs: RunClock<VALUE>,
@@ -66,8 +66,8 @@ impl Core {
         self.state.borrow_mut()
     }
 
-    /// The loop of the parent goes on in the child, because fibers that end return to it, but it finds only what begins
-    /// there.
+    /// The parent's loop continues in the child, because fibers that end return to it, but it finds only waits that
+    /// begin there.
     fn start_over(&self) {
         // Asking for the current fiber may make an object, and so mark `state`: it is done before the borrow.
         let me = current();

@@ -60,7 +60,7 @@ impl Poller for Epoll {
 
     fn remove(&self, number: RawFd) {
         if let Ok(descriptor) = borrow(number) {
-            // It fails for a descriptor that was closed unseen, which has left epoll already.
+            // The call fails for a descriptor that was closed unseen, which has left epoll already.
             let _ = epoll::delete(&self.epoll, descriptor);
         }
     }

@@ -34,7 +34,7 @@ impl EventBatch {
         self.0.is_empty()
     }
 
-    /// The token and the flags of each event, without those of the waker.
+    /// The token and the flags of each event, without the waker's.
     pub(crate) fn events(&self) -> impl Iterator<Item = (u64, u16)> {
         let events = self.0.iter().map(|event| {
             let (data, flags) = (event.data, event.flags);

@@ -65,7 +65,7 @@ impl Span {
     }
 }
 
-/// For terminals and the like, which lack `RWF_NOWAIT`: `poll` is called first.
+/// Makes the system call after `poll`, for terminals and the like, which lack `RWF_NOWAIT`.
 pub(crate) fn ready_call(span: Span, file: File) -> Result<usize, Errno> {
     // SAFETY: only the number is used, and the kernel checks it.
     let descriptor = unsafe { BorrowedFd::borrow_raw(file.number) };
@@ -83,7 +83,7 @@ pub(crate) fn ready_call(span: Span, file: File) -> Result<usize, Errno> {
     span.cut(ATOMIC_LIMIT).call(file, ReadWriteFlags::empty())
 }
 
-/// Whether epoll does not support it.
+/// Whether epoll does not support the file.
 pub(crate) fn is_file(file: File) -> bool {
     // SAFETY: only the number is used, and the kernel checks it.
     let descriptor = unsafe { BorrowedFd::borrow_raw(file.number) };

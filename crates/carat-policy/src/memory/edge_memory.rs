@@ -15,7 +15,8 @@ pub struct EdgeMemory {
 /// hold, from the start. So workers never make room for clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EdgeReserve {
-    /// The least that it was seen to need without clients: what an allocator keeps after a flood is not needed.
+    /// The least memory that the edge was seen to need without clients: what an allocator keeps after a flood is not
+    /// needed.
     own: Option<u64>,
 }
 
@@ -26,7 +27,7 @@ impl EdgeReserve {
         self.own = Some(self.own.map_or(own, |known| known.min(own)));
     }
 
-    /// In bytes.
+    /// The reserve in bytes.
     pub fn bytes(&self, client_memory: u64) -> u64 {
         self.own.unwrap_or(0).saturating_add(client_memory)
     }

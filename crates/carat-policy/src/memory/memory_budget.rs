@@ -68,16 +68,16 @@ pub struct ContainerMemory {
 pub struct WorkerLoad {
     /// Private memory in bytes; `None` until it was read.
     pub private: Option<u64>,
-    /// The most private memory that it is expected to need once it has grown, in bytes.
+    /// The most private memory that the worker is expected to need once it has grown, in bytes.
     pub highest: u64,
-    /// Whether it served enough requests that it will hardly grow.
+    /// Whether the worker has served so many requests that it will hardly grow.
     pub is_grown: bool,
 }
 
 /// The memory that all processes together may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryBudget {
-    /// In bytes.
+    /// The limit in bytes.
     pub limit: u64,
     /// The memory of the container or the machine in bytes, of which the limit may be a part.
     whole: u64,
@@ -112,8 +112,8 @@ impl MemoryBudget {
         }
     }
 
-    /// How much of it is used when the Ruby processes use `ruby` bytes and the edge counts for `reserve` bytes, whatever
-    /// it uses.
+    /// How much of the budget is used when the Ruby processes use `ruby` bytes and the edge counts for `reserve`
+    /// bytes, whatever it uses.
     pub fn used(
         &self,
         ruby: u64,
@@ -139,8 +139,8 @@ impl MemoryBudget {
         u32::try_from(left / cost).unwrap_or(u32::MAX)
     }
 
-    /// How many bytes are missing for a mold that takes `ready` bytes once it has booted, and `peak` for a moment before:
-    /// that only has to fit the container or the machine.
+    /// How many bytes are missing for a mold that takes `ready` bytes once it has booted, and `peak` for a moment
+    /// before: the peak only has to fit the container or the machine.
     pub fn missing(&self, used: u64, ready: u64, peak: u64) -> u64 {
         let lasting = used.saturating_add(ready).saturating_sub(self.limit);
         let brief = used.saturating_add(peak).saturating_sub(self.whole);

@@ -25,16 +25,16 @@ pub struct MemoryHolder {
     pub stage: HolderStage,
     /// Bytes that it holds.
     pub held: u64,
-    /// Bytes that it received and sent between the last two looks; the most there is for one that is new.
+    /// Bytes that it received and sent between the last two looks; the greatest number for a new connection.
     pub moved: u64,
 }
 
 /// How much memory clients hold, and how much more they need.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MemoryDemand {
-    /// Bytes that they may hold.
+    /// Bytes that clients may hold.
     pub limit: u64,
-    /// Bytes that they hold.
+    /// Bytes that clients hold.
     pub used: u64,
     /// Bytes that paused connections have waited for too long; 0 for none.
     pub wanted: u64,
@@ -68,7 +68,7 @@ impl MemoryDemand {
     }
 }
 
-/// In the order in which connections are relieved.
+/// The groups of connections, in the order in which they are relieved.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum HolderGroup {
     Idle,
@@ -101,7 +101,7 @@ pub fn relief(holders: &[MemoryHolder], demand: &MemoryDemand) -> Vec<usize> {
         let progress = match group {
             HolderGroup::Paused => holder.held,
             HolderGroup::Idle | HolderGroup::Moving => holder.moved,
-            // None to speak of. A client that has just begun holds little.
+            // No progress to speak of. A client that has just begun holds little.
             HolderGroup::Slow => 0,
         };
         (group, progress, Reverse(holder.held), holder.moved)

@@ -43,7 +43,7 @@ impl MemoryTrend {
         self.above >= READINGS
     }
 
-    /// Whether the first reading exceeded the limit, as that of a replacement would.
+    /// Whether the first reading exceeded the limit: that of a replacement would, too.
     pub fn began_too_much(&self) -> bool {
         self.began_above
     }

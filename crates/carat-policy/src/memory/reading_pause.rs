@@ -27,7 +27,7 @@ pub struct MemoryApproach {
 }
 
 impl MemoryApproach {
-    /// When to read it again: sooner the less of the limit is left, and the faster the amount grows.
+    /// How soon to read the amount again: sooner the less of the limit is left, and the faster the amount grows.
     fn pause(&self) -> Duration {
         if self.is_too_much {
             return KNOWN;

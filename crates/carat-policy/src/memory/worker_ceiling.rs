@@ -8,8 +8,8 @@ use crate::Backoff;
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
 const PAUSE_LIMIT: Duration = Duration::from_secs(600);
 
-/// Holds back a worker that repeatedly exceeded the budget once it had grown, for a pause that doubles: a young one
-/// needs less, and would fit again.
+/// Holds back a worker that repeatedly exceeded the budget once it had grown, for a pause that doubles: a young
+/// worker needs less, and would seem to fit again.
 #[derive(Debug)]
 pub struct WorkerCeiling {
     most: u32,

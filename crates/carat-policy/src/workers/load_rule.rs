@@ -3,9 +3,9 @@
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-/// A load above it asks for one process more.
+/// A load above this asks for one process more.
 const HIGH: f64 = 1.0;
-/// A load below it, for this long, for one fewer.
+/// A load that stays below this asks for one process fewer.
 const LOW: f64 = 0.5;
 const LOW_FOR: Duration = Duration::from_secs(60);
 
@@ -16,8 +16,8 @@ pub struct LoadRule {
 }
 
 impl LoadRule {
-    /// How many processes to run instead of `wanted` once this load was measured. `may_grow` is whether all that are
-    /// wanted run, and there is memory for one more.
+    /// How many processes to run instead of `wanted` once this load was measured. `may_grow` says whether all wanted
+    /// processes run, and there is memory for one more.
     pub fn follow(
         &mut self,
         load: f64,

@@ -8,9 +8,9 @@ use crate::{ByteSize, Counted};
 /// Why a worker is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplacementReason {
-    /// The worker reached `worker_requests`; how many requests it was given.
+    /// The worker reached `worker_requests`: how many requests it was given.
     Requests(u64),
-    /// The worker reached `worker_age`; how long it served.
+    /// The worker reached `worker_age`: how long it served.
     Age(Duration),
     /// The worker becomes the next mold.
     Promotion,
@@ -37,7 +37,7 @@ pub enum ReplacementReason {
 }
 
 impl ReplacementReason {
-    /// The sizes to log with it, by name.
+    /// The sizes to log with the reason, by name.
     pub fn sizes(&self) -> Vec<(&'static str, ByteSize)> {
         match *self {
             Self::Memory { private, limit } => vec![("private", private), ("limit", limit)],
@@ -50,9 +50,9 @@ impl ReplacementReason {
 /// How many workers are being replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retirements {
-    /// Still serving, because their successors are not ready.
+    /// Workers that still serve, because their successors are not ready.
     pub serving: u32,
-    /// Finishing their requests.
+    /// Workers that finish their requests.
     pub draining: u32,
 }
 
@@ -68,7 +68,8 @@ impl Retirements {
         self.serving == 0 && self.draining <= wanted
     }
 
-    /// Whether another worker may be replaced for this reason. One that is due waits until no other is being replaced.
+    /// Whether another worker may be replaced for this reason. A worker that is due for recycling waits until no
+    /// other is being replaced.
     pub fn allow(self, reason: &ReplacementReason, wanted: u32) -> bool {
         match reason {
             ReplacementReason::Memory { .. }
@@ -117,7 +118,7 @@ impl fmt::Display for ReplacementReason {
 pub struct RecycleLimits {
     /// How many requests a worker is given.
     pub requests: Option<u64>,
-    /// How long it serves.
+    /// How long a worker serves.
     pub age: Option<Duration>,
 }
 

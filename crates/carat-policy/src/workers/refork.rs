@@ -15,9 +15,9 @@ const GAIN_SHARE_LEAST: f64 = 0.1;
 /// A refork gained little if it saved less than this share of a worker's private memory.
 const LITTLE: f64 = 0.15;
 
-/// The share of two workers' private memory that a refork shares for long. The first requests write to the rest, or it
-/// never was the same. Measured: 0.8 in Rails with YJIT, whose machine code every worker compiles for itself, 0.55 where
-/// caches fill, 0.2 in Rails without a JIT (`docs/decisions/0015-shared-pages.md`).
+/// The share of two workers' private memory that a refork shares for long. The rest is written to by the first
+/// requests, or differed from the start. Measured: 0.8 in Rails with YJIT, whose machine code every worker compiles
+/// for itself, 0.55 where caches fill, 0.2 in Rails without a JIT (`docs/decisions/0015-shared-pages.md`).
 const SHARED_AT_FIRST: f64 = 0.5;
 
 /// The share of the growth since the last refork that a refork shares for long, beyond the pages that the first
@@ -59,9 +59,9 @@ pub struct WorkerUsage {
 #[derive(Debug)]
 pub struct Reforks {
     rule: ReforkRule,
-    /// How many succeeded.
+    /// How many reforks succeeded.
     done: usize,
-    /// How long to wait after the next one.
+    /// How long to wait after the next refork.
     pause: Duration,
     not_before: Option<Instant>,
     /// The generation whose workers cannot become a mold.
@@ -74,7 +74,7 @@ pub struct Reforks {
 enum LastRefork {
     /// No worker has become the mold yet.
     None,
-    /// Not measured yet; what the worker had before it became the mold.
+    /// Not measured yet: the private memory of the worker before it became the mold.
     Open { before: u64 },
     /// The private memory of a new worker soon after the refork: this much is never shared.
     Judged { after: u64 },

@@ -82,7 +82,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Appends what ends a frame, cut to [`TEXT_LIMIT`].
+/// Appends the text that ends a frame, cut to [`TEXT_LIMIT`].
 pub(crate) fn push_text(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(&text[..text.len().min(TEXT_LIMIT)]);
 }

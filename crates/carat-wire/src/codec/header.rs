@@ -137,7 +137,7 @@ pub struct EncodedHeaders<'a> {
     pub fields: &'a [u8],
 }
 
-/// The first byte of a name that is not that of a header: what follows is the name of a variable of Rack's environment. No
+/// The first byte of a name that stands for a variable of Rack's environment: the name of the variable follows. No
 /// header of a client begins with it.
 pub const VARIABLE_MARK: u8 = b':';
 

@@ -1,7 +1,7 @@
 /// The scheme of a request, as the client sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// In clear between the client and the first server.
+    /// In the clear between the client and the first server.
     Http,
     /// Over TLS between the client and the first server.
     Https,

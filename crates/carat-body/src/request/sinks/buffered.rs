@@ -6,13 +6,13 @@ use crate::request::sinks::decoded_piece::DecodedPiece;
 use crate::request::sinks::spooler::Spooler;
 use carat_exchange::{CallBody, InlineBytes, MemoryAccount, Refusal};
 
-/// A complete body: a small one in memory, a larger one in a file, as well as any for which there is no memory.
+/// A complete body: in memory when it is small, in a file when it is larger or memory is short.
 pub(crate) struct BufferedBody<'a> {
     bodies: &'a RequestBodies,
     memory: Rc<MemoryAccount>,
     /// The body while it is small.
     held: InlineBytes,
-    /// The body once it is not.
+    /// The spool of the body, once it is larger.
     spooler: Option<Spooler<'a>>,
 }
 

@@ -30,7 +30,7 @@ impl DecodedPiece {
         self.length == PIECE_LIMIT
     }
 
-    /// Whether it takes memory.
+    /// Whether the piece has allocated its buffer.
     pub(crate) fn is_allocated(&self) -> bool {
         !self.buffer.is_empty()
     }

@@ -9,7 +9,7 @@ use carat_exchange::{Call, Refusal};
 pub(crate) enum RequestSink<'a> {
     /// Kept as it is, until it is complete.
     Buffered(BufferedBody<'a>),
-    /// Kept with its files apart, until it is complete.
+    /// Kept until it is complete, with its files in spools of their own.
     Form(Box<Form<'a>>),
     /// Forwarded to the application while it arrives.
     Handover(&'a Handover),

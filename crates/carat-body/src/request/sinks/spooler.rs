@@ -191,7 +191,7 @@ fn refusal_for(error: &io::Error) -> Refusal {
 mod tests {
     use std::io::ErrorKind;
 
-    /// procfs has no `O_TMPFILE`, like overlayfs before Linux 6.1: the error is then that of `O_CREAT`.
+    /// procfs has no `O_TMPFILE`, like overlayfs before Linux 6.1: the error is that of the fallback, `O_CREAT`.
     #[test]
     fn a_file_system_without_nameless_files_is_asked_for_one_with_a_name() {
         let error = tempfile::tempfile_in("/proc").expect_err("procfs takes no file");

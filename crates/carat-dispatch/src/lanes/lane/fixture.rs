@@ -42,7 +42,7 @@ impl Lane {
         self.page.begin(id).expect("written")
     }
 
-    /// The worker's thread goes on after its response, or is ready again.
+    /// Says whether the worker's thread runs code after its response.
     pub(crate) fn worker_lingers(&self, lingers: bool) {
         self.page.linger(lingers).expect("written");
         if lingers {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// Longest expected wait of a request that is prefetched to a lane of capacity 1.
 pub(crate) const PREFETCH_WAIT: Duration = Duration::from_millis(1);
-/// Longest expected wait of a request that is sent to a busy lane although another one is idle: waking the worker of
-/// the other would cost about as much CPU time, and the request hardly less.
+/// Longest expected wait of a request that is sent to a busy lane although another one is idle: waking that one's
+/// worker would cost about as much CPU time, and hardly shorten the wait.
 const WAKE_TIME: Duration = Duration::from_micros(100);
 /// Most requests in a lane, however fast the application is.
 const PREFETCH_LIMIT: usize = 128;
@@ -15,7 +15,8 @@ const WEIGHT: f64 = 1.0 / 16.0;
 /// How much longer than `WAKE_TIME` requests may take on average where a lane gathers: about the CPU time that waking
 /// another worker takes.
 const EXCESS_LIMIT: Duration = Duration::from_micros(10);
-/// The weight of the newest time in that average: 5 ms count for 170 quick replies, a collection of 1 ms for none.
+/// The weight of the newest time in the average of the excess: a reply of 5 ms stops gathering for 170 quick ones, a
+/// garbage collection of 1 ms for none.
 const EXCESS_WEIGHT: f64 = 1.0 / 128.0;
 
 /// The time that the application takes on one lane.
@@ -23,7 +24,7 @@ const EXCESS_WEIGHT: f64 = 1.0 / 128.0;
 pub(crate) struct ServiceTime {
     /// The moving average, in seconds.
     average: Option<f64>,
-    /// The moving average of what is beyond `WAKE_TIME`, in seconds.
+    /// The moving average of the time beyond `WAKE_TIME`, in seconds.
     excess: f64,
 }
 
@@ -45,7 +46,7 @@ impl ServiceTime {
         held < capacity || (capacity == 1 && self.begins_within(PREFETCH_WAIT, held, running))
     }
 
-    /// Whether such a lane takes another one although an idle lane would begin it at once. Not if many of the requests
+    /// Whether a busy lane takes another request although an idle lane would begin it at once. False if many requests
     /// are slow: those behind them would wait until they are recalled.
     pub(crate) fn gathers(&self, capacity: usize, held: usize, running: Duration) -> bool {
         capacity == 1
@@ -111,7 +112,7 @@ mod tests {
         assert!(!ServiceTime::default().gathers(1, 1, Duration::ZERO));
     }
 
-    /// Whether a lane gathers after each of 2000 quick replies, every so many of which is a slow one.
+    /// Whether a lane gathers after each of 2000 replies, of which one in `every` is slow.
     fn gathers_with(slow: Duration, every: usize) -> (ServiceTime, Vec<bool>) {
         let mut service_time = service_time_of(10);
         let gathers = (1..=2000).map(|number| {

@@ -9,7 +9,7 @@ use crate::lanes::in_flight::InFlightRequests;
 /// runs on after a response. A thread that is merely busy begins some from one look to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Stall {
-    /// The last request that had begun at the last look, and since when it is known.
+    /// The last request that had begun at the last look, and since when that is known.
     seen: Cell<Option<(u32, Instant)>>,
     since: Cell<Option<Instant>>,
 }
@@ -44,7 +44,7 @@ impl Stall {
             .is_some_and(|newest| is_behind(newest.id, begun))
     }
 
-    /// Records what has `begun`. Returns how long nothing more has, although a request was waiting.
+    /// Records the last request that has `begun`. Returns for how long no other has, although one was waiting.
     pub(crate) fn look(&self, in_flight: &InFlightRequests, begun: u32, now: Instant) -> Duration {
         let same = self.seen.get().filter(|(before, _)| *before == begun);
         let (_, since) = same.unwrap_or((begun, now));

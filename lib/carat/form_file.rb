@@ -16,8 +16,8 @@ module Carat
       __setobj__(file)
     end
 
-    # A copy has the same content, and the name that the file already has: the last of them to be collected removes it.
-    # Tempfile would register a finalizer for a file that it created.
+    # A copy has the same content, and the name, if the file has one already: the name goes when the last of both is
+    # collected. Tempfile would register a finalizer for a file that it created.
     def initialize_dup(other)
       __setobj__(other.__getobj__.dup)
     end

@@ -38,7 +38,7 @@ module Carat
       rescue Launch::LaunchError, CommandError => e
         fail_with(FAILURE, e)
       rescue SystemCallError, IOError => e
-        # A full disk; only the kernel tells by which file.
+        # For a full disk, only the message says which file it was.
         raise unless e.is_a?(IOError) || e.message.include?(OUTPUT)
 
         fail_with(FAILURE, CommandError.new("carat: standard output: #{e.message.sub(/ @ .*/, "")}"))

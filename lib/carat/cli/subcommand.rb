@@ -17,7 +17,8 @@ module Carat
       # The exit status when there is a problem.
       FAILURE = 1
 
-      # `words` are those after `carat`, without the subcommand's name; `env` is ENV or a Hash. Raises ConfigError.
+      # `words` are the words of the command line after the subcommand's name; `env` is ENV or a Hash. Raises
+      # ConfigError.
       def initialize(words, env:, out:)
         @env = env
         @out = out
@@ -47,7 +48,7 @@ module Carat
 
       private
 
-      # Returns the arguments among `words`, whose flags it reads.
+      # Reads the flags in `words`, and returns the other words.
       def read_words(words)
         @flags.parse(words)
       end
@@ -65,7 +66,7 @@ module Carat
         end
       end
 
-      # The words of the options for another process, with the rackup file that is the argument.
+      # The options as words for another process, with the rackup file that the argument names.
       def words
         configuration
         @flags.words

@@ -9,11 +9,11 @@ require_relative "../parts"
 
 module Carat
   module CLI
-    # The subcommands by name. To add one, write a class that includes Subcommand in a file of that name (KillWorker in
-    # server/kill_worker.rb for `kill-worker`), and add the name to FILES. Those that are not here are a Part's, or in
-    # the gem carat-lab.
+    # The subcommands by name. To add one, write a class that includes Subcommand in a file of that name (KillWorker
+    # in server/kill_worker.rb for `kill-worker`), and add the name to FILES. Other subcommands belong to a Part, or
+    # to the gem carat-lab.
     module Subcommands
-      # Returns the files of subcommands in `folder` by the names of these.
+      # Returns the files of the subcommands `names` in `folder`, by name.
       def self.files(folder, names)
         names.to_h { |name| [name, File.join(__dir__, folder, name.tr("-", "_"))] }
       end
@@ -27,7 +27,7 @@ module Carat
         **files(".", %w[help version])
       }.freeze
 
-      # The names of those.
+      # The names of the core's subcommands.
       OWN = FILES.keys.freeze
 
       # Every subcommand.
@@ -43,7 +43,7 @@ module Carat
       module_function
 
       # Loads and returns the class of the subcommand called `name`, one of NAMES. Raises ConfigError when its gem is
-      # not installed, and LaunchError when that is not built.
+      # not installed, and LaunchError when the gem is not built.
       def fetch(name)
         FILES.key?(name) ? require(FILES.fetch(name)) : require_from_lab(name, name.tr("-", "_"))
         CLI.const_get(name.split("-").map(&:capitalize).join)

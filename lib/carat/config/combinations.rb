@@ -40,7 +40,7 @@ module Carat
         @configuration.refuse(:jit, "Ruby #{RUBY_VERSION} cannot enable #{name}: choose auto or off, or another Ruby")
       end
 
-      # An abbreviation, or a name that Rails has no file for, is a process that never runs.
+      # A process for an abbreviated environment, or for one that Rails has no file for, never runs.
       def check_environments(declaration)
         rails = Dir.glob(RAILS).map { |path| File.basename(path, ".rb") }
         known = [*ENVIRONMENTS, *rails, @configuration[:environment]].uniq

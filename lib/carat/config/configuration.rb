@@ -76,8 +76,8 @@ module Carat
         source(Options.fetch(name)).place(name)
       end
 
-      # Raises ConfigError unless the directory of the option called `name` is there: its file may come and go. The
-      # default is an offer, also where `carat import` has written it down.
+      # Raises ConfigError unless the directory of the option called `name` is there: the file itself may come and go.
+      # The default may be missing, also where `carat import` has written it down.
       def check_directory(name)
         return if [nil, Options.fetch(name).default].include?(self[name])
 
@@ -100,12 +100,12 @@ module Carat
         resolve(Options.fetch(:environment)) == DEVELOPMENT
       end
 
-      # Whether clients cannot come in clear.
+      # Whether all clients use HTTPS.
       def https?
         Parts.any? { |part| part.https?(self) }
       end
 
-      # Whether the heap grows by Carat's figures, and by none of the user.
+      # Whether the heap grows by Carat's values, and by none of the user's.
       def frugal?
         self[:gc] == "frugal" && @env.keys.none?(/\ARUBY_GC_HEAP_/)
       end

@@ -101,7 +101,7 @@ module Carat
         ["`#{option.name}`", type(option), "`#{option.default_words}`", "#{option.doc}#{remarks(option)}"]
       end
 
-      # What the rule at the top of the page does not say.
+      # The exceptions to the rule at the top of the page.
       def remarks(option)
         also = [option.short, *option.env].compact.map { |word| "`#{word}`" }.join(", ")
         sources = { %i[flag] => " Only a flag.", %i[file] => " Only in the config file.",

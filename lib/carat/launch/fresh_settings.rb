@@ -15,7 +15,7 @@ module Carat
     # The settings of the configuration as it is now, for a server that runs: what only a new start can change stays as
     # it is.
     class FreshSettings
-      # What may differ of the settings that are no options.
+      # The settings other than options that may differ.
       LAUNCH = %w[mold_command mold_environment reader_command upgrade_command].freeze
       private_constant :LAUNCH
 
@@ -49,7 +49,7 @@ module Carat
         settings.merge("launch" => launch(shared))
       end
 
-      # What the edge runs is new, and the surroundings stay.
+      # The settings other than options: what the edge runs is new, and the surroundings stay.
       def launch(shared)
         launch = @running["launch"].merge(fresh["launch"].slice(*LAUNCH))
         launch.merge("mold_environment" => [user_variables, launch["mold_environment"], shared].reduce(:merge))
@@ -76,7 +76,7 @@ module Carat
         @configuration ||= Config::Configuration.from_words(@words)
       end
 
-      # A server that has become another user cannot tell any more that root started it.
+      # A server that has become another user can no longer tell that root started it.
       def user_variables
         @running["identity"] ? @running["launch"]["mold_environment"].slice("HOME", "USER", "LOGNAME") : {}
       end

@@ -10,7 +10,7 @@ module Carat
       # The subcommands that are in the gem, in the order of the help.
       SUBCOMMANDS = %w[weigh leak profile allocations ips load compare].freeze
 
-      # How to get it.
+      # How to get the gem.
       REMEDY = "bundle add carat-lab --group development"
 
       # A checkout has the gem beside the server's library, a gem does not.

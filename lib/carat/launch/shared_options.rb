@@ -31,7 +31,7 @@ module Carat
         end
 
         # Returns the values in `environment` as a Hash by name; it is empty without the variable. Raises ConfigError:
-        # what root may use, the user of the server may not.
+        # the user of the server may not use all that root may.
         def values(environment)
           JSON.parse(environment.fetch(VARIABLE, "{}")).to_h do |name, value|
             option = Config::Options.fetch(name.to_sym)

@@ -27,7 +27,7 @@ module Carat
         text.b.include?(@error.class.to_s.b) ? text : "#{text.chomp} (#{@error.class})"
       end
 
-      # Whether Carat raised it about a response of the application: then the backtrace does not matter.
+      # Whether Carat raised the error about a response of the application: then the backtrace does not matter.
       def ours?
         @error.is_a?(Native::InvalidResponse)
       end

@@ -9,8 +9,8 @@ module Carat
     # Autoloaded, as it needs the extension: when that is missing, the launcher has to say so. A mold loads it at once.
     autoload :ErrorReport, File.join(__dir__, "error_report.rb")
 
-    # What one Ruby process of the server writes to the log, in the format of the edge's lines. What the application
-    # makes of a line is escaped: nothing in it begins a line of its own.
+    # What one Ruby process of the server writes to the log, in the format of the edge's lines. Text of the
+    # application is escaped: nothing in it begins a line of its own.
     class ProcessLog
       # `stream` is an IO; `format` is "text" or "json"; `fields` say which process writes.
       def initialize(stream = $stderr, format: "text", **fields)
@@ -42,7 +42,7 @@ module Carat
         json? ? event("warn", message:) : write("#{prefix}#{Escape.block(message)}")
       end
 
-      # Logs what an Exception has kept this process from.
+      # Logs an Exception, with what it has kept this process from.
       def failure(message, error)
         report = ErrorReport.new(error).to_s
         json? ? event("error", message:, cause: report) : write("#{prefix}#{Escape.block("#{message}: #{report}")}")
@@ -88,7 +88,7 @@ module Carat
         ["carat", *@fields.map { |name, value| value == true ? name : "#{name}=#{value}" }, ""].join(": ")
       end
 
-      # One call for each line, so that lines of several processes do not mix.
+      # Writes each line in one call, so that lines of several processes do not mix.
       def write(line)
         @stream.write("#{line}\n")
       rescue IOError, SystemCallError

@@ -64,7 +64,7 @@ module Carat
       # What the edge reads in the part's section beside its options, a Hash by name.
       def edge_settings(_configuration) = {}
 
-      # Whether the part keeps clients from coming in clear.
+      # Whether the part makes all clients use HTTPS.
       def https?(_configuration) = false
 
       # The option that says how many requests a worker runs at once, in place of `threads`; nil to leave it so.

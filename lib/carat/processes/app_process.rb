@@ -10,7 +10,7 @@ require_relative "worker_exit"
 module Carat
   module Processes
     # The role of a further process of the application: it runs the block, or the command, that a `process` of the
-    # config file declares, or measures the load of those that do. The edge ends it by signals, so no thread of Carat's
+    # config file declares, or measures the load of such processes. The edge ends it by signals, so no thread of Carat's
     # is in it.
     class AppProcess
       # An order of the edge: the name, the number among those of this name (0 to measure their load), the generation,
@@ -88,8 +88,8 @@ module Carat
         hooks.run(:on_process_shutdown, @order.name)
       end
 
-      # The program's standard input never ends, as it has the other end as well: at an end, watchers exit, and the
-      # server's terminal stops whoever reads it in the background.
+      # The program's standard input never ends, as the program has the other end as well: at an end, watchers exit,
+      # and the server's terminal stops a reader in the background.
       def execute
         Parts.each { |part| ENV.update(part.command_environment(@context.configuration)) }
         input, writer = IO.pipe

@@ -6,8 +6,8 @@ module Carat
     # process group. Traps are blocks rather than "IGNORE", which programs of the application would inherit.
     module Signals
       NAMES = %w[INT TERM QUIT HUP].freeze
-      # Those that raise by default. Ruby 4.0.1 crashes where they arrive in a method that has got keywords,
-      # such as File.open (Ruby bug 21865).
+      # Signals that raise by default. Ruby 4.0.1 crashes when one arrives in a method that has got keywords, such as
+      # File.open (Ruby bug 21865).
       CRASHING = RUBY_VERSION.start_with?("4.0.") ? NAMES - ["INT"] : []
       private_constant :NAMES, :CRASHING
 

@@ -3,17 +3,17 @@
 module Carat
   module Processes
     # The Tempfiles of a mold and of all processes that were forked from it, however indirectly. exit! runs no
-    # finalizers, and an owner may end before its forks. They share a pipe, which is at its end once a single process is
-    # left. In a process that has had a Ractor, Ruby does not show these objects, and the files stay.
+    # finalizers, and an owner may end before its forks. The processes share a pipe, which is at its end once a single
+    # one is left. In a process that has had a Ractor, Ruby does not show these objects, and the files stay.
     class TemporaryFiles
       class << self
-        # Removes those that this process has created, whose names contain its process id. Failures go to the
+        # Removes the files that this process has created, whose names contain its process id. Failures go to the
         # ProcessLog `log`.
         def remove_own(log)
           remove(log, /-#{Process.pid}-[^\/]*\z/)
         end
 
-        # Removes those whose paths match.
+        # Removes the files whose paths match `pattern`.
         def remove(log, pattern)
           return unless Object.const_defined?(:Tempfile) && !Object.autoload?(:Tempfile)
 
@@ -28,8 +28,7 @@ module Carat
           log.failure("cannot remove a temporary file", e)
         end
 
-        # nil as well for an object whose file could not be created: Tempfile asks nil for its path, or delegates to
-        # none.
+        # Returns nil also for a Tempfile whose file could not be created: it has no path to ask for.
         def path(file)
           file.path
         rescue NoMethodError, ArgumentError

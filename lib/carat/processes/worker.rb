@@ -135,7 +135,7 @@ module Carat
         Native.trim_memory
       end
 
-      # These hooks may end threads: only a promotion then shows which are left.
+      # Hooks may end threads, so only a promotion shows which are left.
       def report_fork_safety
         is_open = %i[on_worker_shutdown before_refork].any? { |hook| @configuration.hooks.any?(hook) }
         obstacle = is_open ? Warmup::ForkSafety.objection : Warmup::ForkSafety.obstacle(own: @threads)

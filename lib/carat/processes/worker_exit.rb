@@ -13,12 +13,12 @@ module Carat
     module WorkerExit
       # How long all at_exit blocks of a worker may take together.
       SECONDS = 5
-      # The same once the edge is about to kill the process, 2 s after it has sent SIGTERM.
+      # How long the blocks may take once the edge is about to kill the process, 2 s after it has sent SIGTERM.
       LAST_SECONDS = 1.5
 
-      # What is known of the exit of this process: `seconds` is nil without a limit, and `last_seconds` when SIGTERM
-      # changes nothing. With `by_signal`, the process dies by the signal that ended its main thread. With `is_mold`,
-      # processes that live on have its objects.
+      # How this process is to exit: `seconds` limits the blocks, and `last_seconds` from SIGTERM on; nil sets no
+      # limit. With `by_signal`, the process dies by the signal that ended its main thread. With `is_mold`, its
+      # objects live on in other processes.
       Arrangement = Struct.new(:log, :seconds, :last_seconds, :by_signal, :pid, :error, :is_mold)
       private_constant :Arrangement
 
@@ -51,7 +51,7 @@ module Carat
         exit!(status(error))
       end
 
-      # Call it in a forked process. It takes the place of what the process has inherited.
+      # Call it in a forked process. The new arrangement replaces the one that the process has inherited.
       def arrange(log: Log::ProcessLog.new, seconds: nil, last_seconds: LAST_SECONDS, by_signal: false)
         @arrangement = Arrangement.new(log, seconds, last_seconds, by_signal, Process.pid)
       end
@@ -61,7 +61,8 @@ module Carat
         @arrangement&.pid == Process.pid
       end
 
-      # Call it in a worker that has become a mold: its Tempfiles stay, as the processes that it forks have them too.
+      # Call it in a worker that has become a mold: its Tempfiles stay, since the processes that it forks use them,
+      # too.
       def leave_files
         @arrangement.is_mold = true
       end
@@ -81,7 +82,7 @@ module Carat
         exit
       end
 
-      # Ruby itself would report it after the blocks.
+      # Reports the error before the blocks run; Ruby itself would report it after them.
       def report(arrangement)
         case (error = arrangement.error)
         when nil, SystemExit, SignalException then nil
@@ -89,8 +90,8 @@ module Carat
         end
       end
 
-      # Returns what ended the process: `exit` in a block counts, an error there does not. Ruby has printed that error,
-      # whose cause is the one of an earlier block.
+      # Returns what ended the process: `exit` in a block counts, an error in one does not. Ruby has printed such an
+      # error, whose cause is the error of an earlier block.
       def outcome(last)
         planned = @arrangement.error
         return last if last.nil? || last.equal?(planned) || last.is_a?(SystemExit) || last.is_a?(SignalException)
@@ -103,7 +104,7 @@ module Carat
         planned
       end
 
-      # A thread cuts the blocks off. SIGTERM says that there is less time.
+      # Starts a thread that cuts the blocks off in time; SIGTERM leaves them less.
       def limit(arrangement)
         deadline = now + arrangement.seconds
         last = arrangement.last_seconds
@@ -134,7 +135,7 @@ module Carat
         ours.map { |line| Log::RelativePath.of(line, @directory) }
       end
 
-      # As Ruby does, so that `ensure` blocks run.
+      # Ends the other threads as Ruby does, so that `ensure` blocks run.
       def end_threads
         Thread.list.reject { |thread| [Thread.current, @watch].include?(thread) }.each(&:kill).each do |thread|
           thread.join

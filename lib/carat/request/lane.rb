@@ -30,8 +30,8 @@ module Carat
         @native.drain
       end
 
-      # Returns where the request with this id stands, as StackReport says it, or nil when it has ended. One that has
-      # its response may still run.
+      # Returns where the request with this id stands, as StackReport says it, or nil when it has ended. A request
+      # that has its response may still run.
       def stack(request_id)
         current = @slot.request_id
         StackReport.of_thread(@thread) if @thread && (current.nil? || current == request_id)

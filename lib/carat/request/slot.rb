@@ -15,7 +15,7 @@ module Carat
       # Errors that the client causes; the access log has them.
       CLIENT_ERRORS = [Native::ClientGone, IncompleteBody].freeze
 
-      # How many requests it has responded to.
+      # How many requests the slot has responded to.
       attr_reader :served
 
       # `app` is a Rack application, `lane` a Native::Lane, `log` a ProcessLog; `early_hints` says whether the
@@ -96,8 +96,8 @@ module Carat
         @log.application_error(error, env) unless CLIENT_ERRORS.any? { |type| error.is_a?(type) }
       end
 
-      # The application forked this process in the middle of a request, and returned from it in both: only the parent
-      # can respond. Handlers of at_exit are the parent's.
+      # The application forked this process in the middle of a request, and returned from the request in both
+      # processes: only the parent can respond. Handlers of at_exit are the parent's.
       def end_fork
         @log.with(pid: Process.pid).warn("a process that the application forked returned from its request; " \
                                          "its parent responds, and it ends (use a block, or exit!)")

@@ -2,7 +2,7 @@
 
 module Carat
   module Request
-    # Where a request stands: a line that says what it waits for, then its calls. Nothing is interrupted for it.
+    # Where a request stands: a line that says what it waits for, then its calls. The report interrupts nothing.
     module StackReport
       # What a sleeping thread waits for, by the function of the kernel in which it sleeps (proc_pid_wchan(5)).
       IN_KERNEL = {
@@ -12,7 +12,7 @@ module Carat
       }.freeze
       # The server's own calls, which say nothing about the application.
       OWN = "#{File.expand_path("..", __dir__)}/"
-      # What a request that does not wait is said to wait for.
+      # The line for a request that does not wait.
       RUNS = "nothing: it runs"
       private_constant :IN_KERNEL, :OWN
 

@@ -14,7 +14,7 @@ module Carat
     class Delivery
       # NONBLOCK: if the file has been replaced by a pipe, opening it must not wait for the other end.
       FILE_FLAGS = File::RDONLY | File::NONBLOCK
-      # What an application has to know that returns nil.
+      # The explanation for an application that returns nil.
       NOTHING = "nil; a response is [status, headers, body], and an empty body is []"
       private_constant :NOTHING
 
@@ -44,8 +44,8 @@ module Carat
         body.close
       end
 
-      # Does not start the body. HEAD has what the edge says of a file, and the Content-Length of an Array, as GET does
-      # (RFC 9110, section 9.3.2).
+      # Sends the headers for a HEAD, and does not start the body. As for GET, a file has the headers that the edge
+      # adds, and an Array has its Content-Length (RFC 9110, section 9.3.2).
       def send_head(head, body)
         path = file_of(body) unless head.bodiless?
         return deliver_file(head, path) if path

@@ -37,7 +37,7 @@ module Carat
         @status == SWITCHING_PROTOCOLS || !protocol.nil?
       end
 
-      # Returns a copy that says so.
+      # Returns a copy that another protocol follows.
       def switching
         return self unless protocol
 

@@ -69,8 +69,8 @@ module Carat
         },
         Honeybadger: -> { ::Honeybadger.flush },
         **EXITS.slice(:OpenTelemetry, :PrometheusExporter),
-        # Its forks start what has stopped once they see another process id, unless the transport has been closed. Tasks
-        # that wait in a timer would keep its thread.
+        # Forks of the process restart what has stopped once they see another process id, unless the transport has
+        # been closed. Tasks that wait in a timer would keep its thread.
         ElasticAPM: lambda do
           agent = ::ElasticAPM.agent or next
           agent.central_config.promise&.wait(FLUSH_SECONDS)
@@ -90,7 +90,8 @@ module Carat
 
       module_function
 
-      # Returns what the block returns, which loads the application, with VARIABLES in `environment` that are not there.
+      # Calls the block, which loads the application, with those VARIABLES in `environment` that are not set there,
+      # and returns its value.
       def beside(environment, log:)
         missing = VARIABLES.reject { |name, _| environment.key?(name) }
         environment.update(missing)

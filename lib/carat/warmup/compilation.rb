@@ -8,7 +8,7 @@ module Carat
     # memory in which the compiler describes it, which weigh more than the rest of a worker, and their first requests
     # are fast.
     module Compilation
-      # More often than a method is called before YJIT compiles it: 30 times, or 120 in a large application.
+      # More calls than YJIT waits for before it compiles a method: 30, or 120 in a large application.
       ROUNDS = 130
       # Time after which no further request begins.
       SECONDS = 10

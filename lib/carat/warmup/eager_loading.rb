@@ -23,12 +23,13 @@ module Carat
         application if application&.initialized?
       end
 
-      # In development, Rails 8 loads them at the first request. Other requests at that moment find none, and get 404.
+      # In development, Rails 8 loads the routes at the first request. Other requests at that moment find none, and
+      # get 404.
       def load_routes(application)
         application.reload_routes_unless_loaded if application.respond_to?(:reload_routes_unless_loaded)
       end
 
-      # With `eager_load`, Rails has done it; without `cache_classes`, it reloads changed files.
+      # With `eager_load`, Rails has loaded the code; without `cache_classes`, it reloads changed files.
       def wanted?(config)
         config.cache_classes && !config.eager_load
       end

@@ -11,35 +11,36 @@ module Carat
       # Before Ruby 4.1, Process.warmup lets workers fill all slots that it has freed, in private memory
       # (ruby/ruby#18433).
       KEEPS_SLOTS = Process.respond_to?(:warmup) && RUBY_VERSION < "4.1"
-      # How many slots there may be for each live object before garbage is freed ahead of Process.warmup. With Ruby's
-      # own variables, a heap without garbage has up to 40 % free slots, and collections add more.
+      # Slots for each live object above which garbage is freed before Process.warmup, by whether the heap grows by
+      # Carat's values. With Ruby's, a heap without garbage has up to 40 % free slots, and collections add more.
       ROOM = { true => 1.1, false => 1.67 }.freeze
       private_constant :COLLECTIONS, :KEEPS_SLOTS, :ROOM
 
       module_function
 
       # Frees garbage, ages objects, compacts the heap where the platform can, and returns free pages to the kernel, as
-      # well as those of the main thread's stack. `frugal` says whether the heap grows by Carat's figures.
+      # well as those of the main thread's stack. `frugal` says whether the heap grows by Carat's values.
       def run(frugal: true)
         Process.respond_to?(:warmup) ? warm_up(ROOM.fetch(frugal)) : settle
         Native.trim_memory
         Native.trim_stack
       end
 
-      # From Ruby 3.3 on.
+      # Warms the heap up, from Ruby 3.3 on.
       def warm_up(room)
         free_garbage(room) if KEEPS_SLOTS
         Process.warmup
       end
 
-      # Collections free pages for good, which Process.warmup does not.
+      # Frees garbage by collections, which free pages for good; Process.warmup does not.
       def free_garbage(room)
         before = slots
         GC.start
         collect if before > GC.stat(:heap_live_slots) * room
       end
 
-      # Those of the pages, and those that the heap may add before its next collection. Ruby 3.3 counts these in pages.
+      # The slots of the heap's pages, and those that the heap may add before its next collection. Ruby 3.3 counts the
+      # latter in pages.
       def slots
         stats = GC.stat
         allocatable = stats[:heap_allocatable_slots] ||

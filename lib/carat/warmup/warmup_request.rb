@@ -52,15 +52,16 @@ module Carat
         false
       end
 
-      # The application demands HTTPS, as it trusts a proxy's word: this request, and all further ones, speak it.
+      # Repeats the request over HTTPS, which the application demands and takes from a proxy's word. Further requests
+      # use HTTPS, too.
       def insist
         @https = true
         @request = @make.call(true)
         @request.call
       end
 
-      # Returns where the response leads the client that asked for the same path: :https, :elsewhere, or nil. Another
-      # query at the place where the request came in, such as a locale, is the application's own.
+      # Returns where the response leads the client that asked for the same path: :https, :elsewhere, or nil. A
+      # redirect to another query of the same place, such as a locale, is the application's own choice.
       def detour(response)
         return unless REDIRECTS.cover?(response.status) && response.location
 

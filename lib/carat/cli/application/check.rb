@@ -16,8 +16,8 @@ module Carat
       # The sentence in the list of subcommands.
       SUMMARY = "Validates the configuration and exits."
 
-      # Prints one line when the configuration is valid, after one for each variable without effect and for a port that
-      # this user may not listen on: the server may have another user. Raises ConfigError.
+      # Prints one line when the configuration is valid. Before it, warns of variables without effect, and of a port
+      # that this user may not listen on: the server may have another user. Raises ConfigError.
       def run
         say(*Config::Variables.warnings(@env), *Launch::LowPorts.new(configuration[:bind]).obstacle,
             "carat: the configuration is valid: #{configuration_summary}")

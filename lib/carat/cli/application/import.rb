@@ -37,7 +37,7 @@ module Carat
         # bin/docker-entrypoint prepares the database for `./bin/rails server` alone. It has to ask for carat instead:
         # if [ "${*:1:3}" == "bundle exec carat" ]; then
       TEXT
-      # Text by the file that calls for it.
+      # The hint for each file that calls for one.
       HINTS = { "bin/thrust" => THRUSTER, "bin/docker-entrypoint" => ENTRYPOINT }.freeze
       private_constant :ENTRYPOINT, :LEGEND, :HINTS, :THRUSTER
 

@@ -68,13 +68,13 @@ module Carat
         check(head, body)
       end
 
-      # Raises ControlError for a response that is none.
+      # Raises ControlError unless the response is valid.
       def check(head, body)
         refuse(body) if head&.match?(REFUSAL)
         fail_with(head ? "it responds with #{head[0, 100].lines.first.to_s.strip.dump}" : "it does not respond")
       end
 
-      # The server says in JSON why it did not do what was asked.
+      # Raises ControlError with the reason that the server gives in JSON.
       def refuse(body)
         reason = JSON.parse(body)["error"]
         raise ControlError, "carat: #{Printable.text(reason)}" if reason.is_a?(String)
@@ -110,7 +110,7 @@ module Carat
         trap("PIPE", before || "DEFAULT")
       end
 
-      # A connection to a server that stands still would wait without an end once others wait.
+      # A connection to a server that stands still would wait forever once its backlog is full.
       def open_socket
         socket = Socket.new(:UNIX, :STREAM)
         socket.connect_nonblock(Addrinfo.unix(@path))

@@ -14,7 +14,7 @@ require_relative "control_sockets"
 module Carat
   module CLI
     # A server that runs already, for the subcommands that ask one. A flag names its control socket or its process id,
-    # or the variable the socket; otherwise the config file names the socket, or only one server is running.
+    # or a variable or the config file names the socket. Otherwise it is the only server that runs.
     class RunningServer
       # The options that say where the control socket is.
       OPTIONS = %i[config environment control_socket].freeze
@@ -70,7 +70,8 @@ module Carat
         @sockets ||= ControlSockets.new(Launch::ControlDirectories.new(environment: @env).searched)
       end
 
-      # A server prefers its config file to the variable; whoever types a command means the socket that they name.
+      # Unlike a server, a command prefers the variable to the config file: whoever types it means the socket that
+      # they name.
       def named
         option = Config::Options.fetch(:control_socket)
         settings = Config::Settings.new

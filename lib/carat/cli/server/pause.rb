@@ -20,7 +20,7 @@ module Carat
       LIMIT_SECONDS = 600
       private_constant :DEFAULT, :LIMIT_SECONDS
 
-      # Prints for how long. Raises ConfigError and ControlError.
+      # Prints how long requests are held. Raises ConfigError and ControlError.
       def run
         seconds = argument("TIME", Config::Type.build(:seconds), default: DEFAULT)
         raise Config::ConfigError, "pause: at most #{LIMIT_SECONDS} s" if seconds > LIMIT_SECONDS

@@ -16,7 +16,7 @@ module Carat
       # The sentence in the list of subcommands.
       SUMMARY = "Shows where each running request stands."
 
-      # So many calls of a request are printed; the server's JSON has more.
+      # Most calls of a request that are printed; the server's JSON has more.
       CALLS = 25
       private_constant :CALLS
 

@@ -93,7 +93,7 @@ module Carat
         lines.any? ? ["", *lines] : []
       end
 
-      # The number if it follows a load, and those that are down.
+      # The number of processes if it follows a load, and how many are down.
       def app_count(count, rows)
         name, wanted, min, max, load = count.fetch_values("name", "wanted", "min", "max", "load")
         down = wanted - rows.count { |row| row.fetch("name") == name }

@@ -14,15 +14,15 @@ module Carat
       # Where the file is looked for when none is named, relative to the working directory.
       PLACES = %w[carat.rb config/carat.rb].freeze
 
-      # Longest file in bytes. In its place there may be anything.
+      # Longest file in bytes. There may be anything at its path.
       LIMIT = 1024 * 1024
 
       # A block from the top level, so that the file sees none of Carat's local variables and constants.
       SCOPE = TOPLEVEL_BINDING.eval("proc { binding }", __FILE__, __LINE__)
       private_constant :SCOPE
 
-      # Returns the absolute path of the one of PLACES where there is something, or nil. Raises ConfigError when that is
-      # no file that can be read, and when there are two.
+      # Returns the absolute path of the file of PLACES that is there, or nil. Raises ConfigError when it cannot be
+      # read, and when both are there.
       def self.find
         found = PLACES.select { |place| File.exist?(place) || File.symlink?(place) }
         place = found.first or return

@@ -28,7 +28,7 @@ module Carat
       FLAG_WIDTH = 36
       TEXT_WIDTH = 41
       HARD_SPACE = "\u00a0"
-      # From so many on, the options of the server hide what a subcommand has of its own.
+      # From this number on, the options of the server hide a subcommand's own.
       MANY = 20
       SERVER = "The options of the server count, too: carat --help lists them."
       private_constant :MANY, :SERVER, :ExactParser, :FLAG_WIDTH, :TEXT_WIDTH, :HARD_SPACE
@@ -36,7 +36,7 @@ module Carat
       # The options that were set, as Settings.
       attr_reader :settings
 
-      # The same as words that Settings.from_words reads.
+      # The options that were set, as words that Settings.from_words reads.
       attr_reader :words
 
       # :help, :version or nil.
@@ -123,7 +123,7 @@ module Carat
 
       def define(option)
         @parser.on(*option.short, long(option), *lines(option)) do |value|
-          # The value of a flag that was forgotten, rather than one that begins like a flag.
+          # The value was forgotten: no value begins like a flag.
           raise OptionParser::MissingArgument, option.flag if value.to_s.start_with?("--")
 
           set(option, value, option.flag)

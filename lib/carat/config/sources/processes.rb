@@ -10,8 +10,8 @@ module Carat
   module Config
     # The further processes of the application that the config file declares.
     class Processes
-      # One of them. `count` is a Range, and `load` returns what the number follows within that; `stop_timeout` is nil
-      # for that of the server; `command` is nil where `block` is what runs, and `place` is where it is declared.
+      # One declaration. `count` is a Range, and `load` returns what the number follows within that; `stop_timeout` is
+      # nil for that of the server; `command` is nil where `block` is what runs, and `place` is where it is declared.
       # rubocop:disable Lint/StructNewOverride -- nobody counts its members
       Declaration = Struct.new(:name, :count, :load, :memory, :stop_signal, :stop_timeout, :restart, :overlap,
                                :environment, :command, :only, :place, :block, keyword_init: true) do
@@ -27,7 +27,7 @@ module Carat
                    overlap: false, environment: {}, command: nil, only: nil }.freeze
       # Most declarations.
       LIMIT = 64
-      # How many of one may run.
+      # How many processes of one declaration may run.
       COUNT = Type.build(:count, 0..1000)
       MEMORY = Type.build(:bytes, (1024 * 1024)..)
       NAME = /\A[a-z][a-z0-9_-]{0,31}\z/i
@@ -68,7 +68,7 @@ module Carat
       # Yields each Declaration.
       def each(&) = @declarations.each(&)
 
-      # Returns a copy with those for this value of the option `environment`.
+      # Returns a copy with the declarations for this value of the option `environment`.
       def in(environment)
         dup.tap { |copy| copy.keep { |it| it.only.nil? || it.only.include?(environment) } }
       end

@@ -16,7 +16,7 @@ module Carat
         "--redirect-stdout" => "--log FILE", "--redirect-stderr" => "--log FILE", "--dir" => "cd DIR && carat"
       }.freeze
 
-      # Methods of Puma that Carat does not have, as far as many files use them.
+      # Methods of Puma that many files use and Carat does not have.
       METHODS = %i[
         activate_control_app after_worker_boot before_worker_boot before_worker_fork before_worker_shutdown
         bind_to_activated_sockets directory first_data_timeout force_shutdown_after fork_worker

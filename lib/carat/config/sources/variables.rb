@@ -30,7 +30,7 @@ module Carat
         unknown.map { |name| "#{name}: no such variable#{hint(name, known)}" }
       end
 
-      # The prefix would make all of them similar.
+      # The common prefix would make all names similar.
       def self.hint(name, known)
         gone = GoneOptions.hint(name)
         return gone unless gone.empty?

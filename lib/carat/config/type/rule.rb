@@ -3,7 +3,7 @@
 module Carat
   module Config
     module Type
-      # A type that nothing limits.
+      # A type whose values no `within` limits.
       class Rule
         # The placeholder for a value in the help; nil for one that a flag does not need.
         attr_reader :metavar

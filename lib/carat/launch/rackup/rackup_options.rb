@@ -10,7 +10,7 @@ module Carat
       # The Options that are passed on.
       PASSED = Config::Options.from(:file).reject { |option| %i[rackup environment bind].include?(option.name) }.freeze
 
-      # What rackup and Rails pass of their own.
+      # The options that rackup and Rails add by themselves.
       THEIRS = %i[AccessLog DoNotReverseLookup Host Port app builder caching config daemonize debug early_hints
                   environment heapfile include log_stdout pid profile_file profile_mode quiet require restart
                   restart_cmd server user_supplied_options warn].freeze

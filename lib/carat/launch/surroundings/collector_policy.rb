@@ -5,9 +5,9 @@ module Carat
     # How fast the garbage collector lets the heap grow, as environment variables of the mold. Ruby reads them when the
     # mold starts, and workers inherit what it has read. Programs that the application starts do not see them.
     class CollectorPolicy
-      # From Ruby 3.4 on, each pool of slots that is short after one of the three collections that follow a full one
-      # adds a step, which all pools share. With the figures of older Rubies, workers had up to 94 000 more slots there.
-      # Ruby 4.1 counts a step in bytes of each pool.
+      # From Ruby 3.4 on, each pool of slots that is short after one of the three collections after a full one adds a
+      # step to the growth, which all pools share. With the values of older Rubies, workers of these had up to 94 000
+      # more slots. Ruby 4.1 counts a step in bytes of each pool.
       MIN_RATIO, STEP, MOST =
         if RUBY_VERSION < "3.4" then %w[0.05 SLOTS 30000]
         elsif RUBY_VERSION < "4.1" then %w[0.02 SLOTS 20000]

@@ -37,7 +37,7 @@ module Carat
 
       private
 
-      # The XDG Base Directory Specification: the user owns it, and nobody else has access.
+      # By the XDG Base Directory Specification, the user owns the directory, and nobody else has access.
       def session
         path = @environment["XDG_RUNTIME_DIR"]
         return unless path&.start_with?("/")

@@ -36,7 +36,7 @@ module Carat
         { "HOME" => @entry.dir, "USER" => @entry.name, "LOGNAME" => @entry.name }
       end
 
-      # Returns what is wrong with a server that runs as root, or nil. In development that is a trial.
+      # Returns what is wrong with a server that runs as root, or nil; in development, nothing is.
       def warning
         return if @user || !@euid.zero? || @environment == "development"
 

@@ -9,8 +9,8 @@ module Carat
   module Launch
     # The environment variables with which the mold starts.
     class MoldEnvironment
-      # Those by which a service manager talks to the edge: an application that answered in the edge's place would be
-      # refused, or worse, be believed.
+      # The variables by which a service manager talks to the edge: an application that answered in the edge's place
+      # would be refused or, worse, believed.
       SERVICE = %w[NOTIFY_SOCKET WATCHDOG_USEC WATCHDOG_PID LISTEN_FDS LISTEN_PID LISTEN_FDNAMES].freeze
       private_constant :SERVICE
 

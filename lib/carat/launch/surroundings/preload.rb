@@ -14,7 +14,7 @@ module Carat
       KEPT = "CARAT_USER_PRELOAD"
       # Preloading one of these chooses an allocator.
       ALLOCATORS = /jemalloc|mimalloc|tcmalloc|snmalloc|hoard/
-      # ld.so accepts both between names.
+      # The separators that ld.so accepts between names.
       SEPARATORS = /[ :]+/
 
       # Restores the user's LD_PRELOAD in `environment`, the mold's ENV.

@@ -12,23 +12,25 @@ module Carat
     autoload :ServerSocket, File.join(__dir__, "cable/server_socket.rb")
     private_constant :Broker, :Endpoint, :Installation, :Relay, :Result, :ServerSocket
 
-    # Set to true in the environment of requests that the edge makes for its sockets; no client can set it.
+    # The variable that is true in the environment of requests that the edge makes for its sockets; no client can set
+    # it.
     FLAG = "carat.cable"
 
-    # Names the control socket of a server for programs that it has not forked: that of the option `control_socket`.
+    # The variable that names the control socket for programs that the server has not forked: that of the option
+    # `control_socket`.
     SOCKET_VARIABLE = "CARAT_CONTROL_SOCKET"
-    # Bytes of the name of a stream.
+    # Most bytes of the name of a stream.
     STREAM_LIMIT = 1024
-    # Bytes of one broadcast.
+    # Most bytes of one broadcast.
     PAYLOAD_LIMIT = 1024 * 1024
 
-    # What a channel or a connection does cannot work with the option `cable`. The message names the remedy.
+    # A channel or a connection does what cannot work with the option `cable`. The message names the remedy.
     class Error < StandardError
     end
 
     # A command of a socket asks for the request that has opened it.
     class NoRequestError < Error
-      # Gives it the message that names the remedy.
+      # `message` names the remedy.
       def initialize(message = "the request that opened the socket is over: keep what a command needs from it in " \
                                "`connect`, as an identifier or in an instance variable of the connection")
         super
@@ -66,13 +68,13 @@ module Carat
         raise Error, "the server did not take a broadcast to #{stream.inspect}"
       end
 
-      # Returns what connects several servers, nil when config/cable.yml has no key `through`.
+      # Returns the Broker that connects several servers, nil when config/cable.yml has no key `through`.
       def broker
         Broker.current if defined?(::ActionCable.server)
       end
 
-      # Passes broadcasts of all servers, which the broker sends, to the edge: the block of the process "cable". It ends
-      # by a signal. Raises Error, or what the broker's adapter raises, when the broker is lost.
+      # Passes the broadcasts of all servers from the broker to the edge, until a signal ends it: the block of the
+      # process "cable". Raises Error, or what the broker's adapter raises, when the broker is lost.
       def relay
         raise Error, "config/cable.yml names no broker: add the key through, such as through: redis" unless broker
 
@@ -91,7 +93,7 @@ module Carat
       # Where the application has mounted ActionCable.server.
       attr_reader :path
 
-      # Returns `string` as UTF-8; raises Error when it is none, or longer than `limit` bytes.
+      # Returns `string` as UTF-8; raises Error when it is not UTF-8, or longer than `limit` bytes.
       def text(string, limit, name)
         string = string.to_s
         raise Error, "#{name} has #{string.bytesize} bytes, and may have #{limit}" if string.bytesize > limit

@@ -73,7 +73,7 @@ module Carat
           File.file?("config/cable.yml") ? [[:suggestion, :cable, '"/cable"', remark]] : []
         end
 
-        # What the edge could do.
+        # A hint at what the edge can do for Action Cable.
         def import_hints = { "config/cable.yml" => HINT }
       end
     end

@@ -20,7 +20,7 @@ module Carat
           %w[console run].to_h { |name| [name, File.join(__dir__, "cli", name)] }
         end
 
-        # The processes of clients have it.
+        # The name of the processes of clients.
         def process_names = { NAME => "`carat console`" }
 
         # Notes what the application is loaded from.
@@ -31,7 +31,7 @@ module Carat
           Processes::Console.code = Processes::ChangedCode.new
         end
 
-        # Plays what the client wants.
+        # Returns the role that runs what the client wants.
         def role(order)
           Processes::Console if order.name == NAME
         end

@@ -13,12 +13,12 @@ module Carat
 
         # The configuration of I18n by fiber, with the locale. I18n 1.14.8 has one for a thread.
         module Locale
-          # Returns that of this fiber.
+          # Returns the configuration of this fiber.
           def config
             Thread.current[:i18n_config] ||= ::I18n::Config.new
           end
 
-          # Replaces that of this fiber.
+          # Replaces the configuration of this fiber.
           def config=(value)
             Thread.current[:i18n_config] = value
           end

@@ -118,7 +118,7 @@ module Carat
       Fiber.new(blocking: false, **options) { live(&block) }
     end
 
-    # A fiber's life. An error of one fiber does not end others; what is meant for the process does.
+    # The life of a fiber. An error of one fiber does not end others; an exception that is meant for the process does.
     def live
       yield
     rescue *APPLICATION_ERRORS => e

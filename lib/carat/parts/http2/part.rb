@@ -4,7 +4,7 @@ require_relative "../part"
 
 module Carat
   module Parts
-    # HTTP/2, over TLS or in clear.
+    # HTTP/2, over TLS or in the clear.
     module HTTP2
       # The options of the part, and what the server calls.
       class Part < Parts::Part

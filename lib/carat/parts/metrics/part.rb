@@ -13,18 +13,18 @@ module Carat
                          doc: "An address on which the server answers Prometheus and health checks; repeatable."
 
         ADDRESS = %r{\A(?:tcp|tls)://(?<host>.+):(?<port>\d+)(?:\?|\z)}
-        # These hosts have the port at every address of the machine, and this one at those of IPv4.
+        # Hosts that take the port at every address of the machine; the next one takes it at those of IPv4.
         EVERYWHERE = %w[[::] *].freeze
         EVERY_IPV4 = "0.0.0.0"
         LOOPBACK = %w[127.0.0.1 [::1]].freeze
         private_constant :ADDRESS, :EVERYWHERE, :EVERY_IPV4, :LOOPBACK
 
-        # What the server does now, again and again.
+        # The subcommand that shows what the server does now, again and again.
         def subcommands
           { "top" => File.join(__dir__, "top") }
         end
 
-        # No address is taken by `bind`, or named twice.
+        # Raises ConfigError when an address is taken by `bind`, or named twice.
         def check(configuration)
           taken = endpoints(configuration[:bind])
           endpoints(configuration[:metrics]).each do |endpoint|

@@ -18,7 +18,7 @@ module Carat
           name_sources(control, configuration, &:before_load)
         end
 
-        # Names those that the application has loaded.
+        # Names the files that the application has loaded.
         def loaded(control, configuration)
           name_sources(control, configuration, &:loaded)
         end

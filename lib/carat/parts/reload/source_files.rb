@@ -14,7 +14,7 @@ module Carat
         # Directories of an application of Rails with code that Rails does not reload.
         RAILS = %w[config lib].freeze
 
-        # Files beside them.
+        # Files beside these directories that Rails does not reload.
         RAILS_FILES = %w[Gemfile Gemfile.lock .env].freeze
 
         # Code that the trees do not hold, such as that of a gem with a `path` in the Gemfile: at most this many files.
@@ -73,7 +73,8 @@ module Carat
           path.dup.force_encoding(Encoding::UTF_8)
         end
 
-        # The loaded files that are not in the trees, nor apart. A tree may have a link to a directory elsewhere.
+        # The loaded files that are neither in the trees nor in `apart`. A tree may have a link to a directory
+        # elsewhere.
         def features(trees, apart)
           loaded = $LOADED_FEATURES.select { |path| path.end_with?(".rb") && path.start_with?("/") }
           ours = loaded.reject { |path| among?(path, apart) }

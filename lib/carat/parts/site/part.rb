@@ -29,7 +29,7 @@ module Carat
           configuration.check_directory(:maintenance)
         end
 
-        # Requests in clear are sent to https.
+        # Requests in the clear are redirected to HTTPS.
         def https?(configuration) = configuration[:force_tls]
 
         # The files for browsers.

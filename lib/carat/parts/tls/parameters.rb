@@ -37,7 +37,7 @@ module Carat
           true
         end
 
-        # Returns what is wrong with them for an address of this scheme, or nil.
+        # Returns what is wrong with the parameters for an address of this scheme, or nil.
         def problem(scheme)
           return unless scheme == SCHEME || any?
           return "has certificates, which only a tls:// address has" if scheme != SCHEME
@@ -46,7 +46,7 @@ module Carat
           certificates_problem
         end
 
-        # Returns them as the edge reads them.
+        # Returns the parameters as the edge reads them.
         def pairs
           pairs = @certificates.map { |name, path| "#{name}=#{path}" }
           pairs << "acme=#{@acme.uniq.join(",")}" if @acme.any?
@@ -79,7 +79,7 @@ module Carat
           names == ["certs"] || (names.any? && names.each_slice(2).all?(%w[cert key]))
         end
 
-        # Only root may be able to read a key, so nothing but its existence is checked.
+        # Only root may be able to read a key, so only its existence is checked.
         def missing
           [*@certificates, *([["ca", @ca]] if @ca)].each do |name, path|
             kind = name == "certs" ? "directory" : "file"

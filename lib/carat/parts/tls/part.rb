@@ -30,7 +30,7 @@ module Carat
           { acme_folder: command.folder, acme_command: command.to_a }
         end
 
-        # Encrypted ones.
+        # Addresses of encrypted connections.
         def addresses
           require_relative "parameters"
           Parameters

@@ -13,8 +13,8 @@ module Carat
         @allocated = GC.stat(:total_allocated_objects)
       end
 
-      # Returns the number of objects that were allocated, that of collections, their CPU time and that of the process
-      # in seconds, and the former's share of the latter, from 0 to 1.
+      # Returns the number of objects that were allocated, the number of collections, the CPU time of collections and
+      # of the process in seconds, and the share of the first in the second, from 0 to 1.
       def stats
         count, milliseconds = counters
         gc = (milliseconds - @milliseconds) / MILLISECONDS

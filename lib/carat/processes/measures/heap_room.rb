@@ -14,7 +14,7 @@ module Carat
       COLLECTIONS = 8
       # The memory that a step adds: 60 000 of Ruby's smallest slots.
       STEP_BYTES = 2_400_000
-      # The least that a pool gets: about one page of slots. To add one, all free slots of the pool are written to.
+      # The least that a pool gets: about one page of slots. Adding a page writes to all free slots of the pool.
       PART_BYTES = 65_536
       # The heap grows by at most this many steps.
       MAX_STEPS = 10
@@ -23,7 +23,7 @@ module Carat
       @steps = 0
 
       class << self
-        # How many times the heap of this process has been extended, and those that it has inherited by forks.
+        # How many times the heap was extended, in this process and in those that it was forked from.
         attr_accessor :steps
       end
 
@@ -68,7 +68,7 @@ module Carat
         [@count - before[0], @milliseconds - before[1]]
       end
 
-      # What an extension itself takes does not count.
+      # The cost of an extension itself does not count.
       def begin_anew
         @count = @collector.count
         @milliseconds = @collector.milliseconds

@@ -7,20 +7,20 @@ module Carat
     # The just-in-time compiler of this process.
     module JIT
       COMPILERS = { "yjit" => "YJIT", "zjit" => "ZJIT" }.freeze
-      # Where code changes while it runs, and runs once.
+      # The environments in which code changes while it runs, or runs once.
       LOCAL = %w[development test].freeze
       # The part of the server's memory that each process may use for machine code and its description: Ruby's own
       # limit is more than a small container has for all workers.
       MEMORY_SHARE = 16
-      # In MiB, as Ruby counts it: enough for a small Rails application, and Ruby's own limit.
+      # The least limit and Ruby's own, in MiB as Ruby counts: the least suffices for a small Rails application.
       MEMORY_LEAST = 16
       MEMORY_DEFAULT = 128
       private_constant :COMPILERS, :LOCAL, :MEMORY_SHARE, :MEMORY_LEAST, :MEMORY_DEFAULT
 
       module_function
 
-      # Returns what the block returns, which loads the application. The Configuration says which compiler runs from
-      # then on. `memory` is what the server may use, in bytes. Raises ConfigError when this process cannot.
+      # Calls the block, which loads the application, and returns its value. The Configuration says which compiler
+      # runs from then on. `memory` is what the server may use, in bytes. Raises ConfigError when this process cannot.
       def beside(configuration, memory: nil)
         reserve(configuration[:jit])
         yield.tap { enable(configuration[:jit], configuration[:environment], memory:) }
@@ -103,7 +103,7 @@ module Carat
         RubyVM.const_defined?(name) && RubyVM.const_get(name).respond_to?(:enable)
       end
 
-      # From Ruby 4.0 on.
+      # The limit exists from Ruby 4.0 on.
       def limit(compiler, memory)
         return {} unless memory && compiler.method(:enable).parameters.include?(%i[key mem_size])
 

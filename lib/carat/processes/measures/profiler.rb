@@ -13,8 +13,8 @@ module Carat
         @served = served
       end
 
-      # Begins to sample one in so many bytes that are allocated, or microseconds of `clocks`, a sum of bits that the
-      # lab knows; nil: as many as it takes by default.
+      # Begins to sample: one in `interval` allocated bytes, or microseconds of `clocks`, a sum of bits that the lab
+      # knows; nil stands for the lab's default.
       def begin(interval, clocks)
         raise LoadError, "the gem carat-lab is not where the server runs" unless Launch::LabGem.load
 
@@ -24,7 +24,7 @@ module Carat
         refuse(e)
       end
 
-      # Ends that and sends the profile, if there is one; `replaced` says that the worker ends.
+      # Ends the profile and sends it, if there is one; `replaced` says that the worker ends.
       def finish(replaced: false)
         recording = @recording or return
         @recording = nil

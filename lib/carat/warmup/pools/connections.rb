@@ -68,8 +68,8 @@ module Carat
         classes.grep(Class).flat_map { |type| ObjectSpace.each_object(type).to_a }
       end
 
-      # Those that Net::HTTP keeps open. It opens a closed one at the next request and keeps that; after `finish`, it
-      # would open one for each request. Agents have threads that may be in a request.
+      # The sockets that Net::HTTP keeps open. Net::HTTP replaces a closed one at the next request and keeps the new
+      # one; after `finish`, it would open one for each request. Agents have threads that may be in a request.
       def sockets
         return [] unless loaded?(:Net) && ::Net.const_defined?(:HTTP) && !::Net.autoload?(:HTTP)
 

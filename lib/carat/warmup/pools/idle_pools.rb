@@ -7,7 +7,7 @@ module Carat
     module IdlePools
       # How long to wait until a pool is asked again.
       PAUSE_SECONDS = 0.01
-      # When the thread of the timers looks at them again. What is due within 0.01 s does not wake it.
+      # Seconds until the thread of the timers looks at them again. A task that is due within 0.01 s does not wake it.
       WAKE_SECONDS = 0.02
       private_constant :PAUSE_SECONDS, :WAKE_SECONDS
 

@@ -16,10 +16,10 @@ module Carat
         RESERVE = 64
         # A lane's socket and its shared page.
         LANE = 2
-        # Request bodies and further responses have one of so many parts of the rest. A client has two descriptors of
-        # the others.
+        # Request bodies and further responses get one part in this many of the rest. Of the other parts, a client has
+        # two descriptors.
         SHARED_PART = 5
-        # That part is no larger than this.
+        # The largest size of that part.
         SHARED_MOST = 1400
         # Descriptors without which the server does not start.
         LEAST = 10
@@ -58,7 +58,7 @@ module Carat
           @allowed - RESERVE - (workers * ((@configuration.lanes * LANE) + 1))
         end
 
-        # Twice the maximum, because workers that drain have their own, and two more.
+        # Twice the maximum, because draining workers have descriptors of their own, and two more.
         def workers
           most = @configuration[:workers]
           ((most == Config::Type::WorkerCount::AUTO ? Etc.nprocessors : most.end) * 2) + 2

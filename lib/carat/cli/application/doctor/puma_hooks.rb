@@ -6,7 +6,7 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Libraries that start in workers by a hook of Puma alone: here they never would.
+      # Libraries that start in workers only by a hook of Puma, and so never under Carat.
       class PumaHooks
         # A line that hooks the boot of Puma's workers.
         HOOK = /^[^#\n]*\b(?:before|on)_worker_boot\]? ?(?:[({]|do\b|<<|(?:\|\|)?=)/

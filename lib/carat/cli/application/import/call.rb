@@ -5,7 +5,7 @@ module Carat
     class Import
       # A call of one of Puma's methods in a configuration: `threads ENV.fetch("THREADS", 5), 5`.
       class Call
-        # The types of a call with the place of its name, after which its arguments are.
+        # The types of call nodes, each with the index of the name, which the arguments follow.
         TYPES = { FCALL: 0, VCALL: 0, CALL: 1 }.freeze
         PARAMETERS = /\A\s*(do|\{)\s*\|/
         private_constant :PARAMETERS, :TYPES
@@ -19,7 +19,7 @@ module Carat
             new(node, head, source) if name && names.include?(name)
           end
 
-          # Returns the name of the method that `node` calls for the file itself, or nil.
+          # Returns the name of the method that `node` calls on the file's own self, or nil.
           def name(node)
             place = TYPES[node.type] or return
             node.children[place] if place.zero? || node.children.first&.type == :SELF
@@ -74,20 +74,20 @@ module Carat
           @source.slice(@range)
         end
 
-        # Returns the number that the argument at `index` is, or nil when it is something else.
+        # Returns the argument at `index` if it is a number, or nil.
         def number(index)
           text = @arguments&.at(index)
           text.delete("_\"'").to_i if text&.match?(/\A(["']?)\d[\d_]*\1\z/)
         end
 
-        # Returns the text of the argument at `index` if that is a String without interpolation, or nil.
+        # Returns the text of the argument at `index` if it is a String without interpolation, or nil.
         def string(index)
           node = @nodes&.at(index)
           node.children.first if node&.type == :STR
         end
 
-        # Returns the pairs of the Hash at `index` by the text of their names: the text of the value if that is a
-        # String, or nil, and its source. Without that argument there are none; nil when it is something else.
+        # Returns the pairs of the Hash at `index` by name, each as the text of the value, nil unless that is a
+        # String, and its source. Returns no pairs without such an argument, and nil when it is not a Hash.
         def pairs(index)
           node = @nodes&.at(index) or return {}
           return unless node.type == :HASH

@@ -32,7 +32,8 @@ module Carat
 
         private
 
-        # Returns the condition of the call, which is empty without one; nil without a call or such a condition.
+        # Returns the condition of the call, empty if it has none; nil without a call, or if the condition cannot
+        # move.
         def find(node, conditions)
           return unless node.is_a?(RubyVM::AbstractSyntaxTree::Node)
 

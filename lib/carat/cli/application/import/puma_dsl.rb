@@ -21,7 +21,7 @@ module Carat
         ZERO = "Carat's times are above 0"
         private_constant :HANDOVER, :CONNECTIONS, :SOCKET, :THREADS, :ALWAYS, :NEVER, :ZERO
 
-        # The option of Carat that means the same, with what an omitted argument stands for.
+        # The options of Carat with the same meaning, each with the value of an omitted argument.
         OPTIONS = {
           environment: [:environment], rackup: [:rackup], worker_boot_timeout: [:boot_timeout],
           worker_shutdown_timeout: [:shutdown_timeout], first_data_timeout: [:header_timeout],
@@ -41,11 +41,11 @@ module Carat
           before_refork: :before_refork, on_refork: :before_refork, after_refork: :after_refork
         }.freeze
 
-        # What PumaValues translates.
+        # The methods that PumaValues translates.
         VALUES = %i[bind cluster force_shutdown_after fork_worker plugin port preload_app! quiet set_remote_address
                     single ssl_bind stdout_redirect threads workers].freeze
 
-        # No counterpart, and what to do.
+        # The methods without a counterpart, and what to do.
         NOTES = {
           _load_from: NEVER, _offer_plugins: NEVER,
           activate_control_app: SOCKET,
@@ -132,7 +132,7 @@ module Carat
           Translation.new(nil, RACKUP)
         end
 
-        # A file that only another machine has.
+        # Whether only another machine has the file.
         def missing?(path)
           path && !File.file?(path)
         end

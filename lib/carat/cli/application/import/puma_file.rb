@@ -71,7 +71,8 @@ module Carat
           walk(node.children.last, [*parents, node], is_hook: call.name != :cluster)
         end
 
-        # Comments out the statement around what only Puma's process has. A hook may still find it when it runs.
+        # Comments out a statement that uses what only Puma's process has. In a hook, that may be there when the hook
+        # runs.
         def stranger?(node, parents, is_hook:)
           note = @strangers.note(node, parents) or return false
           return false if is_hook && node.type != :CONST
@@ -155,7 +156,7 @@ module Carat
           edit(start...start, "#{indent}# #{note}.\n")
         end
 
-        # A name stays as it is.
+        # A note that begins with a name stays as it is.
         def sentence(note)
           note.sub(/\A[a-z]+(?=[ ,;])/, &:capitalize)
         end

@@ -11,9 +11,9 @@ module Carat
         WANTING = 'Carat needs a certificate and its key: bind "tls://HOST:PORT?cert=FILE&key=FILE"; ' \
                   "`carat dev-cert` makes both for development"
         BY_HAND = 'write bind "tls://HOST:PORT?cert=FILE&key=FILE"'
-        # How Puma verifies clients, and the same for Carat.
+        # Puma's modes of verifying clients, with those of Carat.
         VERIFY = { "peer" => "optional", "force_peer" => "required" }.freeze
-        # Carat speaks TLS 1.2 and 1.3 alone.
+        # What always holds: Carat speaks only TLS 1.2 and 1.3.
         ALWAYS = { "no_tlsv1" => "true", "no_tlsv1_1" => "true", "verify_mode" => "none" }.freeze
         HINTS = {
           "backlog" => "see the option backlog",
@@ -57,7 +57,7 @@ module Carat
 
           private
 
-          # What stands for an argument in double quotes: a literal for itself.
+          # The text for an argument within double quotes; a literal stands for itself.
           def text(literal, source)
             literal ? literal.to_s.inspect[1..-2] : ("\#{#{source}}" if source)
           end

@@ -13,7 +13,7 @@ module Carat
         }.freeze
         VARIABLES = %i[@config @options @plugins].freeze
         METHOD = "no method of Puma's own; if a plugin adds it, run what the plugin does beside Carat"
-        # Nodes in which a name without a receiver may be anybody's.
+        # Nodes in which a name without a receiver may belong to another object.
         OTHER_SELF = %i[CLASS MODULE SCLASS DEFN DEFS LAMBDA].freeze
         # Nodes in which a bare name is a call and not a value.
         STATEMENTS = %i[SCOPE BLOCK].freeze
@@ -25,7 +25,7 @@ module Carat
           @selves = nodes(root, %i[LASGN]).filter_map { |node| node.children.first if self?(node.children.last) }
         end
 
-        # Returns what to say about a node, or nil. `parents` are the nodes around.
+        # Returns what to say about a node, or nil. `parents` are the nodes around it.
         def note(node, parents)
           name = node.children.first
           case node.type
@@ -44,7 +44,7 @@ module Carat
             Object.method_defined?(name) || Object.private_method_defined?(name)
         end
 
-        # A block of somebody else's method may run for another object.
+        # A block that a method of another object gets may run with another self.
         def other_self?(node)
           OTHER_SELF.include?(node.type) || (node.type == :ITER && node.children.first.type == :CALL)
         end

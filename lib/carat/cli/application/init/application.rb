@@ -11,21 +11,21 @@ module Carat
         HEALTH = /^[^#\n]*get\s*\(?\s*["']([\w\/-]+)["']\s*(?:=>|,\s*to:)\s*["']rails\/health#show["']/
         private_constant :HEALTH, :RACKUP
 
-        # Raises ConfigError when there is none.
+        # Raises ConfigError when there is no application.
         def initialize
           return if File.file?(RACKUP)
 
           raise Config::ConfigError, "there is no #{RACKUP} here: run carat init in the directory of the application"
         end
 
-        # What it is, in words.
+        # The kind of the application, in words.
         def name
           return "a Rails application" if rails?
 
           sinatra? ? "a Sinatra application" : "a Rack application"
         end
 
-        # Whether it is made by Rails.
+        # Whether the application is made by Rails.
         def rails?
           File.file?("config/application.rb") && File.file?("config/environment.rb")
         end
@@ -36,7 +36,7 @@ module Carat
           "/#{path.delete_prefix("/")}" if path
         end
 
-        # Whether it has files for browsers.
+        # Whether the application has files for browsers.
         def public?
           File.directory?("public")
         end
@@ -46,7 +46,7 @@ module Carat
           read("Gemfile").match?(/^\s*gem\s*\(?\s*["']solid_queue["']/)
         end
 
-        # Whether it asks a relational database.
+        # Whether the application uses a relational database.
         def database?
           File.file?("config/database.yml")
         end

@@ -17,7 +17,7 @@ module Carat
           # A line with # before its option changes nothing until you remove the #. A flag wins over this file, and this
           # file wins over environment variables, such as PORT, WEB_CONCURRENCY, and RAILS_MAX_THREADS.
         RUBY
-        # Up to this limit of the container, one worker and few threads are what fits, with the jobs in one process.
+        # Up to this limit of the container, only one worker with few threads fits, and one process for the jobs.
         SMALL_BYTES = 384 << 20
         SMALL = "# The container has %s: these lines are what fits (docs/deploy.md, \"In 256 MB\")."
         JOBS = <<~RUBY

@@ -35,7 +35,8 @@ module Carat
         private_constant :MIB, :NOTABLE, :NOTHING
 
         class << self
-          # Returns what names a process: `worker 1`, `jobs 1`, or `jobs 1 forked` for what that has forked.
+          # Returns the name of a process: `worker 1`, `jobs 1`, or `jobs 1 forked` for the processes that it has
+          # forked.
           def label(row)
             name = row["name"] || row["role"].tr("_", " ")
             [name, row["number"], ("forked" if row["role"] == "descendant")].compact.join(" ")
@@ -113,7 +114,7 @@ module Carat
           "#{mib(used)} of a budget of #{mib(limit)} used; the #{source} has #{mib(whole)}" if limit && whole
         end
 
-        # Of what the used part of the budget consists: readers add up the table, and miss the rest.
+        # The shares of the used budget: readers add up the table, and miss the rest.
         def shares
           limit, used = @report["budget"]&.values_at("limit", "used")
           sums = [@report["clients"], *holders.values].compact
@@ -132,7 +133,7 @@ module Carat
           "clients make the edge hold #{mib(used)} of at most #{mib(limit)} (client_memory)" if limit
         end
 
-        # What the edge holds for parts, by the name of that.
+        # The bytes that the edge holds for parts, by name.
         def holders
           named = Parts.select { |part| part.memory_name && @report[part.class.key.to_s] }
           named.to_h { |part| [part.memory_name, { "option" => part.class.key, **@report[part.class.key.to_s] }] }

@@ -43,14 +43,14 @@ module Carat
           true
         end
 
-        # Returns what is wrong with them for an address of this scheme, or nil.
+        # Returns what is wrong with the parameters for an address of this scheme, or nil.
         def problem(scheme)
           return "has a mode, which only a Unix socket has" if mode && scheme != "unix"
 
           others.filter_map { |other| other.problem(scheme) }.first
         end
 
-        # Returns them as the edge reads them, beginning with `?` unless there are none.
+        # Returns the parameters as the edge reads them, beginning with `?` unless there are none.
         def to_s
           pairs = others.flat_map(&:pairs)
           pairs << "mode=0#{mode}" if mode

@@ -11,20 +11,21 @@ module Carat
         OFF = "off"
         # `sockaddr_un` holds 108 bytes with the closing NUL (unix(7)).
         SOCKET_LIMIT = 107
-        # The edge writes to the descriptor under this name: to open it fails for a socket and for another user's pipe.
+        # Standard output, which the edge writes to by its descriptor: to open this name fails for a socket and for
+        # another user's pipe.
         OUTPUT = "/dev/stdout"
         # The log's default.
         ERRORS = "/dev/stderr"
         STREAMS = { OUTPUT => OUTPUT, ERRORS => ERRORS }.merge(
           *%w[/dev/fd /proc/self/fd].map { |folder| { "#{folder}/1" => OUTPUT, "#{folder}/2" => ERRORS } }
         ).freeze
-        # The kernel follows as many links.
+        # The most links to follow, as many as the kernel does.
         LINKS_LIMIT = 40
         # More than any process id takes.
         PID_LIMIT = 1024
         private_constant :OFF, :SOCKET_LIMIT, :OUTPUT, :ERRORS, :STREAMS, :LINKS_LIMIT, :PID_LIMIT
 
-        # Returns the Rule for a path of which the block returns what is wrong with it, or nil.
+        # Returns the Rule for a path; the block returns what is wrong with the path, or nil.
         def self.rule(metavar)
           Rule.new(metavar) do |value|
             path = Type.absolute_path(value)

@@ -32,7 +32,7 @@ module Carat
              queue_limit: count(settings, :queue_limit), priority: priority(settings[:priority] || "normal") }]
         end
 
-        # Returns those that were declared before and these together. Raises InvalidValue.
+        # Returns the pools that were declared before, followed by `pools`. Raises InvalidValue.
         def join(earlier, pools)
           raise InvalidValue, "there are #{LIMIT} already" if earlier.size >= LIMIT
 

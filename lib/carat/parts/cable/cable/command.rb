@@ -17,7 +17,7 @@ module Carat
         @result = Result.new
       end
 
-      # Returns Rack's response. Without content, nothing of a failed command is carried out.
+      # Returns Rack's response. If that has no content, the edge carries out nothing of a failed command.
       def response
         in_executor do
           @result.collect { run }
@@ -31,8 +31,8 @@ module Carat
 
       private
 
-      # The executor of Rails resets what belongs to one unit of work, and returns database connections. That of Action
-      # Cable's worker is within this one, which the records need.
+      # The executor of Rails resets what belongs to one unit of work, and returns database connections. The executor
+      # of Action Cable's worker runs within this one, which the records need.
       def in_executor(&block)
         application = ::Rails.application if defined?(::Rails.application)
         application ? application.executor.wrap(&block) : yield
@@ -58,7 +58,7 @@ module Carat
         @result.fail
       end
 
-      # When the broker is lost, the client gets its part all the same.
+      # Publishes the broadcasts. When the broker is lost, the client gets its part all the same.
       def publish
         @result.publish
       rescue *APPLICATION_ERRORS => e
@@ -108,7 +108,8 @@ module Carat
         @result[:connection] = record unless record == @order["connection"]
       end
 
-      # No client's: it came to the control socket, or with the option `cable_token`.
+      # Whether the order is a broadcast: it came over the control socket or with the option `cable_token`, not from a
+      # client.
       def broadcasts?
         @order["command"] == "broadcast"
       end
@@ -117,7 +118,7 @@ module Carat
         @order["command"] == "subscribe"
       end
 
-      # As much as Action Cable: clients can make commands fail.
+      # Logs as much as Action Cable does: clients can make commands fail.
       def report(error)
         place = error.backtrace.to_a.first(5).join(" | ")
         @server.logger.error("There was an exception - #{error.class}(#{error.message}): #{place}")

@@ -37,14 +37,14 @@ module Carat
         @server.equal?(::ActionCable.server)
       end
 
-      # Rails 8.2 has moved it from the connection, where applications may have one of their own.
+      # Rails 8.2 has moved the method from the connection, where applications may have one of their own.
       def allowed?
         return @connection.send(:allow_request_origin?) if @connection.respond_to?(:allow_request_origin?, true)
 
         @server.allow_request_origin?(@env)
       end
 
-      # The connection is none of this process's.
+      # Opens the connection, which does not stay in this process.
       def open
         @server.worker_pool.work(@connection) { @connection.send(:handle_open) }
         return if @result.closed?

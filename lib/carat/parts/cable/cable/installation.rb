@@ -64,7 +64,7 @@ module Carat
                      "hears: add process(\"#{PROCESS}\", overlap: true) { Carat::Cable.relay } to the config file"
       end
 
-      # Another Rack application may mount it where no route leads.
+      # Another Rack application may mount Action Cable where no route leads.
       def check_routes
         mounts = paths
         others = mounts.reject { |path| segments(path) == segments(@path) }
@@ -98,7 +98,7 @@ module Carat
         end
       end
 
-      # Rails takes paths with the same ones for one.
+      # Rails takes paths with the same segments for one.
       def segments(path)
         path.split("/").reject(&:empty?)
       end

@@ -12,10 +12,10 @@ module Carat
     # instance variables of the application, identifiers among them; of a channel its instance variables. Those that
     # begin with `@_` are not kept.
     module Record
-      # Bytes of one record.
+      # Most bytes of one record.
       LIMIT = 4096
 
-      # What Action Cable itself sets, from Rails 7.0 to 8.2.
+      # The instance variables that Action Cable itself sets, from Rails 7.0 to 8.2.
       OF_CONNECTION = %i[@server @env @coder @worker_pool @logger @websocket @socket @subscriptions @message_buffer
                          @started_at @protocol @request @connection_identifier].freeze
       OF_CHANNEL = %i[@connection @identifier @params @defer_subscription_confirmation_counter

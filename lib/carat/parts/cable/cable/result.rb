@@ -5,11 +5,11 @@ require_relative "../cable"
 
 module Carat
   module Cable
-    # What a handshake or a command makes the edge do with a socket. It leaves when the command has ended.
+    # What a handshake or a command makes the edge do with a socket. The result leaves when the command has ended.
     class Result
       # Bytes of all texts and names in one result, which JSON at most doubles: the edge takes 4 MiB.
       OUTPUT_LIMIT = 2_000_000
-      # What JSON puts between two of them.
+      # Bytes that JSON puts between two texts.
       SEPARATORS = 16
       private_constant :SEPARATORS
 
@@ -61,7 +61,7 @@ module Carat
         list(:start, stream.bytesize) << stream
       end
 
-      # Ends that again. The edge stops streams before it starts others.
+      # Ends that stream again. The edge stops streams before it starts others.
       def stop(stream)
         @fields[:start]&.delete(stream)
         list(:stop, stream.bytesize) << stream

@@ -11,7 +11,7 @@ module Carat
       # What a channel of the application might do instead, and the class that has Rails' own.
       METHODS = { subscribed: CHANNEL, unsubscribed: "ActionCable::Channel::Base",
                   subscribe_to_channel: "ActionCable::Channel::Base" }.freeze
-      # What Action Cable itself does then.
+      # The callbacks that Action Cable itself runs then.
       CALLBACKS = %i[start_periodic_timers stop_periodic_timers stop_all_streams].freeze
       private_constant :CHANNEL, :METHODS, :CALLBACKS
 
@@ -35,12 +35,12 @@ module Carat
           callbacks(connection, :command).empty?
       end
 
-      # Rails 7.0 has none of commands.
+      # Rails 7.0 has no callbacks of commands.
       def callbacks(class_, *names)
         class_.__callbacks.values_at(*names).compact.flat_map(&:to_a).map(&:filter)
       end
 
-      # The Proc is that of the Rails executor.
+      # Whether the callback is the Proc of the Rails executor.
       def rails?(callback)
         CALLBACKS.include?(callback) ||
           (callback.is_a?(Proc) && callback.source_location.first.start_with?("#{::ActionCable::Engine.root}/"))

@@ -7,7 +7,8 @@ module Carat
     # The socket of a connection, as Rails 8.2 describes it (ActionCable::Server::Socket): what the connection does with
     # it becomes part of a Result.
     class Socket
-      # The environment of a connection that goes on without its request. It is empty, for those who only look around.
+      # The environment of a connection that goes on without its request. It is empty for code that only lists its
+      # entries.
       NO_ENV = Hash.new { raise NoRequestError }.freeze
       private_constant :NO_ENV
 
@@ -32,7 +33,7 @@ module Carat
         @request ||= ::ActionDispatch::Request.new(application ? application.env_config.merge(@env) : @env)
       end
 
-      # Sends a message to the client. The edge writes that of a disconnect itself.
+      # Sends a message to the client. The edge writes the message of a disconnect itself.
       def transmit(message)
         return @result.close(*message.values_at(:reason, :reconnect)) if message[:type] == disconnect
 
@@ -61,7 +62,7 @@ module Carat
         ::ActionCable::INTERNAL[:message_types][:disconnect]
       end
 
-      # Rails 8.2 has moved it.
+      # Rails 8.2 has moved the method.
       def proxy
         owner = [::ActionCable::Server, ::ActionCable::Connection].find do |room|
           room.const_defined?(:TaggedLoggerProxy, false)

@@ -13,12 +13,12 @@ module Carat
 
       module_function
 
-      # Starts those of the channel's class, in the place of what the edge has for its subscription.
+      # Starts the timers of the channel's class, in the place of those that the edge has for its subscription.
       def start(channel)
         set(channel, intervals(channel.class)) unless channel.class.periodic_timers.empty?
       end
 
-      # Ends them.
+      # Ends the timers of the subscription.
       def stop(channel)
         set(channel, []) unless channel.class.periodic_timers.empty?
       end

@@ -8,8 +8,8 @@ require_relative "terminal"
 
 module Carat
   module CLI
-    # A process of the server's that has the standard streams of this one: passes signals to it until it ends. Speaks in
-    # frames (crates/carat-wire): four bytes of length, a byte that says what it is, and its content.
+    # A process of the server that uses the standard streams of this one, which passes signals to it until it ends.
+    # Speaks in frames (crates/carat-wire): four bytes of length, a byte for the kind, and the content.
     class ConsoleSession
       # Kinds of frames.
       BOOT_FAILED = 33
@@ -17,7 +17,7 @@ module Carat
       CONSOLE = 50
       SIGNAL = 51
       EXITED = 52
-      # In the byte of the kind: descriptors travel with the frame.
+      # The bit in the byte of the kind for a frame with descriptors.
       DESCRIPTORS = 0x80
 
       # Longest order in bytes, and longest frame of the server.
@@ -25,13 +25,13 @@ module Carat
       FRAME_LIMIT = 128 * 1024
       # How long the server may take to fork.
       START_SECONDS = 60
-      # Signals by which this process ends as its console did, without a dump of its own.
+      # Signals that end this process as they ended its console, without a core dump of its own.
       FATAL = %w[HUP INT KILL PIPE ALRM TERM USR1 USR2].freeze
       SIGNALED = 128
       private_constant :BOOT_FAILED, :BEGUN, :CONSOLE, :SIGNAL, :EXITED, :DESCRIPTORS, :ORDER_LIMIT, :FRAME_LIMIT,
                        :FATAL, :SIGNALED
 
-      # `order` is what the process reads.
+      # `order` says what the process is to run.
       def initialize(order)
         @order = order.b
         @begun = false
@@ -78,7 +78,7 @@ module Carat
         end
       end
 
-      # A session of its own cannot be stopped by SIGTSTP, as no shell could continue it.
+      # SIGTSTP cannot stop a console: its session has no shell that could continue it. So the console gets SIGSTOP.
       def pass(socket, name)
         return exit(SIGNALED + Signal.list.fetch(name)) unless @begun || name == "WINCH" || name == "TSTP"
         return signal(socket, name) unless name == "TSTP"

@@ -21,7 +21,7 @@ module Carat
         parser.on("--env NAME[=VALUE]", "Pass a variable, or set one; repeatable") { |text| pass(text) }
       end
 
-      # A variable without a value here has none there.
+      # A variable that is not set here is not set there.
       def pass(text)
         name, value = text.split("=", 2)
         raise Config::ConfigError, "--env: #{text.inspect} has no name of a variable" unless NAME.match?(name.to_s)

@@ -4,7 +4,8 @@ require "io/console"
 
 module Carat
   module CLI
-    # The terminal of this process, which another process uses: what it does to this one becomes names of signals.
+    # The terminal of this process, which another process uses. The signals that the terminal sends to this process
+    # become names.
     class Terminal
       SIGNALS = %w[INT QUIT TERM HUP USR1 USR2 WINCH TSTP].freeze
       # Names that may wait; further signals are lost, as the kernel loses them.
@@ -45,7 +46,7 @@ module Carat
 
       private
 
-      # In a signal handler.
+      # Runs in a signal handler.
       def note(name)
         return if @waiting.size >= WAITING_LIMIT
 

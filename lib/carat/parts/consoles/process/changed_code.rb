@@ -4,7 +4,7 @@ module Carat
   module Processes
     # Says which files of the application have changed since the mold loaded them: a console has what was there then.
     class ChangedCode
-      # What Rails and Bundler read without `require`.
+      # The files that Rails and Bundler read without `require`.
       READ = ["config.ru", "config/**/*.{rb,yml}"].freeze
       LOCKFILE = "Gemfile.lock"
       UNITS = { "day" => 86_400, "hour" => 3600, "minute" => 60, "second" => 1 }.freeze
@@ -36,7 +36,8 @@ module Carat
         [*(required + read).uniq.select { |path| changed?(path) }, *lock]
       end
 
-      # A hash of its content, which is the same in forked processes: Bundler writes an equal file again as it loads.
+      # A hash of the lockfile's content, which is the same in forked processes: Bundler writes an equal file again as
+      # it loads.
       def lockfile
         File.binread(File.join(@directory, LOCKFILE)).hash
       rescue SystemCallError

@@ -80,7 +80,7 @@ module Carat
         start_rails(*@words.drop(1))
       end
 
-      # As `bin/rails` does once it has loaded the application.
+      # Runs a command as `bin/rails` does once it has loaded the application.
       def start_rails(*arguments)
         application = ::Rails.root.join("config/application.rb")
         Object.const_set(:APP_PATH, application.to_s) if application.file? && !defined?(::APP_PATH)

@@ -22,7 +22,7 @@ module Carat
         @taken.pop
       end
 
-      # Waits until all have freed their slots that have one, or wait for one.
+      # Waits until all jobs that have a slot, or wait for one, have freed it.
       def drain
         @draining.synchronize do
           @size.times { take.then { @held += 1 } }

@@ -21,7 +21,7 @@ module Carat
 
       private
 
-      # Others run first: an IO whose bytes Ruby has buffered is ready at once, and again.
+      # Lets others run first: an IO whose bytes Ruby has buffered is ready again and again.
       def wait
         @scheduler.yield
         @io.wait(@events, nil) unless @over

@@ -33,7 +33,7 @@ module Carat
         (@threads ||= ThreadPool.new).run(operation)
       end
 
-      # Earlier Rubies do not call it, and their queues have no timeout.
+      # Earlier Rubies do not call the hook, and their queues have no timeout.
       remove_method :blocking_operation_wait if RUBY_VERSION < "3.2"
 
       # Ends the fibers: their `ensure` blocks run, but cannot wait.
@@ -44,7 +44,7 @@ module Carat
 
       private
 
-      # The thread leaves the status of the child where it is: the fiber may be interrupted before it takes it.
+      # The thread does not take the status of the child, since the fiber may be interrupted before it does.
       def await_in_thread(pid, flags)
         thread = Thread.new { Native::Scheduler.await_child(pid, flags) }
         thread.join

@@ -14,10 +14,10 @@ module Carat
         PROCESSES = { "process" => "label", "state" => "state", "running" => "running", "requests" => "requests",
                       "private" => "private", "shared" => "shared", "PSS" => "pss", "age" => "age",
                       "gen" => "generation", "pid" => "pid" }.freeze
-        # The same of requests.
+        # The heading of each column of a request, and its value in a row.
         REQUESTS = { "age" => "age", "worker" => "worker", "lane" => "lane", "state" => "stage",
                      "request" => "request" }.freeze
-        # What is aligned left.
+        # The columns that are aligned left.
         WORDS = %w[label state stage request].freeze
         SIZES = %w[private shared pss].freeze
         private_constant :MIB, :NOTHING, :SIZES, :WORDS

@@ -7,7 +7,8 @@ module Carat
     class Top
       # The terminal: whole pages out, keys and signals in. However the block ends, the terminal is as it was before.
       class Screen
-        # Another buffer, so that the shell's text comes back, without a cursor, and without lines that wrap.
+        # Switches to another buffer, so that the shell's text comes back, hides the cursor, and turns line wrapping
+        # off.
         ENTER = "\e[?1049h\e[?25l\e[?7l"
         LEAVE = "\e[?7h\e[?25h\e[?1049l"
         HOME = "\e[H"
@@ -20,9 +21,9 @@ module Carat
         # What the signals mean.
         SIGNALS = { "INT" => :quit, "TERM" => :quit, "HUP" => :quit, "QUIT" => :quit, "WINCH" => :resized,
                     "TSTP" => :stop }.freeze
-        # Bytes of keys that are read at once; signals beyond as many are lost, as the kernel loses them.
+        # Most bytes of keys in one read, and most signals that wait: further ones are lost, as the kernel loses them.
         CHUNK = 64
-        # Where the terminal has no size.
+        # The size of a terminal that reports none.
         SIZE = [24, 80].freeze
         private_constant :CHUNK, :ENTER, :HOME, :KEY, :KEYS, :LEAVE, :REST_OF_LINE, :REST_OF_PAGE, :SIGNALS, :SIZE
 
@@ -52,8 +53,8 @@ module Carat
           SIZE
         end
 
-        # Shows lines, cut to so many columns, which have no control characters. Those in an Array with true are in bold
-        # type, and those with false in inverse video.
+        # Shows lines without control characters, cut to `columns`. A line in an Array with true is bold, one with
+        # false inverse.
         def show(lines, columns)
           lines = lines.map { |line, bold| "#{marked(line[0, columns], columns, bold)}#{REST_OF_LINE}" }
           @output.write(HOME, lines.join("\r\n"), REST_OF_PAGE)
@@ -84,7 +85,7 @@ module Carat
           bold.nil? ? text : "\e[#{bold ? 1 : 7}m#{text.ljust(columns)}\e[m"
         end
 
-        # In a signal handler.
+        # Runs in a signal handler.
         def note(meaning)
           return if @signals.size >= CHUNK
 
@@ -102,7 +103,7 @@ module Carat
           [:quit] # the terminal has gone
         end
 
-        # Keys come at once and are not shown; those for signals still send them.
+        # Makes keys arrive at once, without an echo; the keys for signals still send them.
         def enter
           @input.raw!(intr: true)
           @output.write(ENTER)

@@ -13,8 +13,8 @@ module Carat
     class Top
       # Shows the page again and again, and does what the keys say.
       class Session
-        # How long the server may take: as long, no key is looked at. The server gives its workers a second to say where
-        # a request stands.
+        # How long the server may take; meanwhile, no key is looked at. The server gives its workers a second to say
+        # where a request stands.
         PATIENCE = 3
         KEYS = "up, down, Tab select  s sort  Enter backtrace  k kill  Space stop  q quit"
         STOPPED = "stopped; Space continues"
@@ -123,7 +123,7 @@ module Carat
           overview = JSON.parse(@server.get("/top", deadline: PATIENCE))
           receive(overview)
         rescue ControlError, JSON::ParserError => e
-          # Another one may take its place.
+          # Another server may take its place.
           @server.forget
           # The path of the socket may be longer than a line of the terminal.
           @failure = "trying again: #{e.message.lines.first.chomp.rpartition(": ").last}"

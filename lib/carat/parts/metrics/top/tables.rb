@@ -5,17 +5,17 @@ require_relative "page"
 module Carat
   module CLI
     class Top
-      # The page on a terminal: two tables, of which one has the selection.
+      # The page on a terminal: two tables, one of which has the selection.
       class Tables
         # Where the selection goes.
         STEPS = { up: -1, down: 1, page_up: -10, page_down: 10 }.freeze
-        # A table of one process has two lines.
+        # The fewest lines of a table: its heading and one row.
         LEAST = 2
         private_constant :LEAST, :STEPS
 
         # One table: what it shows, by which column it is sorted, and which row is selected.
         Shown = Struct.new(:columns, :sorted, :rows, :selected) do
-          # The greatest first; texts from A to Z, and what is not known last.
+          # Sorts the rows: the greatest first, texts from A to Z, and unknown values last.
           def sort
             name = columns.values[sorted]
             known, unknown = rows.partition { |row| row[name] }
@@ -63,12 +63,13 @@ module Carat
           @requests.row if @active.equal?(@requests)
         end
 
-        # Returns the number of the selected worker, or of that of the selected request; nil for none.
+        # Returns the number of the selected worker, or of the worker of the selected request; nil for none.
         def worker
           @active.equal?(@requests) ? @requests.row&.fetch("worker") : worker_number(@processes.row)
         end
 
-        # Returns exactly so many lines: a String, or an Array of a String and whether it is bold; else it is inverse.
+        # Returns exactly `rows` lines: a String, or an Array of a String and true for bold type, false for inverse
+        # video.
         def lines(rows)
           summary = @page.summary
           left = rows - summary.size - 2

@@ -40,7 +40,7 @@ module Carat
         { crv: "P-256", kty: "EC", x: base64(point[1, COORDINATE]), y: base64(point[1 + COORDINATE, COORDINATE]) }
       end
 
-      # Returns what proves that whoever has this key was asked to show the token.
+      # Returns the proof that the owner of this key was asked to show the token.
       def authorization(token)
         "#{token}.#{base64(Digest::SHA256.digest(JSON.generate(to_jwk)))}"
       end

@@ -11,7 +11,7 @@ module Carat
       # A resource: its JSON, its address, and how long to wait before the next look.
       Resource = Struct.new(:json, :url, :retry_after, :text)
 
-      # Refused nonces in a row. They expire when the authority likes, and the next one comes with the refusal.
+      # Most refused nonces in a row. Nonces expire when the authority likes, and the next one comes with the refusal.
       NONCE_LIMIT = 10
       BAD_NONCE = "urn:ietf:params:acme:error:badNonce"
       private_constant :BAD_NONCE, :NONCE_LIMIT

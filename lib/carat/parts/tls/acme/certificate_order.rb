@@ -36,7 +36,7 @@ module Carat
 
       private
 
-      # One that is valid from an earlier order needs no proof.
+      # An authorization that is valid from an earlier order needs no proof.
       def authorize(url)
         authorization = @authority.get(url).json
         return if authorization["status"] == "valid"

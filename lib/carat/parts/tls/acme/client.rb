@@ -16,7 +16,8 @@ module Carat
     class Client
       # Whatever an authority sends, the program stays below this.
       MEMORY_LIMIT = 512 * 1024 * 1024
-      # What is left may not suffice for another name: the edge starts another client.
+      # Seconds after which no further name is begun: what is left may not suffice, and the edge starts another
+      # client.
       SECONDS = 400
       # Servers that share the folder, one of which the authority may ask, look at it every second until there is a
       # certificate, and then every ten.

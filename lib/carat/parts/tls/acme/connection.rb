@@ -24,7 +24,7 @@ module Carat
         end
       end
 
-      # Bytes of a response: until its header fields have ended, and of all of it.
+      # Most bytes of a response: up to the end of its header fields, and in all.
       HEAD_LIMIT = 64 * 1024
       RESPONSE_LIMIT = 256 * 1024
       STEP_SECONDS = 10
@@ -40,7 +40,7 @@ module Carat
         # Reads fail once there are more bytes than this.
         attr_writer :limit
 
-        # Likewise; raises ACMEError.
+        # Raises ACMEError beyond the limit.
         def read_nonblock(*, **)
           super.tap do |piece|
             @count = @count.to_i + (piece.is_a?(String) ? piece.bytesize : 0)
@@ -77,12 +77,12 @@ module Carat
         call(url) { |uri| Net::HTTP::Get.new(uri) }
       end
 
-      # Likewise.
+      # Returns the Answer to a HEAD. Raises ACMEError.
       def head(url)
         call(url) { |uri| Net::HTTP::Head.new(uri) }
       end
 
-      # Likewise; `body` is a signed message.
+      # Returns the Answer to a POST of `body`, a signed message. Raises ACMEError.
       def post(url, body)
         call(url) { |uri| Net::HTTP::Post.new(uri, "Content-Type" => TYPE).tap { |post| post.body = body } }
       end

@@ -17,22 +17,22 @@ module Carat
         @socket.gets or raise EOFError, "the server has ended"
       end
 
-      # There is a certificate.
+      # Reports a certificate.
       def issued(name, expires:, renewal:)
         send(event: "issued", name: name, expires: time(expires), renewal: time(renewal))
       end
 
-      # There is none.
+      # Reports that there is no certificate, and why.
       def failed(name, reason:, attempt:)
         send(event: "failed", name: name, reason: reason, next: time(attempt))
       end
 
-      # Nothing can be done.
+      # Reports that nothing can be done.
       def unable(reason)
         send(event: "unable", reason: reason)
       end
 
-      # All that was due was tried.
+      # Reports that all due names were tried.
       def done
         send(event: "done")
       end

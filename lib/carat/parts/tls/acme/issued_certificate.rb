@@ -53,12 +53,12 @@ module Carat
         raise ACMEError, "the certificate has expired" unless expires > Time.now
       end
 
-      # Returns the Time of its end.
+      # Returns the Time at which the certificate expires.
       def expires
         @certificate.not_after
       end
 
-      # Returns for how many seconds it is valid in all.
+      # Returns for how many seconds the certificate is valid in all.
       def lifetime
         expires - @certificate.not_before
       end

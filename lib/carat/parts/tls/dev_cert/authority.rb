@@ -32,7 +32,7 @@ module Carat
           IssuedCertificate.server(names, authority: certificate, key: key)
         end
 
-        # Whether it has signed the certificate in a file.
+        # Whether the authority has signed the certificate in a file.
         def signed?(file)
           File.exist?(path) && OpenSSL::X509::Certificate.new(File.read(file)).verify(certificate.public_key)
         rescue OpenSSL::X509::CertificateError, OpenSSL::X509::StoreError, OpenSSL::PKey::PKeyError
@@ -59,7 +59,7 @@ module Carat
           File.join(@directory, "authority.key")
         end
 
-        # The certificate comes last: what is there is complete.
+        # Writes the certificate last: when it is there, the authority is complete.
         def create
           FileUtils.mkdir_p(@directory, mode: 0o700)
           issued = IssuedCertificate.authority(NAME)

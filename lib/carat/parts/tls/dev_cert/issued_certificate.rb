@@ -38,7 +38,7 @@ module Carat
           end
         end
 
-        # `name` is that of the subject; it is valid for `seconds`.
+        # `name` is that of the subject; the certificate is valid for `seconds`.
         def initialize(name, seconds)
           @key = OpenSSL::PKey::EC.generate("prime256v1")
           @certificate = OpenSSL::X509::Certificate.new

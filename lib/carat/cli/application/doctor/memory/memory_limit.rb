@@ -27,7 +27,7 @@ module Carat
                                     "Carat replaces them; lower memory, or set a share such as \"80%\"")
         end
 
-        # What the server may have, or nil where the limits are unknown.
+        # The bytes that the server may use, or nil where the limits are unknown.
         def bytes
           return unless available
 

@@ -46,7 +46,7 @@ module Carat
           "two molds of #{Bytes.words(@mold)}"
         end
 
-        # By which step they fit, or nil.
+        # Returns the step by which two molds fit, or nil.
         def step
           fitting = room.fdiv(each).floor
           workers = fitting - processes
@@ -69,7 +69,7 @@ module Carat
 
         def hold? = @configuration[:restart_hold]
 
-        # What is left of the budget beside two molds.
+        # The bytes of the budget that two molds leave.
         def room
           @memory - clients - EDGE - (2 * @mold)
         end
@@ -83,7 +83,7 @@ module Carat
           end
         end
 
-        # What the server expects of a worker, or of a further process, before it has seen one at work.
+        # The memory that the server expects of a worker, or of a further process, before it has seen one at work.
         def each
           @mold / 2
         end

@@ -25,7 +25,7 @@ module Carat
           logger.info "#{self.class.name} is streaming from #{broadcasting}"
         end
 
-        # Ends that again.
+        # Ends that stream again.
         def stop_stream_from(broadcasting)
           return super unless (socket = connection.carat_socket)
 
@@ -33,7 +33,7 @@ module Carat
           logger.info "#{self.class.name} stopped streaming from #{broadcasting}"
         end
 
-        # Ends all of them.
+        # Ends all streams.
         def stop_all_streams
           connection.carat_socket ? connection.carat_socket.result.stop_all : super
         end
@@ -48,7 +48,7 @@ module Carat
           connection.carat_socket ? Timers.stop(self) : super
         end
 
-        # What calls it has other timers than those of the class.
+        # Refuses timers that other code starts: the edge has only those of the class.
         def start_periodic_timer(*, **)
           return super unless connection.carat_socket
 

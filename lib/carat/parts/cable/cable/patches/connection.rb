@@ -12,7 +12,7 @@ module Carat
           @socket if @socket.is_a?(Socket)
         end
 
-        # Before Rails 8.2, nothing else shows that a command has failed.
+        # Before Rails 8.2, only this shows that a command has failed.
         def rescue_with_handler(error, *)
           carat_socket&.result&.fail
           super

@@ -6,7 +6,7 @@ module Carat
   module Cable
     module Patches
       # For ActionCable::Connection::Base before Rails 8.2, whose connections make their socket themselves: they take
-      # one in the place of an environment.
+      # a Socket in the place of an environment.
       module LegacyConnection
         # `socket` is a Socket, or Rack's environment.
         def initialize(server, socket, **)

@@ -66,7 +66,8 @@ module Carat
         @config.logger
       end
 
-      # What adapters, before Rails 8.2 and since, run callbacks with. The pool of Action Cable would lose their order.
+      # The object with which adapters, before Rails 8.2 and since, run callbacks. The pool of Action Cable would lose
+      # their order.
       def event_loop
         self
       end

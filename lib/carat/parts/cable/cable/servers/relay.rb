@@ -44,7 +44,7 @@ module Carat
 
       private
 
-      # Another relay of this server is younger.
+      # Whether another relay of this server is younger.
       def retired?
         @newest > @since
       end
@@ -73,7 +73,7 @@ module Carat
         Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      # Runs in the thread of the adapter, which so reads no faster than the edge does.
+      # Runs in the thread of the adapter, which thus reads no faster than the edge does.
       def hear(text)
         @hears = true # An adapter that has connected a second time forgets to say so.
         @heard = now

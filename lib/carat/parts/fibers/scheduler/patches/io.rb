@@ -35,7 +35,7 @@ module Carat
           super
         end
 
-        # If it fails, the IO stays open.
+        # When reopening fails, the IO stays open.
         def reopen(...)
           super.tap { IO.schedulers&.closing(self) }
         end

@@ -22,7 +22,7 @@ module Carat
       __setobj__(other.__getobj__.dup)
     end
 
-    # As #initialize_dup.
+    # Copies as #initialize_dup does.
     def initialize_clone(other, freeze: nil)
       __setobj__(other.__getobj__.clone(freeze: freeze))
     end

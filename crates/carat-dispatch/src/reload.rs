@@ -60,9 +60,9 @@ enum ReloadPhase {
     Idle,
     /// The workers have the code of the files, as far as is known.
     Current,
-    /// The workers have old code, and a new mold loads that of the files.
+    /// The workers have old code, and a new mold loads the code of the files.
     Loading,
-    /// The workers have old code, and that of the files could not be loaded at this time.
+    /// The workers have old code, and the code of the files could not be loaded at this time.
     Failed(FailurePage, Instant),
 }
 

@@ -11,7 +11,7 @@ pub struct RequestTarget<'a> {
     pub query: &'a str,
     /// The host without its port.
     pub server_name: &'a [u8],
-    /// The port that the host names, or the one of the scheme.
+    /// The port that the host names, or the default of the scheme.
     pub server_port: u16,
 }
 

@@ -22,7 +22,7 @@ struct OpenTunnels {
 pub struct TunnelPlace {
     tunnels: WorkerTunnels,
     number: u64,
-    /// Held while the tunnel is open, if there may be only so many.
+    /// Held while the tunnel is open, if their number is limited.
     permit: Option<OwnedSemaphorePermit>,
 }
 

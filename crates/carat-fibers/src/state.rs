@@ -19,7 +19,7 @@ use crate::waits::{Wait, WaitId, WaitOutcome, Waits};
 /// The events that a fiber waits for.
 #[derive(Default)]
 pub struct WaitRequest<'a> {
-    /// How long the fiber waits at most; `None` for ever.
+    /// How long the fiber waits at most; `None` for no limit.
     pub limit: Option<Duration>,
     /// Whether [`SchedulerState::unblock`] ends the wait.
     pub is_block: bool,

@@ -16,7 +16,7 @@ pub struct WaitId {
 /// Why a wait has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitOutcome<H> {
-    /// Somebody called `unblock`, or the fiber only let others run.
+    /// `unblock` was called, or the fiber only let others run.
     Unblocked,
     /// The descriptor is ready for these events.
     Ready(u16),

@@ -27,7 +27,7 @@ pub enum ControlMessage {
     AskForkSafety,
     /// Return free memory to the system.
     TrimMemory,
-    /// Sample one in so many bytes that are allocated.
+    /// Sample one in a number of allocated bytes.
     BeginProfile(Sampling),
     /// End the profile, and report the samples.
     EndProfile,

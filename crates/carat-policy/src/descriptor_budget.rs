@@ -10,7 +10,7 @@ const LEAST: usize = 10;
 /// Request bodies and further responses get one part in this many of what is left for clients.
 const SHARED_PART: usize = 5;
 
-/// The most descriptors for request bodies and further responses, unless clients leave more.
+/// Most descriptors for request bodies and further responses, unless clients leave some of theirs.
 const SHARED_MOST: usize = 1400;
 
 /// Most further files of responses that wait to be closed.

@@ -19,14 +19,14 @@ module Carat
       LAUNCH = %w[mold_command mold_environment reader_command upgrade_command].freeze
       private_constant :LAUNCH
 
-      # Writes the answer for the edge, which has started this process. `words` are those of Flags#words.
+      # Writes the answer for the edge, which has started this process. `words` come from Flags#words.
       def self.write(words)
         output = IO.for_fd(Integer(ENV.delete("CARAT_SETTINGS_FD"), 10), "w")
         running = JSON.parse(ENV.delete("CARAT_EDGE_SETTINGS"))
         output.write(Log::PlainJSON.generate(new(words, running).answer))
       end
 
-      # `words` are those of Flags#words; `running` are the settings of the server, a Hash by name.
+      # `words` come from Flags#words; `running` are the settings of the server, a Hash by name.
       def initialize(words, running)
         @words = words
         @running = running

@@ -32,9 +32,9 @@ module Carat
       # The program that reads the configuration anew.
       READ = "module Carat; Launch::FreshSettings.write(ARGV); end"
 
-      # `configuration` is a Configuration; `words`, those of Flags#words, let the mold read it again. `pid_file` is the
-      # path of a file that has this process id already, or nil. `edge` is the path of the edge program, or nil when it
-      # is not built. `mold` is the library of the mold and its program.
+      # `configuration` is a Configuration; `words`, from Flags#words, let the mold read it again. `pid_file` is the
+      # path of a file that has this process id already, or nil. `edge` is the path of the edge program, or nil when
+      # it is not built. `mold` is the library of the mold and its program.
       def initialize(configuration, words, pid_file: nil, edge: NativePath.edge, mold: MOLD)
         @configuration = configuration
         @words = words

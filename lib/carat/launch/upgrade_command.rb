@@ -14,7 +14,7 @@ module Carat
       EXECUTABLE = File.expand_path("../../../exe/carat", __dir__)
       private_constant :GEM, :EXECUTABLE
 
-      # `words` are those of Flags#words; `gems` are the gems that are loaded, by name, and `program` is the script that
+      # `words` come from Flags#words; `gems` are the gems that are loaded, by name, and `program` is the script that
       # Ruby runs.
       def initialize(words, gems: Gem.loaded_specs, program: $PROGRAM_NAME)
         @words = words

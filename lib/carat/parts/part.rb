@@ -5,10 +5,10 @@ require_relative "../config/option"
 module Carat
   # The optional capabilities of the server.
   module Parts
-    # An optional capability of the server. What it consists of stands in one folder of lib/carat/parts, and no other
-    # file names it but the list, lib/carat/parts.rb. The server calls all parts in the order of that list, also those
-    # that are switched off; `configuration` is a Config::Configuration. What a part remembers in the mold is there in
-    # the processes that are forked from it.
+    # An optional capability of the server. All of it stands in one folder of lib/carat/parts, and only the list,
+    # lib/carat/parts.rb, names it. The server calls all parts in the order of that list, also those that are switched
+    # off; `configuration` is a Config::Configuration. What a part remembers in the mold is there in the processes
+    # that are forked from it.
     class Part
       KIB = 1024
       MIB = 1024 * KIB
@@ -28,7 +28,7 @@ module Carat
 
         private
 
-        # Declares an option; `fields` are those of Config::Option.
+        # Declares an option; `fields` are the fields of Config::Option.
         def option(name, **fields)
           options << Config::Option.new(name:, part: key, **fields)
         end
@@ -40,14 +40,14 @@ module Carat
       # The checks of `carat doctor`: classes such as those of CLI::Doctor::CHECKS.
       def doctor_checks = []
 
-      # Returns lines for `carat status`; `report` is that of the server.
+      # Returns lines for `carat status`; `report` is the server's.
       def status(_report) = []
 
       # What `carat memory` calls the memory that the edge holds for the part, such as "the cache"; nil without any.
       def memory_name = nil
 
-      # Addresses to listen on that the core does not know, nil for none: a class whose SCHEME is that of the addresses,
-      # FORM and NOUN are for messages, and whose objects are what may follow such an address, as in TLS::Parameters.
+      # The class for further addresses to listen on, such as TLS::Parameters, or nil. SCHEME is the scheme of such an
+      # address, FORM and NOUN are for messages, and an object has the parameters of one address.
       def addresses = nil
 
       # Lines that `carat init` writes for an application, a CLI::Init::Application, as the arguments of

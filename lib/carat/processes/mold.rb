@@ -37,7 +37,7 @@ module Carat
       private_constant :WARM_UP_SHARE
 
       # Runs the mold and then, in this process and in each forked one, the role that the last role returned: Forker,
-      # Worker, Promotion. The stack does not grow with the generations. `words` are those of Flags#words.
+      # Worker, Promotion. The stack does not grow with the generations. `words` come from Flags#words.
       def self.start(words)
         shared = Launch::SharedOptions.slice(ENV)
         Launch::MoldEnvironment.restore(ENV)
@@ -52,8 +52,8 @@ module Carat
         WorkerExit.prepare
       end
 
-      # `control` is a Native::Control; `words` are those of Flags#words; `shared` is what
-      # SharedOptions reads; `memory` is what the server may use, in bytes.
+      # `control` is a Native::Control; `words` come from Flags#words; `shared` is what SharedOptions reads; `memory`
+      # is what the server may use, in bytes.
       def initialize(control, words, shared, memory)
         @control = control
         @words = words

@@ -111,7 +111,8 @@ module Carat
         @control.leaving
       end
 
-      # Returns when the worker is drained, or is to end in any case: the generation whose mold it becomes, or nil.
+      # Listens until the worker is drained, or has to end in any case. Returns the generation whose mold it becomes,
+      # or nil.
       def listen
         while (message, *details = @control.receive)
           case message

@@ -10,7 +10,7 @@ module Carat
       # How many requests the lane takes at once.
       CAPACITY = 1
 
-      # `app` is a Rack application, `native` a Native::Lane; the options and the block are those of Slot.
+      # `app` is a Rack application, `native` a Native::Lane; the options and the block go to Slot.
       def initialize(app, native, **options, &fatal)
         @native = native
         @slot = Slot.new(app, native, **options, &fatal)

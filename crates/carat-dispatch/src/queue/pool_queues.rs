@@ -71,7 +71,7 @@ impl PoolQueues {
             .for_each(|pool| pool.queue.adopt(settings));
     }
 
-    /// Whether there are pools besides that of all requests.
+    /// Whether there are pools besides the main pool.
     pub(crate) fn are_several(&self) -> bool {
         self.pools.len() > 1
     }
@@ -101,8 +101,7 @@ impl PoolQueues {
         self.pools.iter().map(|pool| pool.queue.waiting()).sum()
     }
 
-    /// A report for each pool; none if the only pool is that of all requests. `running` is how many requests lanes
-    /// hold.
+    /// A report for each pool; none if there is only the main pool. `running` is how many requests lanes hold.
     pub fn reports(&self, running: usize, queue_limit: usize) -> Vec<PoolReport> {
         if !self.are_several() {
             return Vec::new();

@@ -252,7 +252,7 @@ impl WaitingQueue {
     }
 
     /// Logs how many requests found the queue full, or gave way to newer ones, since the last call. `pool` is named
-    /// unless it is that of all requests.
+    /// unless it is the main pool.
     pub(crate) fn report_refused(&self, pool: Option<&str>, queue_limit: usize, log: &Log) {
         let warn = |message, refused: u64, (name, number): (&'static str, usize)| {
             let pool = pool.as_ref().map(|it| ("pool", it as &dyn FieldValue));
@@ -422,7 +422,7 @@ mod tests {
             }
         }
 
-        /// Runs for so many milliseconds.
+        /// Runs for this many milliseconds.
         fn run(mut self, milliseconds: u32) -> Vec<CrowdClient> {
             for at in 0..milliseconds {
                 self.complete(at);

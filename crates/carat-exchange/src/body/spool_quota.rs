@@ -15,7 +15,7 @@ pub struct SpoolQuota {
 }
 
 impl SpoolQuota {
-    /// A quota of so many bytes and files.
+    /// A quota of `limit` bytes and `file_limit` files.
     pub fn new(limit: u64, file_limit: usize) -> Arc<SpoolQuota> {
         Arc::new(SpoolQuota {
             limit,

@@ -7,7 +7,7 @@ use carat_tls::ClientVariable;
 /// The two ends of a client connection, as the application sees them.
 #[derive(Debug)]
 pub struct Peer {
-    /// The client's address as text. A client on a Unix socket has that of this machine.
+    /// The client's address as text. A client on a Unix socket has the address of this machine.
     pub remote: String,
     /// Whether the connection came over a Unix socket.
     pub is_unix: bool,

@@ -13,7 +13,7 @@ pub const OUTGOING_LIMIT: usize = 256 * 1024;
 /// Bytes of a file that are sent before other connections get a turn.
 const TURN_LIMIT: usize = 512 * 1024;
 
-/// The bytes that hyper gets in place of those of a file. Nobody reads them, so their pages never come into memory.
+/// The bytes that hyper gets in place of a file's. Nobody reads them, so their pages never come into memory.
 static PLACEHOLDER: [u8; OUTGOING_LIMIT] = [0; OUTGOING_LIMIT];
 
 /// The part of a file that a connection is sending without a copy of it in memory.
@@ -98,7 +98,7 @@ impl OutgoingFile {
 }
 
 impl FilePlaceholder {
-    /// Whether these bytes stand for those of a file. The address is that of a static item, which is never freed and shares
+    /// Whether these bytes stand for a file's. The address is that of a static item, which is never freed and shares
     /// no byte with another value; only a slice of no bytes may begin there, at the end of what comes before it.
     pub fn is(slice: &IoSlice<'_>) -> bool {
         !slice.is_empty() && std::ptr::eq(slice.as_ptr(), PLACEHOLDER.as_ptr())

@@ -34,7 +34,7 @@ impl Default for SentResets {
 }
 
 impl SentResets {
-    /// Looks at `bytes`, which follow those of the last call. `note` gets the error code of each reset.
+    /// Looks at the next `bytes`. `note` gets the error code of each reset.
     pub fn pass(&mut self, mut bytes: &[u8], mut note: impl FnMut(u32)) {
         while let Some(part) = self.parts.next(&mut bytes) {
             match part {

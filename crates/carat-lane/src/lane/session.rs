@@ -343,7 +343,7 @@ impl LaneSession {
         }
     }
 
-    /// Reads what is there, unless somebody else reads, and keeps the requests for later.
+    /// Reads what is there, unless another waiter reads, and keeps the requests for later.
     fn listen(&mut self, socket: BorrowedFd<'_>) -> Result<(), LinkError> {
         loop {
             self.hold_requests()?;

@@ -16,8 +16,8 @@ pub(crate) fn define(native: RModule) -> Result<(), Error> {
     native.define_singleton_method("environment", function!(environment, 3))
 }
 
-/// The environment of a GET from this machine. `options` are those of `Lane.new`, `target` is a path with an optional
-/// query.
+/// The environment of a GET from this machine. `options` are the options of `Lane.new`, `target` is a path with an
+/// optional query.
 fn environment(
     ruby: &Ruby,
     options: RHash,

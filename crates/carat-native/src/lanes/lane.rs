@@ -60,7 +60,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
 }
 
 impl Lane {
-    /// Takes over two IOs, the socket and the page, and closes them. The options are those of `Request::EnvTemplate`.
+    /// Takes over two IOs, the socket and the page, and closes them. The options come from `Request::EnvTemplate`.
     fn new(ruby: &Ruby, socket: RFile, page: RFile, options: RHash) -> Result<Lane, Error> {
         let splits_lines = options.fetch(ruby.to_symbol("split"))?;
         let lane = Lane {
@@ -151,7 +151,7 @@ impl Lane {
         self.pass_on(ruby)
     }
 
-    /// Repeats `step` until it is done, for somebody who waits for `wanted`. The session is not borrowed while this waits.
+    /// Repeats `step` until it is done, for a waiter for `wanted`. The session is not borrowed while this waits.
     pub(crate) fn drive<T>(
         &self,
         ruby: &Ruby,

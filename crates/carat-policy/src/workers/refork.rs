@@ -325,14 +325,14 @@ mod tests {
         let settled = |private| workers(&[(500, private), (500, private)]);
         let decayed = workers(&[(9999, 300 * MB), (9999, 300 * MB)]);
 
-        // It gained much: the pause of a minute becomes one of two.
+        // The refork gained much: the pause of a minute becomes one of two.
         reforks.succeeded(now, 100 * MB);
         reforks.choose(now, 2, &settled(50 * MB));
         assert_eq!(reforks.choose(now + MINUTE / 2, 2, &decayed), None);
         assert!(reforks.choose(now + MINUTE, 2, &decayed).is_some());
         assert_eq!(reforks.pause, MINUTE * 2);
 
-        // It gained little: the pause of two minutes becomes one of four.
+        // The refork gained little: the pause of two minutes becomes one of four.
         reforks.succeeded(now, 100 * MB);
         reforks.choose(now, 3, &settled(95 * MB));
         assert_eq!(reforks.choose(now + MINUTE * 3, 3, &decayed), None);

@@ -29,7 +29,7 @@ module Carat
       def more_flags(_parser)
       end
 
-      # Returns the server's JSON object about `path` (GET), or about what it did (POST). `options` are those of
+      # Returns the server's JSON object about `path` (GET), or about what it did (POST). `options` go to
       # ControlClient.
       def ask(verb, path, **options)
         reply = JSON.parse(verb == :get ? @server.get(path, **options) : @server.post(path, **options))

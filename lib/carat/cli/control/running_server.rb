@@ -39,7 +39,7 @@ module Carat
         end
       end
 
-      # Returns the body of the response to a GET of `target`, a String; `options` are those of ControlClient. Raises
+      # Returns the body of the response to a GET of `target`, a String; `options` go to ControlClient. Raises
       # ControlError when no server can be asked, and ConfigError.
       def get(target, **options)
         ControlClient.new(path, **options).get(target)
@@ -79,7 +79,7 @@ module Carat
         settings.fetch(:control_socket) if settings.key?(:control_socket)
       end
 
-      # Without the rackup file: there may be no application in this directory.
+      # The configuration without a rackup file: there may be no application in this directory.
       def configuration
         @configuration ||= Config::Configuration.new(@flags.settings, @env, only: %i[control_socket])
       end

@@ -21,8 +21,8 @@ module Carat
       SCOPE = TOPLEVEL_BINDING.eval("proc { binding }", __FILE__, __LINE__)
       private_constant :SCOPE
 
-      # Returns the absolute path of the file of PLACES that is there, or nil. Raises ConfigError when it cannot be
-      # read, and when both are there.
+      # Returns the absolute path of the one of PLACES that exists, or nil. Raises ConfigError when it cannot be read,
+      # and when both exist.
       def self.find
         found = PLACES.select { |place| File.exist?(place) || File.symlink?(place) }
         place = found.first or return

@@ -24,7 +24,7 @@ module Carat
       end
 
       # Returns environment variables to set where they are unset: rackup's default address, which a config file may
-      # replace, the environment, which rackup has already passed to the application, and the log that `rails server`
+      # replace; the environment, which rackup has already passed to the application; and the log that `rails server`
       # writes to the terminal.
       def variables
         variables = { "RACK_ENV" => @options[:environment] }

@@ -11,7 +11,7 @@ module Carat
       ADDRESS = %r{\A(?!unix:|fd:)\w+://.+:(\d+)(?:\?|\z)}
       private_constant :FIRST_FREE, :STATUS, :CAPABILITY, :ADDRESS
 
-      # `addresses` are those of the option `bind`; `status` and `first_free` are paths.
+      # `addresses` are the values of the option `bind`; `status` and `first_free` are paths.
       def initialize(addresses, status: STATUS, first_free: FIRST_FREE)
         @addresses = addresses
         @status = status

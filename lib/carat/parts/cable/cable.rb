@@ -82,8 +82,8 @@ module Carat
       end
 
       # Prepares Action Cable for clients that reach it at `path`, with the `prefix` or without, and returns the Rack
-      # application that takes commands of sockets and passes everything else on to `app`. `processes` are those of the
-      # config file, by name. Raises ConfigError when the application cannot run this way.
+      # application that takes commands of sockets and passes everything else on to `app`. `processes` are the
+      # processes of the config file, by name. Raises ConfigError when the application cannot run this way.
       def install(app, path, processes = {}, prefix: "")
         @path = path.sub(%r{\A#{Regexp.escape(prefix)}(?=/)}, "")
         Installation.new(@path, processes).run

@@ -12,7 +12,7 @@ module Carat
                          mold: true,
                          doc: "Whether the server's user and root get consoles of the application from the server."
 
-        # The name of a console's process, in place of that of a `process` of the config file.
+        # The name of a console's process, where others have the name of a `process` of the config file.
         NAME = "console"
 
         # A console, or a command, with the loaded application.

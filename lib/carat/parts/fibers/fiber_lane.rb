@@ -18,9 +18,9 @@ module Carat
       RETRY_SECONDS = 1
       private_constant :FIBER_OPTIONS, :RETRY_SECONDS
 
-      # `app` is a Rack application, `native` a Native::Lane. At most `capacity` requests run at once. The
-      # ProcessLog `log` gets a warning when one has kept the thread for longer than `stall_warning` seconds. The other
-      # options and the block are those of Slot.
+      # `app` is a Rack application, `native` a Native::Lane. At most `capacity` requests run at once. The ProcessLog
+      # `log` gets a warning when one has kept the thread for longer than `stall_warning` seconds. The other options
+      # and the block go to Slot.
       def initialize(app, native, capacity:, stall_warning:, log:, **options, &fatal)
         @app = app
         @native = native

@@ -12,7 +12,7 @@ module Carat
       # The fiber, once it runs.
       attr_reader :fiber
 
-      # `scheduler` is the Scheduler of this thread; the other parameters are those of Slot.
+      # `scheduler` is the Scheduler of this thread; the other parameters go to Slot.
       def initialize(app, lane, scheduler, **options, &fatal)
         super(app, lane, **options, &fatal)
         @lane = lane

@@ -13,7 +13,7 @@ module Carat
                          doc: "An address on which the server answers Prometheus and health checks; repeatable."
 
         ADDRESS = %r{\A(?:tcp|tls)://(?<host>.+):(?<port>\d+)(?:\?|\z)}
-        # Hosts that take the port at every address of the machine; the next one takes it at those of IPv4.
+        # Hosts that take the port at every address of the machine; the next one takes it at every IPv4 address.
         EVERYWHERE = %w[[::] *].freeze
         EVERY_IPV4 = "0.0.0.0"
         LOOPBACK = %w[127.0.0.1 [::1]].freeze

@@ -63,7 +63,7 @@ module Carat
         File.join(data, "carat")
       end
 
-      # A certificate of somebody else is not replaced, nor a key without a certificate.
+      # Another authority's certificate is not replaced, nor a key without a certificate.
       def refuse_foreign(authority)
         present = FILES.select { |name| File.exist?(name) }
         return if present.empty? || (File.file?(FILES.first) && authority.signed?(FILES.first))

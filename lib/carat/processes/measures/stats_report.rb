@@ -11,7 +11,7 @@ module Carat
       PAGE_BYTES = GC::INTERNAL_CONSTANTS.fetch(:HEAP_PAGE_SIZE, 65_536)
       private_constant :PAGE_BYTES
 
-      # `stats` are those of Worker#stats; nil in a mold.
+      # `stats` come from Worker#stats; nil in a mold.
       def initialize(stats = nil)
         @stats = stats
         @counts = GC.stat

@@ -86,8 +86,8 @@ impl Core {
         let passed = protect(|| unsafe { rb_fiber_transfer(target, 0, ptr::null()) });
         let last = self.running.get();
         if last != me {
-            // That fiber has ended, and the next run begins here. (If it has transferred control, its run was measured
-            // then.)
+            // The other fiber has ended, and the next run begins here. (If it has transferred control, its run was
+            // measured then.)
             self.runs.read();
             self.runs.end(last);
             self.hand_over(me);

@@ -32,8 +32,8 @@ module Carat
 
         private
 
-        # Returns the condition of the call, empty if it has none; nil without a call, or if the condition cannot
-        # move.
+        # Returns the condition of the call, empty if it has none; nil without a call, or if the condition cannot move
+        # into an address.
         def find(node, conditions)
           return unless node.is_a?(RubyVM::AbstractSyntaxTree::Node)
 

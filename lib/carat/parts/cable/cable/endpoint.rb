@@ -6,7 +6,7 @@ require_relative "command"
 
 module Carat
   module Cable
-    # The Rack application around that of the user: it takes the commands of open sockets.
+    # A Rack application around the user's: it takes the commands of open sockets.
     class Endpoint
       # `app` is a Rack application.
       def initialize(app)

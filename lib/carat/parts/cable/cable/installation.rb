@@ -19,7 +19,7 @@ module Carat
       DEPTH = 8
       private_constant :ADAPTERS, :OLDEST, :PROCESS, :DEPTH
 
-      # `path` is the option, `processes` are those that the config file declares, by name.
+      # `path` is the option, `processes` are the processes of the config file, by name.
       def initialize(path, processes)
         @path = path
         @processes = processes

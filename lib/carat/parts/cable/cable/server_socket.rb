@@ -10,7 +10,7 @@ require_relative "../../../launch/surroundings/control_directories"
 module Carat
   module Cable
     # The control socket of a server, for broadcasts of processes that the server has not forked itself: those of its
-    # processes, such as Solid Queue's workers, share a control with their parent, on which frames would mix.
+    # processes, such as Solid Queue's workers, share a control with their parent, in which frames would mix.
     class ServerSocket
       # Returns the path of the control socket of the edge with this process id, nil when there is none.
       def self.find(edge)

@@ -12,7 +12,7 @@ module Carat
       # Levels of Arrays and Hashes in each other.
       DEPTH_LIMIT = 32
 
-      # By the name of the class: the member's name, and a Proc that returns its value.
+      # The form of each class, by its name: the name of the member, and a Proc that returns its value.
       FORMS = {
         "Symbol" => ["s", ->(value) { value.name }],
         "Date" => ["d", ->(value) { value.iso8601 }],
@@ -42,7 +42,7 @@ module Carat
         end
       end
 
-      # Returns what `dump` has made a JSON value of. Raises what the model raises when a record is gone.
+      # Returns the value that `dump` has turned into JSON. Raises what the model raises when a record is gone.
       def load(value)
         case value
         when Array then value.map { |member| load(member) }

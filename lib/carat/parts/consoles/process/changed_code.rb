@@ -49,7 +49,7 @@ module Carat
         $LOADED_FEATURES.select { |path| path.start_with?("#{@directory}/") && !path.start_with?(*installed) }
       end
 
-      # Copies of a deployment keep the time of their content, but not that of their inodes.
+      # Copies of a deployment keep the times of their content, but not of their inodes.
       def changed?(path)
         File.stat(path).ctime > @loaded_at
       rescue SystemCallError

@@ -60,7 +60,7 @@ module Carat
       def spawn
         Member.new(nil, Thread::Queue.new, Thread::Queue.new).tap do |member|
           member.thread = Thread.new { work(member) }
-          # It runs only while a fiber waits for it, so a worker may become the mold.
+          # The thread runs only while a fiber waits for it, so a worker may become the mold.
           member.thread.thread_variable_set(:fork_safe, true)
         end
       end

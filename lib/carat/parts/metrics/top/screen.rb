@@ -63,7 +63,7 @@ module Carat
           note(:quit) # the terminal has gone
         end
 
-        # Waits for keys and signals, at most so many seconds. Returns an Array of characters and of Symbols.
+        # Waits for keys and signals, at most `seconds`. Returns an Array of characters and of Symbols.
         def wait(seconds)
           return [] unless @signals.any? || (ready, = IO.select([@input, @reader], nil, nil, seconds))
 

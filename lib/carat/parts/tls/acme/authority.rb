@@ -19,7 +19,7 @@ module Carat
       # Returns the AccountKey.
       attr_reader :key
 
-      # `url` is that of the directory; `contact` is the address of a mailbox, or nil.
+      # `url` is the directory's; `contact` is the address of a mailbox, or nil.
       def initialize(url, key:, connection:, contact: nil)
         @url = url
         @key = key

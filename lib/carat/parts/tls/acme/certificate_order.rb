@@ -13,7 +13,8 @@ module Carat
       POLL_SECONDS = (1..15).freeze
       private_constant :POLL_SECONDS, :SECONDS
 
-      # `type` is that of a Validation. `folder` is where its answer is kept, and `look` is called once it is there.
+      # `type` is the type of a Validation. `folder` is where its answer is kept, and `look` is called once it is
+      # there.
       def initialize(authority, name, type, folder:, look:)
         @authority = authority
         @name = name
@@ -50,7 +51,7 @@ module Carat
         end
       end
 
-      # Looks until the status is another one, and returns the resource.
+      # Polls the resource until its status is none of `statuses`, and returns it.
       def await(url, *statuses)
         loop do
           resource = @authority.get(url)

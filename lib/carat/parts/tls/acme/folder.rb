@@ -66,7 +66,7 @@ module Carat
         write("#{name}/status.json", JSON.generate(status))
       end
 
-      # Keeps what answers the authority while the block runs. `file` is that of a Validation.
+      # Keeps what answers the authority while the block runs. `file` is the Validation's.
       def answer(name, (file, content))
         write("#{name}/#{file}", content)
         yield

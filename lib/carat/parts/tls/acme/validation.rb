@@ -20,7 +20,7 @@ module Carat
       # Returns the URL at which the authority is told to look.
       attr_reader :url
 
-      # `challenges` are those of an authorization, `type` the wanted one, `key` the AccountKey.
+      # `challenges` are the challenges of an authorization, `type` the wanted one, `key` the AccountKey.
       def initialize(challenges, type, name:, key:)
         challenge = challenges.find { |offered| offered["type"] == type }
         raise ACMEError, "the authority does not offer #{type}" unless challenge

@@ -446,9 +446,8 @@ impl Dispatcher {
         }
     }
 
-    /// Refuses requests that the application did not begin to reply to in time, and drains the lane,
-    /// whose worker is to be replaced. Requests that it has not begun are recalled; others may
-    /// finish.
+    /// Refuses requests without a reply in time, and drains the lane, whose worker is to be replaced. Requests that
+    /// the worker has not begun are recalled; others may finish.
     fn give_up(&self, lane: &Rc<Lane>, overdue: &[u32], now: Instant) {
         self.lanes.forget_idle(lane);
         lane.set_state(LaneState::Draining);
@@ -462,8 +461,8 @@ impl Dispatcher {
         self.recall(lane);
     }
 
-    /// Refuses every pending request: the server stops. Only a client whose request was never begun is
-    /// invited to repeat it. Requests that arrive from now on are refused, too.
+    /// Refuses every pending request: the server stops. Only a client whose request was never begun is asked to
+    /// repeat it. Requests that arrive from now on are refused, too.
     pub fn give_up_all(&self) {
         self.is_over.set(true);
         self.tunnels.close_all(&self.lanes);

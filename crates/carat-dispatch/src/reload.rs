@@ -24,7 +24,7 @@ const QUIET: Duration = Duration::from_millis(50);
 /// less.
 const QUIET_LIMIT: u32 = 40;
 
-/// After this many changes during loads that failed, the error is shown although the files have changed since.
+/// How many failed loads in a row may be overtaken by changes of the files. After that, the error is shown anyway.
 const ATTEMPTS_LIMIT: u8 = 3;
 
 /// How long requests get the error of a failed load without another attempt: a browser sends several requests for a
@@ -47,8 +47,8 @@ pub struct Reload {
     limit: Cell<Duration>,
     /// The supervisor has yet to take the last request for new code.
     is_requested: Cell<bool>,
-    /// Code is loaded without waiting for a request once between two requests: an application that writes its own files
-    /// does not keep the server busy.
+    /// Whether changed code may be loaded before a request asks for it: once between two requests, so that an
+    /// application that writes its own files does not keep the server busy.
     may_begin_early: Cell<bool>,
     attempts: Cell<u8>,
 }
@@ -91,7 +91,7 @@ impl Reload {
         reload
     }
 
-    /// Requests wait for new code long enough for an application that is loaded twice.
+    /// Lets requests wait for new code as long as two loads of the application may take.
     pub(crate) fn adopt(&self, settings: &Settings) {
         self.limit.set(settings.boot_timeout * 2);
     }
@@ -150,8 +150,8 @@ impl Reload {
         self.load();
     }
 
-    /// Asks for the code of the files, unless the supervisor has been asked and has not begun. Requests wait until the
-    /// code serves.
+    /// Asks for the code of the files, unless the supervisor has been asked already and has yet to begin. Requests
+    /// wait until the code serves.
     fn load(&self) {
         if !self.is_loading() {
             self.hold.begin(clock::now(), self.limit.get());

@@ -1,8 +1,8 @@
 //! Which waits are for which descriptors.
 //!
-//! A descriptor stays registered and is armed for one event at a time, so a wait costs one call of the poller. That call
-//! also tells when the number has come to mean another file: the poller forgets descriptors that are closed, and an event
-//! from a copy in another process carries an old generation.
+//! A descriptor stays registered and is armed for one event at a time, so a wait costs one call of the poller. The
+//! call also tells when the number stands for another file: the poller forgets descriptors that are closed, and an
+//! event from a copy in another process carries an old generation.
 
 use std::os::fd::RawFd;
 

@@ -216,8 +216,8 @@ impl<H: Handle, P: Poller> SchedulerState<H, P> {
         self.selector = None;
     }
 
-    /// In a forked process only the fiber that forked goes on. The others belong to the parent, and so do the kernel's
-    /// objects, of which this process closes its copies.
+    /// In a forked process, keeps only the fiber that forked. The others belong to the parent, as do the kernel's
+    /// objects, whose copies this process closes.
     pub fn start_over(&mut self, fiber: H) {
         self.timeouts.retain(fiber);
         let timeouts = std::mem::take(&mut self.timeouts);

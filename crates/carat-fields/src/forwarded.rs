@@ -44,8 +44,8 @@ impl<'a> ForwardedRequest<'a> {
         request
     }
 
-    /// Reads the values of `X-Forwarded-For`, which each proxy extends, and the last value of each of the others: the
-    /// client may have sent those before it.
+    /// Reads the values of `X-Forwarded-For`, which each proxy extends, and the last value of each other field: the
+    /// client may have sent the earlier ones.
     pub fn from_x_forwarded(
         lines: [Option<&'a [u8]>; 3],
         clients: impl Iterator<Item = &'a [u8]>,

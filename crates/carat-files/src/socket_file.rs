@@ -83,8 +83,8 @@ pub fn remove_stale(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether nobody listens on the socket. Other errors say nothing about that: a server whose backlog is full, or which
-/// this user may not connect to, is there as well.
+/// Whether nobody listens on the socket. Other errors do not say so: a server with a full backlog, or one that this
+/// user may not connect to, listens, too.
 fn is_refused(path: &Path) -> io::Result<bool> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;

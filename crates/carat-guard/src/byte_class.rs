@@ -9,9 +9,9 @@ static CLASSES: [u8; 256] = classes();
 impl ByteClass {
     /// `tchar` of RFC 9110, section 5.6.2: methods and field names.
     pub(crate) const TOKEN: Self = Self(1);
-    /// The path of a request target, up to its `?`: visible ASCII without `#`, since a target has no
-    /// fragment and hyper silently drops one, and without what the `http` crate refuses; and bytes
-    /// beyond ASCII, as in nginx and Puma.
+    /// The path of a request target, up to its `?`: visible ASCII and, as in nginx and Puma, bytes beyond it. Without
+    /// `#`, since a target has no fragment and hyper silently drops one, and without the bytes that the `http` crate
+    /// refuses.
     pub(crate) const PATH: Self = Self(2);
     /// The query of a request target with its `?`; as `PATH`, but the `http` crate refuses other bytes.
     pub(crate) const QUERY: Self = Self(16);

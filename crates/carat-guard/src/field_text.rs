@@ -70,8 +70,9 @@ impl TextKind {
         }
     }
 
-    /// The byte in place of a malformed one. A name with a quotation mark, a method that ends with a backtick, and a value that ends
-    /// with a tab are refused by [`DecodedHead`](crate::DecodedHead). h2 resets the stream of a pseudo-field with a tab.
+    /// The byte that replaces a malformed one. A name with a quotation mark, a method that ends with a backtick, and
+    /// a value that ends with a tab are refused by [`DecodedHead`](crate::DecodedHead). h2 resets the stream of a
+    /// pseudo-field with a tab.
     pub(crate) fn substitute(self) -> u8 {
         match self {
             TextKind::Name => b'"',

@@ -45,7 +45,7 @@ fn next(bits: &mut impl Iterator<Item = u16>) -> Option<u16> {
     Some(END)
 }
 
-/// Whether a text may stand for a control character or for one beyond ASCII: their codes begin with ten ones.
+/// Whether a text may contain a control character or one beyond ASCII, whose codes begin with ten ones.
 pub(crate) fn may_be_special(text: &[u8]) -> bool {
     let mut ones = 0;
     text.iter().any(|byte| {

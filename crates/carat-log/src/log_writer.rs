@@ -15,8 +15,7 @@ use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 /// How long the server waits for its lines to be written, when it is ready and when it ends.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Most bytes that wait to be written, beside as many that are being written. Further lines are dropped
-/// and counted.
+/// Most bytes that wait to be written; as many may be under way. Further lines are dropped and counted.
 const QUEUE_LIMIT: usize = 1024 * 1024;
 
 /// Hands lines to a thread that writes them. Clones share the thread and the queue.
@@ -48,8 +47,8 @@ struct LogQueue {
 }
 
 impl LogWriter {
-    /// Starts the thread, which writes to `file`. It calls `complain` when lines are lost because a write fails, once
-    /// until a write succeeds.
+    /// Starts the thread, which writes to `file`. When a write fails and lines are lost, it calls `complain`, and not
+    /// again before a write succeeds.
     pub fn start(
         file: File,
         complain: impl Fn(&io::Error) + Send + 'static,

@@ -103,8 +103,8 @@ impl<'a> Mount<'a> {
         }
     }
 
-    /// A path relative to the mounted directory. A container often sees the path that the host has for it, and its own
-    /// directory at the top.
+    /// A path relative to the mounted directory. A container often sees the host's path of the group, while its own
+    /// directory is at the top.
     fn below(&self, path: &str) -> PathBuf {
         let path = Path::new(path);
         let inner = path.strip_prefix(self.root).unwrap_or(path);

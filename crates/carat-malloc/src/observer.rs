@@ -28,8 +28,8 @@ pub struct Observer {
 /// The observer, or null.
 static OBSERVER: AtomicPtr<Observer> = AtomicPtr::new(null_mut());
 
-/// Sets the observer, or null for none. Whoever sets it never frees it: other threads may be within its functions.
-// SAFETY: no other symbol has this name.
+/// Sets the observer, or null for none. The caller never frees it: other threads may be within its functions. SAFETY:
+/// no other symbol has this name.
 #[unsafe(no_mangle)]
 pub extern "C" fn carat_observe_malloc(observer: *mut Observer) {
     OBSERVER.store(observer, Ordering::Release);

@@ -50,7 +50,7 @@ fn flags(bytes: usize) -> c_int {
     }
 }
 
-/// The arena for small pieces, made at the first call. Calls meanwhile, those of jemalloc included, do without it.
+/// The arena for small pieces, made at the first call. Calls in the meantime, also of jemalloc, do without the arena.
 fn arena() -> Option<usize> {
     let mut arena = ARENA.load(Ordering::Acquire);
     if arena == UNMADE && claim() {

@@ -143,7 +143,8 @@ pub fn encode_boot_failed(out: &mut Vec<u8>, text: &[u8]) {
     frame::push(out, Kind::BootFailed, |out| push_text(out, text));
 }
 
-/// Appends why no worker of this generation can become a mold, or why this one cannot now: text, cut to [`TEXT_LIMIT`].
+/// Appends why no worker of this generation can become a mold, or why this worker cannot now: text, cut to
+/// [`TEXT_LIMIT`].
 pub fn encode_not_fork_safe(out: &mut Vec<u8>, text: &[u8]) {
     frame::push(out, Kind::NotForkSafe, |out| push_text(out, text));
 }

@@ -111,7 +111,7 @@ impl<W: Word> Page<W> {
         self.begun.load()
     }
 
-    /// The edge recalls the requests through `last`. Returns the request that the worker began last; those behind it are
+    /// The edge recalls the requests through `last`. Returns the request that the worker began last; later ones are
     /// the edge's again.
     pub fn recall(&self, last: u32) -> Result<u32, W::Error> {
         self.recalled.store(last)?;

@@ -29,8 +29,8 @@ module Carat
         new(Settings.from_words(words), env)
       end
 
-      # `flags` are Settings. `env` is ENV or a Hash; RACK_ENV is set in it before the config file runs, and RAILS_ENV
-      # too when the environment was chosen for Carat. `only` names the options to resolve. Raises ConfigError.
+      # `flags` are Settings. `env` is ENV or a Hash; RACK_ENV is set in it before the config file runs, and so is
+      # RAILS_ENV when the environment was chosen for Carat. `only` names the options to resolve. Raises ConfigError.
       def initialize(flags, env, only: Options.map(&:name))
         @flags = flags
         @file = Settings.new

@@ -2,7 +2,7 @@
 
 module Carat
   module Config
-    # Options of earlier versions, and what to use instead. The config file, flags, and variables that name one are
+    # Options of earlier versions, and what to use instead. Naming one in the config file, a flag, or a variable is
     # answered with its sentence.
     module GoneOptions
       # The sentence for each name, to stand after a semicolon.

@@ -2,8 +2,8 @@
 
 module Carat
   module Config
-    # The encoding of paths. Without a locale (systemd, cron, and containers set no LANG), Ruby takes the name of a file
-    # for ASCII, and raises where it joins or compares two names that are not.
+    # The encoding of paths. Without a locale (systemd, cron, and containers set no LANG), Ruby takes the name of a
+    # file for ASCII, and raises when it joins or compares two names that are not ASCII.
     module Locale
       module_function
 

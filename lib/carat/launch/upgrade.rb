@@ -4,7 +4,7 @@ require "json"
 
 module Carat
   module Launch
-    # The old edge that has started this process to take over from it: `carat upgrade`.
+    # The old edge, which has started this process to take over in `carat upgrade`.
     class Upgrade
       # What the old edge leaves to the new one, as JSON: a socket between the two, and its listeners.
       VARIABLE = "CARAT_UPGRADE"

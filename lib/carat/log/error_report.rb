@@ -11,8 +11,8 @@ module Carat
         @error = error
       end
 
-      # Returns the error with its causes and its backtrace, as Ruby prints it: of any size and with any characters. An
-      # application may override what is called here.
+      # Returns the error with its causes and its backtrace, as Ruby prints it: of any size and with any characters.
+      # An application may override the methods that are called here.
       def to_s
         (ours? ? @error.message : printed).to_s.chomp
       rescue StandardError, SystemStackError => e

@@ -4,7 +4,7 @@ require_relative "escape"
 
 module Carat
   module Log
-    # Paths as readers know them, in UTF-8 whatever their encodings are: Ruby refuses to compare two that differ.
+    # Paths as readers know them, in UTF-8 whatever their encoding: Ruby refuses to compare two encodings.
     module RelativePath
       module_function
 

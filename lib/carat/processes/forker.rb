@@ -92,8 +92,8 @@ module Carat
         control&.close
       end
 
-      # The at_exit blocks do not run, as the application lives on in the next mold, unless this process has served: it
-      # may hold what an agent has not sent yet.
+      # Runs no at_exit blocks, since the application lives on in the next mold, unless this process has served: an
+      # agent may have yet to send what it holds.
       def finish
         WorkerExit.replaced(@context.log) unless WorkerExit.here?
       end

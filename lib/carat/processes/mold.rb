@@ -114,7 +114,8 @@ module Carat
         end
       end
 
-      # For whoever sees the server start; the edge alone writes to a log file. The application may have enabled a JIT.
+      # Logs that the application is loaded, unless to a file, which only the edge writes. The application may have
+      # enabled a JIT.
       def announce
         return if @configuration[:log]
 

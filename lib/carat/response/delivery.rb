@@ -37,7 +37,7 @@ module Carat
 
       private
 
-      # Sends the response first: neither its client nor another request waits for what the application does here.
+      # Sends the response first: neither the client nor another request waits for the application's `close`.
       def close(body)
         @native.linger unless @native.pending?
       ensure

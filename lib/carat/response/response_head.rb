@@ -64,7 +64,7 @@ module Carat
         server_value("rack.protocol")&.to_s if @status == 200 || @status == SWITCHING_PROTOCOLS
       end
 
-      # The value of a header that is meant for the server. Other than a Hash, headers may be anything with `each`.
+      # The value of a header that is meant for the server. Headers that are no Hash may be anything with `each`.
       def server_value(name)
         return @headers[name] if @headers.is_a?(Hash)
 

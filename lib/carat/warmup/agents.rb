@@ -5,10 +5,10 @@ module Carat
     # Monitoring agents and the like, which know Puma, and not Carat: see docs/monitoring.md. Carat loads none that the
     # application has not loaded.
     module Agents
-      # Files of libraries that start their threads again in a forked process, by the version that was read. A thread of
-      # theirs sleeps or sends when a worker becomes the mold, and lives on there. In its forks, Ruby unlocks the Mutex,
-      # Monitor, and Queue of a thread that is gone; the lock of a C library would stay locked, and none of these has
-      # one. Datadog 2.42 and AppSignal 5.0 mark their threads themselves.
+      # Files of libraries that start their threads again in a forked process, by the version that was read. Such a
+      # thread sleeps or sends when a worker becomes the mold, and lives on there. In its forks, Ruby unlocks the
+      # Mutex, Monitor, and Queue of a thread that is gone; the lock of a C library would stay locked, and none of
+      # these has one. Datadog 2.42 and AppSignal 5.0 mark their threads themselves.
       RESTARTED = %w[
         sentry/threaded_periodic_worker.rb
         rack/timeout/support/scheduler.rb
@@ -22,7 +22,8 @@ module Carat
         prometheus_exporter/client.rb prometheus_exporter/instrumentation/periodic_stats.rb
       ].freeze
 
-      # Variables by which an agent learns that forked processes serve, and not the one that loads the application.
+      # Variables by which an agent learns that the process that loads the application does not serve, but its forks
+      # do.
       VARIABLES = { "NEW_RELIC_DISPATCHER" => "puma" }.freeze
 
       # What starts an agent in a forked process, by its constant. Scout would start by a hook of Puma. New Relic starts

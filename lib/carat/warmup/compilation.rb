@@ -16,8 +16,8 @@ module Carat
 
       module_function
 
-      # Repeats the WarmupRequests `requests` while the process runs a JIT, and returns how many it has made. One that
-      # fails is not repeated again: the application may limit its rate.
+      # Repeats the WarmupRequests `requests` while the process runs a JIT, and returns how many it has made. A
+      # request that fails is not repeated again: the application may limit its rate.
       def run(requests, deadline:, jit: Processes::JIT.name)
         return 0 unless jit && requests.any?
 

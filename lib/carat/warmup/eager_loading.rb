@@ -2,8 +2,8 @@
 
 module Carat
   module Warmup
-    # Loads before the fork what Rails would autoload in each worker, unless the application reloads its code, and the
-    # routes in any case. Autoloaders of libraries keep their own policy.
+    # Before the fork, loads the routes and, unless the application reloads its code, all that Rails would autoload in
+    # each worker. Autoloaders of libraries keep their own policy.
     module EagerLoading
       module_function
 

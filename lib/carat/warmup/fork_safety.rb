@@ -6,12 +6,12 @@ require_relative "thread_origin"
 
 module Carat
   module Warmup
-    # Whether this process may become a mold. A fork keeps only one thread: locks and state of other threads would stay
-    # in every worker as they were at that moment.
+    # Whether this process may become a mold. A fork keeps only one thread: the locks and the state of other threads
+    # would stay as they are in every worker.
     module ForkSafety
       # How long threads may take to end by themselves.
       GRACE_SECONDS = 2
-      # How long a worker that serves looks at its threads. It does nothing else meanwhile that the edge asks for.
+      # How long a worker that serves looks at its threads. Meanwhile it carries out no other order of the edge.
       LOOK_SECONDS = 0.5
       # Maximum number of threads in a message.
       THREADS_LIMIT = 5
@@ -32,8 +32,8 @@ module Carat
           message(left_after(within))
         end
 
-        # Returns why this process, a worker that serves, could not become a mold, or nil. `own` are the threads that
-        # end before. A thread that ends within `within` seconds belongs to a request.
+        # Returns why this process, a worker that serves, could not become a mold, or nil. `own` are the worker's
+        # threads that would end first. A thread that ends within `within` seconds belongs to a request.
         def obstacle(own:, within: LOOK_SECONDS)
           return objection if objection
 

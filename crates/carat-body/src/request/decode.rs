@@ -23,8 +23,8 @@ const FIRST_MEMORY: usize = 256 * 1024;
 /// Pieces of one body: while some are passed on, the next is decoded.
 const PIECES: usize = 8;
 
-/// The decoder for a body with these headers, or `None` for a body without a coding. The headers become
-/// those of a plain body of unknown length.
+/// The decoder for a body with these headers, or `None` for a body without a coding. Changes the headers to describe
+/// a plain body of unknown length.
 pub(super) fn decoder(
     headers: &mut HeaderMap,
     settings: &Settings,

@@ -18,7 +18,7 @@ pub struct Http2Body {
     state: Rc<ConnectionState>,
     /// The length in bytes, if the client has declared it.
     pub(super) length: Option<u64>,
-    /// Bytes of the last piece, which the client's window does not have back yet.
+    /// Bytes of the last piece, which the client may not send anew yet.
     unreleased: usize,
     expectation: Option<Rc<Expectation>>,
     _window: MemoryReservation,

@@ -33,8 +33,8 @@ impl ResponseEncoding {
         }
     }
 
-    /// Declares that a response depends on Accept-Encoding, if it does. A part of it declares the same as
-    /// the complete response (RFC 9110, section 15.3.7).
+    /// Declares in `Vary` that a response depends on Accept-Encoding, if it does. A part declares the same as the
+    /// complete response (RFC 9110, section 15.3.7).
     pub fn declare(&self, response: &mut Response<ClientBody>) {
         let min_bytes = self.encoders.min_bytes;
         if Compressible::of(response, self.is_head, min_bytes) != Compressible::No {
@@ -155,8 +155,8 @@ fn describe(headers: &mut HeaderMap, coding: Coding) {
     weaken(headers);
 }
 
-/// Declares that the response depends on Accept-Encoding, even in a response that is not encoded:
-/// otherwise a cache serves that one to everybody (RFC 9110 12.5.5).
+/// Declares that the response depends on Accept-Encoding, even in a response that is not encoded: otherwise a cache
+/// serves the plain one to everybody (RFC 9110 12.5.5).
 fn vary(headers: &mut HeaderMap) {
     if lists(headers, &VARY, b"*") || lists(headers, &VARY, b"accept-encoding") {
         return;

@@ -30,8 +30,8 @@ enum EncodedState {
 }
 
 impl EncodedBody {
-    /// `declared` is the length of the plain body, when only the application knows it: a shorter body
-    /// must not look complete.
+    /// `declared` is the length of the plain body, if only the application knows it: a body that ends before it must
+    /// not look complete.
     pub(super) fn new(
         encoder: StreamEncoder,
         declared: Option<u64>,

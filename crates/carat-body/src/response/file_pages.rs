@@ -40,8 +40,8 @@ impl FilePages {
         }
     }
 
-    /// Lets other connections have their turn. A wake-up alone would not: hyper asks for the next piece again at once when it
-    /// has written the last one.
+    /// Lets other connections have their turn. A wake-up would not do: once hyper has written a piece, it asks for
+    /// the next one at once.
     pub(super) fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let turn = self.turn.get_or_insert_with(|| spawn(async {}));
         // An empty task cannot fail.

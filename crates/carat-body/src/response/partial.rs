@@ -12,8 +12,8 @@ use super::client_body::ClientBody;
 use super::parts::{PartsBody, Whole, boundary};
 use carat_exchange::ReplyBody;
 
-/// Headers that describe the content. A 416 response does not carry them: nobody may cache it or
-/// take it for the content.
+/// Headers that describe the content. A 416 response does not carry them, so that nobody caches it or takes it for
+/// the content.
 const CONTENT_HEADERS: [HeaderName; 8] = [
     CACHE_CONTROL,
     CONTENT_DISPOSITION,
@@ -105,9 +105,8 @@ impl WantedRange {
         })
     }
 
-    /// Whether `If-Range` matches the response: a strong entity tag, or the same date (RFC 9110,
-    /// 13.1.5). A weak tag matches nothing, and a date does not say whether the client has the first
-    /// bytes of the plain content or of a coding of it.
+    /// Whether `If-Range` matches the response: a strong entity tag, or the same date (RFC 9110, 13.1.5). A weak tag
+    /// matches nothing. A date does not count if the client's first bytes may be those of an encoded body.
     fn applies_to(&self, response: &HeaderMap, compresses: bool) -> bool {
         let Some(known) = &self.if_range else {
             return true;

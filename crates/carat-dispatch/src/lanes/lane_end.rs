@@ -50,7 +50,7 @@ pub(crate) fn refuse_trial(lane: &Lane) {
     }
 }
 
-/// The server stops, and waits no longer. Only a client whose request was never begun is invited to repeat it.
+/// The server stops, and waits no longer. Only a client whose request was never begun is asked to repeat it.
 pub(crate) fn cut_off_lane(lane: &Lane, log: &Log) {
     // Without the page, nobody knows which requests were begun.
     for exchange in lane.recall().unwrap_or_default() {

@@ -379,8 +379,8 @@ mod tests {
         assert!(retry_after(pending).is_some() && retry_after(new.1).is_none());
     }
 
-    /// Clients of one address: greedy ones ask again at once, whatever the response was, or without one. Honest ones ask at most
-    /// ten times a second, and give up after 4 s.
+    /// Clients of one address: greedy ones ask again at once, with or without a response. Honest ones ask at most ten
+    /// times a second, and give up after 4 s.
     struct Crowd {
         queue: WaitingQueue,
         start: Instant,

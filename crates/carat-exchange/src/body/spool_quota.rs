@@ -1,8 +1,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// The total of bytes in all spools, limited by `spool_limit`, and the number of files of request bodies, limited by how
-/// many this process may open. One thread takes parts of it; the threads that close files return them.
+/// The total of bytes in all spools, limited by `spool_limit`, and the number of files of request bodies, limited by
+/// how many this process may open. One thread takes from the quota; the threads that close files give back.
 #[derive(Debug)]
 pub struct SpoolQuota {
     limit: u64,

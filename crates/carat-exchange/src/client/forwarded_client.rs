@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use carat_fields::ForwardedRequest;
 use carat_wire::Scheme;
 
-/// The client of a request that a trusted proxy has passed on, as far as it said.
+/// The client of a request that a trusted proxy has passed on, as far as the proxy names it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ForwardedClient {
     /// The client's address as text.

@@ -29,8 +29,8 @@ impl CloseState {
         self.refusal.set(None);
     }
 
-    /// Makes the connection drain before it is closed. With unread bytes of the client the kernel
-    /// resets the connection instead, and the client loses its response.
+    /// Makes the connection drain before it is closed. If bytes of the client were unread, the kernel would reset the
+    /// connection, and the client would lose its response.
     pub fn linger(&self) {
         self.lingers.set(true);
     }

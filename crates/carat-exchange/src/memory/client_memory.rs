@@ -20,8 +20,9 @@ const UNBUFFERED_WRITERS: usize = 4;
 
 /// The memory that clients make the edge hold, limited by `client_memory`.
 ///
-/// Each stage has its own share. Bodies, buffers, and decoders do without, or are refused, first. Then reading of headers
-/// pauses. What cannot wait, such as a response that has arrived, is always granted: above the limit, others give way.
+/// Each stage has its own share. Bodies, buffers, and decoders are the first to go without, or to be refused. Then
+/// reading of headers pauses. What cannot wait, such as a response that has arrived, is always granted: above the
+/// limit, others give way.
 #[derive(Debug)]
 pub struct ClientMemory {
     limit: Cell<u64>,

@@ -72,7 +72,8 @@ pub enum Refusal {
     },
     /// The request waited longer than `queue_timeout`.
     QueueTimeout,
-    /// The server stopped before the application began the request, or was asked whether it is ready while it stops.
+    /// The server stopped before the application began the request, or the request asks a stopping server whether it
+    /// is ready.
     Stopping,
     /// The server stopped before the application responded to the request, which it had begun.
     CutOff,
@@ -142,7 +143,7 @@ impl Refusal {
         }
     }
 
-    /// The refusal in place of this one once the application has begun the request, which must not be repeated then.
+    /// The refusal to send instead once the application has begun the request, which must not be repeated then.
     #[must_use]
     pub fn once_begun(self) -> Refusal {
         match self {

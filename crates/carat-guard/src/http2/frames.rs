@@ -41,7 +41,8 @@ const WINDOW_LIMIT: u64 = (1 << 31) - 1;
 /// Declares every fault once: its name, its code (RFC 9113, section 7), and its reason.
 macro_rules! faults {
     ($($name:ident = $code:literal $reason:literal,)+) => {
-        /// A fault of the client, which did something wrong, or too often. The connection is closed after any of these.
+        /// A fault of the client: it did something wrong, or something too often. The connection is closed after any
+        /// of these.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum FrameFault {
             $(#[doc = $reason] $name,)+

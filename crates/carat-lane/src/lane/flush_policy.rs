@@ -10,8 +10,8 @@ const WAIT_LIMIT: Duration = Duration::from_micros(100);
 pub(crate) struct FlushPolicy {
     oldest: Option<Instant>,
     is_urgent: bool,
-    /// About the slowest of the last requests. It fades by a sixteenth with each request, so that one garbage collection
-    /// does not end the batching for long.
+    /// The approximate time of the slowest recent request. It fades by a sixteenth with each request, so that one
+    /// garbage collection does not end the batching for long.
     slowest: Duration,
 }
 

@@ -26,8 +26,9 @@ const SHAPES_LIMIT: usize = 8;
 
 /// The Hashes from which environments are copied.
 ///
-/// The entries that differ come first, in the order of `keys`, and then those of the headers. `fill` sets them without a
-/// look at their keys: to hash and compare them was a third of a worker's instructions for a small request.
+/// The entries that differ come first, in the order of `keys`, and then those of the headers. `fill` sets the values
+/// without a look at the keys: hashing and comparing these took a third of a worker's instructions for a small
+/// request.
 pub(crate) struct EnvBase {
     /// The entries that never differ.
     constants: Opaque<RHash>,
@@ -96,8 +97,8 @@ impl EnvBase {
         Some(repeated[index.saturating_sub(1)].hash)
     }
 
-    /// Makes a Hash for a shape that has none, when it comes twice in a row: a client that sends other headers each time
-    /// is not worth one.
+    /// Makes a Hash for a shape that has none, when it comes twice in a row: a client whose headers change each time
+    /// is not worth a Hash.
     pub(crate) fn learn(
         &self,
         ruby: &Ruby,

@@ -126,8 +126,8 @@ pub(crate) fn io_timeout(ruby: &Ruby) -> Error {
     made(class, "Blocking operation timed out!")
 }
 
-/// Makes the exception here rather than in magnus, where an interrupt of the thread meanwhile (`Thread#kill`) would end
-/// the process. Here, that is raised instead.
+/// Makes the exception here rather than in magnus, where an interrupt of the thread (`Thread#kill`) at that moment
+/// would end the process. Here, the interrupt is raised.
 fn made(class: ExceptionClass, message: &str) -> Error {
     class
         .new_instance((message,))

@@ -244,8 +244,8 @@ impl Lane {
         lane.end_if_drained(ruby)
     }
 
-    /// Wakes the reader when nothing more arrives: the lane drains and no request is in flight, so the edge, which has
-    /// been told to send no more, sends nothing on this socket.
+    /// Wakes the reader when nothing more arrives: the lane drains and no request is in flight, so nothing more comes
+    /// from the edge, which has been told to send no more.
     pub(crate) fn end_if_drained(&self, ruby: &Ruby) -> Result<(), Error> {
         if borrow(ruby, &self.session)?.is_drained() {
             shutdown(self.io.socket(ruby)?, Shutdown::Read)

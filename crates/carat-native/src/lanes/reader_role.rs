@@ -1,5 +1,5 @@
-//! The reader of a lane's socket when several fibers, or threads, wait for what arrives: one of them reads, and wakes those
-//! for whom it has read something. A lane with one slot has nobody to wake.
+//! The reader of a lane's socket when several fibers, or threads, wait for what arrives: one of them reads, and wakes
+//! the waiters for which it has read something. A lane with one slot has nobody to wake.
 
 use std::cell::{Cell, RefCell};
 

@@ -86,8 +86,8 @@ impl Slot {
         slot.respond(ruby, status, headers, body)
     }
 
-    /// Lets the edge respond, because the application failed: `report`, an Array of Strings, is what the client may read
-    /// about it.
+    /// Lets the edge respond, because the application failed: `report`, an Array of Strings, is the text that the
+    /// client may read.
     pub(crate) fn fail(ruby: &Ruby, slot: &Slot, report: Value) -> Result<(), Error> {
         let lane = slot.lane(ruby);
         borrow(ruby, &lane.head)?.start_failure();

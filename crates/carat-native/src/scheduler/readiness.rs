@@ -117,8 +117,8 @@ impl Scheduler {
         }
     }
 
-    /// The hook by which Ruby 4.0 closes a descriptor. For anything but true it assumes that the descriptor is still
-    /// open.
+    /// The hook by which Ruby 4.0 closes a descriptor. If the hook does not return true, Ruby assumes that the
+    /// descriptor is still open.
     fn io_close(ruby: &Ruby, scheduler: &Scheduler, number: RawFd) -> Result<bool, Error> {
         scheduler.core.state().close(number);
         // SAFETY: Ruby hands over the descriptor and does not use it again.

@@ -12,7 +12,7 @@ pub struct EdgeMemory {
 }
 
 /// The edge's share of the memory budget: the memory that the edge needs by itself, and all that clients may make it
-/// hold, from the start. So workers never make room for clients.
+/// hold, from the start. So no worker ends to make room for clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EdgeReserve {
     /// The least memory that the edge was seen to need without clients: what an allocator keeps after a flood is not

@@ -62,8 +62,8 @@ impl Retirements {
         self.serving + self.draining == 0
     }
 
-    /// Whether another worker may be replaced because of its memory or its code when `wanted` workers should run. One at a time
-    /// waits for its successor; no more than `wanted` drain, because draining can take long.
+    /// Whether another worker may be replaced because of its memory or its code when `wanted` workers should run. At
+    /// most one waits for its successor, and at most `wanted` drain, because draining can take long.
     pub fn allow_heavy(self, wanted: u32) -> bool {
         self.serving == 0 && self.draining <= wanted
     }

@@ -20,8 +20,8 @@ const LITTLE: f64 = 0.15;
 /// for itself, 0.55 where caches fill, 0.2 in Rails without a JIT (`docs/decisions/0015-shared-pages.md`).
 const SHARED_AT_FIRST: f64 = 0.5;
 
-/// The share of the growth since the last refork that a refork shares for long, beyond the pages that the first
-/// requests after that last refork wrote to.
+/// The share of the growth since the last refork that another one shares for long. Pages that the first requests
+/// after the last refork wrote to do not count.
 const SHARED_OF_GROWTH: f64 = 0.5;
 
 /// The age of the server at the first refork: hot code has been compiled, and most of the caches are full.

@@ -10,7 +10,7 @@ require_relative "../subcommand"
 
 module Carat
   module CLI
-    # What the subcommands that ask a running server have in common. Each prints what the server did, or fails with one
+    # What the subcommands that ask a running server have in common. Each prints what the server did, or fails with a
     # sentence.
     module ControlCommand
       include Subcommand
@@ -40,8 +40,8 @@ module Carat
         raise ControlError, "carat: #{@server.path}: it does not send JSON"
       end
 
-      # Returns the report of `path` once its state is one of these. Every step of the server has a time limit, and so
-      # has every question here.
+      # Returns the report of `path` once its state is one of these. The wait ends: each step of the server has a time
+      # limit, and so has each request.
       def follow(path, *states)
         loop do
           report = ask(:get, path)
@@ -51,7 +51,8 @@ module Carat
         end
       end
 
-      # Prints the lines that the block returns. Raises ControlError, with `noun`, when the reply lacks what they show.
+      # Prints the lines that the block returns. Raises ControlError, with `noun`, when the reply lacks what the lines
+      # show.
       def show(noun)
         say(*yield)
       rescue KeyError, NoMethodError, TypeError

@@ -37,8 +37,8 @@ module Carat
         @root = Dir.pwd
       end
 
-      # Runs the file; its options go to `settings`, its blocks to `hooks` and `processes`. Raises ConfigError, also in
-      # place of what the file raises.
+      # Runs the file; its options go to `settings`, its blocks to `hooks` and `processes`. Raises ConfigError, also
+      # for an error that the file raises.
       def run(settings, hooks, processes)
         scope = DSL.new(settings, hooks, processes, @root).instance_exec(&SCOPE)
         scope.eval(text, @path)

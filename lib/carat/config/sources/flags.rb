@@ -77,7 +77,7 @@ module Carat
         @parser.top.list.grep(OptionParser::Switch)
       end
 
-      # Returns the list for the help of a subcommand: its own flags, if it has any beside all those of the server.
+      # Returns the list for the help of a subcommand: its own flags, if it has some beside the server's.
       def summary
         @own.empty? || @others < MANY ? to_s : "#{@own}\n\n#{SERVER}"
       end

@@ -29,8 +29,8 @@ module Carat
       # Whether the hook has a block. Raises KeyError for a name that is not in TABLE.
       def any?(name) = @blocks.fetch(name).any?
 
-      # Calls the hook's blocks with `arguments` in the order of their declaration. Raises what they raise.
-      # Raises KeyError for a name that is not in TABLE.
+      # Calls the hook's blocks with `arguments` in the order of their declaration. Raises the errors of the blocks,
+      # and KeyError for a name that is not in TABLE.
       def run(name, *arguments)
         @blocks.fetch(name).each { |block| block.call(*arguments) }
       end

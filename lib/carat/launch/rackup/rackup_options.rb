@@ -24,8 +24,8 @@ module Carat
         address.merge(PASSED.to_h { |option| ["#{option.name}=#{option.metavar || "true|false"}", option.doc] })
       end
 
-      # Returns the key of `option` in `given`, the Hash that rackup passes to a handler, or nil. A capital letter is
-      # allowed, as in the names of rackup's own. Rails passes nil for flags that were not given.
+      # Returns the key of `option` in `given`, the Hash that rackup passes to a handler, or nil. The name may begin
+      # with a capital letter, as rackup's own options do. Rails passes nil for flags that were not given.
       def key(option, given)
         [option.name, option.name.to_s.capitalize.to_sym].find { |name| !given[name].nil? }
       end

@@ -5,8 +5,8 @@ require_relative "rackup_handler"
 
 module Carat
   module Launch
-    # What `rails server` does differently when Carat serves: the application is loaded in the mold, and so only once,
-    # and the mold logs to the terminal (see Warmup::ConsoleLog). Rails loads the handler before the application.
+    # What `rails server` does differently when Carat serves: the application is loaded only once, in the mold, which
+    # logs to the terminal (see Warmup::ConsoleLog). Rails loads the handler before the application.
     module RailsServer
       # Prepends this module to the class `server` of Rails.
       def self.adapt(server)

@@ -2,8 +2,8 @@
 
 module Carat
   module Launch
-    # The directories that may hold control sockets. A server takes the first of #to_a that it owns and that nobody else
-    # may write to; a command that looks for servers searches all of #searched.
+    # The directories that may hold control sockets. A server takes the first directory of #to_a that it owns and
+    # nobody else may write to; a command looks for servers in all of #searched.
     class ControlDirectories
       # What stands for the user id in a pattern.
       UID = "UID"
@@ -28,7 +28,8 @@ module Carat
         [*session, SERVICE, FALLBACK.sub(UID, @uid.to_s)]
       end
 
-      # Returns the directories in which servers that the user may ask can have a socket: for root, those of everybody.
+      # Returns the directories in which servers that the user may ask can have a socket: for root, the directories of
+      # all users.
       def searched
         known = [*to_a, SESSION.sub(UID, @uid.to_s)]
         known += Dir.glob([SESSION, FALLBACK].map { |pattern| pattern.sub(UID, "*") }).sort if @uid.zero?

@@ -20,8 +20,8 @@ module Carat
         changes? ? target : @euid
       end
 
-      # Returns what the edge needs to become the user: a Hash, or nil if it stays who it is. Raises ConfigError when
-      # that is impossible.
+      # Returns what the edge needs to become the user: a Hash, or nil without a change of user. Raises ConfigError
+      # when that is impossible.
       def to_h
         refuse("group: needs user as well") if @group && !@user
         refuse("user: #{obstacle}") if @user && !allowed?

@@ -54,9 +54,9 @@ module Carat
         @server_path ||= ENV.fetch(SOCKET_VARIABLE, nil) || (ServerSocket.find(@edge) if @edge)
       end
 
-      # Sends `payload`, JSON, to all subscribers of `stream`; within a command of a socket, when it has ended. Raises
-      # Error when one of them is too long. With a broker, raises what its adapter raises; without one, Error outside of
-      # a server with the option `cable`.
+      # Sends `payload`, JSON, to all subscribers of `stream`; within a command of a socket, when the command has
+      # ended. Raises Error when `payload` or `stream` is too long. With a broker, raises what its adapter raises;
+      # without one, Error outside of a server with the option `cable`.
       def broadcast(stream, payload)
         stream = text(stream, STREAM_LIMIT, "the name of a stream")
         payload = text(payload, PAYLOAD_LIMIT, "a broadcast")

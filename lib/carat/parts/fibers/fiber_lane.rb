@@ -93,8 +93,8 @@ module Carat
         close(slot)
       end
 
-      # Since Ruby 4.0, closing an IO waits for the fibers that wait for it. They must end first: when the thread is
-      # killed, its scheduler would end them later.
+      # Since Ruby 4.0, closing an IO waits for the fibers that wait for it. So the fibers must end first: when the
+      # thread is killed, its scheduler would end them too late.
       def leave
         Fiber.set_scheduler(nil)
       ensure

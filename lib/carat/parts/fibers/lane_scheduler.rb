@@ -4,8 +4,8 @@ require_relative "scheduler"
 
 module Carat
   module Request
-    # Runs the fibers of a lane, and those that the application starts beside its requests. An error of such a fiber is
-    # logged, as that of a thread is, and ends nothing else.
+    # Runs the fibers of a lane, and those that the application starts beside its requests. An error of such a fiber
+    # is logged, as for a thread, and ends nothing else.
     class LaneScheduler < Scheduler
       # `lane` is a Native::Lane, `log` a ProcessLog.
       def initialize(lane, log)
@@ -14,8 +14,9 @@ module Carat
         @log = log
       end
 
-      # As Offloading, but in place while the lane is held: the finalizer of a Tempfile, which deletes a file, may run
-      # while the lane makes an environment, and another fiber could not use the lane meanwhile.
+      # Offloads the operation as Offloading does, but runs it in place while the lane is held: the finalizer of a
+      # Tempfile, which deletes a file, may run while the lane makes an environment, and another fiber could not use
+      # the lane meanwhile.
       def blocking_operation_wait(operation)
         @lane.held? ? Fiber.blocking { operation.call } : super
       end

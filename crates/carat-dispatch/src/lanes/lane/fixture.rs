@@ -13,7 +13,7 @@ impl Lane {
         Lane::of_thread(worker, 0, capacity, &WorkerRequests::default())
     }
 
-    /// A lane of a worker that has several, and that begins what a test says.
+    /// A lane of a worker with several lanes, which begins what a test says.
     pub(crate) fn of_thread(
         worker: u32,
         lane: u16,

@@ -12,8 +12,8 @@ const PREFETCH_LIMIT: usize = 128;
 /// The weight of the newest time in the moving average: a slow request has an effect for a while.
 const WEIGHT: f64 = 1.0 / 16.0;
 
-/// How much longer than `WAKE_TIME` requests may take on average where a lane gathers: about the CPU time that waking
-/// another worker takes.
+/// How far requests may exceed `WAKE_TIME` on average while a lane gathers: about the CPU time that waking another
+/// worker takes.
 const EXCESS_LIMIT: Duration = Duration::from_micros(10);
 /// The weight of the newest time in the average of the excess: a reply of 5 ms stops gathering for 170 quick ones, a
 /// garbage collection of 1 ms for none.

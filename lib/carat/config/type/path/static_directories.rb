@@ -13,8 +13,9 @@ module Carat
         private_constant :CACHE_CONTROL, :PREFIX, :SETTINGS
 
         # Reads one or several of: a path, served at /; text such as `/assets=public/assets`; and a Hash of prefixes
-        # whose values are paths, or Hashes of `directory`, `cache_control` and `not_found`. Without a `directory` the
-        # prefix lies in the directory that was named before. Returns an Array of Hashes. Raises InvalidValue.
+        # whose values are paths, or Hashes of `directory`, `cache_control` and `not_found`. Without a `directory`,
+        # the folder of the prefix lies in a directory that was named before. Returns an Array of Hashes. Raises
+        # InvalidValue.
         def parse(value)
           Array(value.is_a?(Hash) ? [value] : value).each_with_object([]) do |entry, directories|
             pairs(entry).each { |prefix, settings| directories << read(prefix, settings, directories) }

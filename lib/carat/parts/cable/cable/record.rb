@@ -8,9 +8,9 @@ require_relative "values"
 
 module Carat
   module Cable
-    # What the edge keeps between two commands: of a connection the tags of its logger, its subprotocol, and the
-    # instance variables of the application, identifiers among them; of a channel its instance variables. Those that
-    # begin with `@_` are not kept.
+    # What the edge keeps between two commands: of a connection, the tags of its logger, its subprotocol, and its
+    # instance variables, with the identifiers; of a channel, its instance variables. Variables that begin with `@_`
+    # are not kept.
     module Record
       # Most bytes of one record.
       LIMIT = 4096

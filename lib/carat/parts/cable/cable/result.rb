@@ -16,8 +16,8 @@ module Carat
       CURRENT = :carat_cable_result
       private_constant :CURRENT
 
-      # The result to which broadcasts of this fiber belong, or nil. Threads that a command starts have none: they may
-      # outlive it.
+      # The result to which broadcasts of this fiber belong, or nil. Threads that a command starts have no result,
+      # since they may outlive the command.
       def self.current
         Thread.current[CURRENT]
       end

@@ -22,8 +22,8 @@ module Carat
         @client = CLI::ControlClient.new(path)
       end
 
-      # Does what Native::Control#broadcast does, for clients of this server: a broker has had the broadcast, or there
-      # is none. Raises Error when the server does not take it.
+      # Does what Native::Control#broadcast does, for clients of this server only: a broker has had the broadcast
+      # already, or there is no broker. Raises Error when the server does not take it.
       def broadcast(stream, payload)
         @client.post("/broadcast", "{\"stream\":#{JSON.generate(stream)},\"message\":#{payload},\"local\":true}")
         true

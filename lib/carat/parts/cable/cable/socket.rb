@@ -15,8 +15,8 @@ module Carat
       # Rack's environment, the Result, the logger with tags, and the subprotocol.
       attr_reader :env, :result, :logger, :protocol
 
-      # `server` is an ActionCable::Server::Base. Without `env`, the socket has been open before, and `tags` and
-      # `protocol` are what it had then.
+      # `server` is an ActionCable::Server::Base. Without `env`, the socket has been open before, with these `tags`
+      # and this `protocol`.
       def initialize(server, result, env: NO_ENV, tags: nil, protocol: nil)
         @server = server
         @result = result

@@ -23,8 +23,8 @@ module Carat
         set(channel, []) unless channel.class.periodic_timers.empty?
       end
 
-      # Does what the timer of this number does, as Action Cable. `interval` is the one that the edge knows: new code
-      # may have other timers, which it gets instead.
+      # Does what the timer of this number does, as Action Cable. `interval` is the interval that the edge knows: if
+      # new code has other timers, the edge gets these instead.
       def run(channel, number, interval)
         known = intervals(channel.class)
         return set(channel, known) unless known[number] == interval

@@ -2,7 +2,8 @@
 
 module Carat
   module Processes
-    # Says which files of the application have changed since the mold loaded them: a console has what was there then.
+    # Says which files of the application have changed since the mold loaded them: a console has the code of that
+    # time.
     class ChangedCode
       # The files that Rails and Bundler read without `require`.
       READ = ["config.ru", "config/**/*.{rb,yml}"].freeze

@@ -91,8 +91,8 @@ module Carat
         $stderr = STDERR
       end
 
-      # The order is what is to run, the number of variables, these, and the words of the command, with NUL between
-      # them. A variable without a value is removed.
+      # The order has what is to run, the number of variables, the variables, and the words of the command, separated
+      # by NUL. A variable without a value is removed.
       def command(order)
         kind, count, *rest = order.split("\0", -1).map { |text| Config::Locale.text(text) }
         variables = rest.shift(Integer(count, 10))

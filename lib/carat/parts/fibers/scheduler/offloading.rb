@@ -26,7 +26,7 @@ module Carat
       end
 
       # The hook of Ruby 3.4 for operations that may run in another thread, such as opening, closing, and compressing.
-      # A fiber that is being ended cannot wait for one, and the operation calls this hook again as long as it may wait.
+      # A fiber that is being ended cannot wait for one; where it blocks, the operation does not call this hook again.
       def blocking_operation_wait(operation)
         return Fiber.blocking { operation.call } if @cancelled
 

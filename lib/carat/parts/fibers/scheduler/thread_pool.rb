@@ -4,8 +4,8 @@ require_relative "../../../native"
 
 module Carat
   class Scheduler < Native::Scheduler
-    # Threads for calls that would block a scheduler's thread. Ruby 3.4 asks for one at each `File.stat`: in a new
-    # thread that takes 45 us, in an idle one 9 to 19 (and 1 in place, while no other fiber runs).
+    # Threads for calls that would block a scheduler's thread. Ruby 3.4 uses one for each `File.stat`, which takes 45
+    # us in a new thread and 9 to 19 in an idle one (and 1 without a thread, while no other fiber runs).
     class ThreadPool
       # How many idle threads are kept.
       IDLE_LIMIT = 4

@@ -44,7 +44,8 @@ module Carat
 
       private
 
-      # The terms of service are agreed to by whoever sets `acme=` (docs/tls.md). An account that exists is returned.
+      # Returns the account, which is created if there is none. Setting `acme=` agrees to the terms of service
+      # (docs/tls.md).
       def account
         @account ||= begin
           request = { termsOfServiceAgreed: true, contact: (["mailto:#{@contact}"] if @contact) }.compact

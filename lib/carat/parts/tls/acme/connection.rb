@@ -34,8 +34,8 @@ module Carat
                   Timeout::Error, Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError, Net::ProtocolError].freeze
       private_constant :HEAD_LIMIT, :RESPONSE_LIMIT, :FAILURES, :STEP_SECONDS, :TOTAL_SECONDS, :TYPE
 
-      # Counts what is read from a socket: Net::HTTP bounds the time of a read, and neither the length of a line nor the
-      # number of header fields, of lines between chunks, and of responses before the last one.
+      # Counts what is read from a socket: Net::HTTP bounds the time of a read, but not the length of a line, nor how
+      # many header fields, lines between chunks, or interim responses there are.
       module BoundedReads
         # Reads fail once there are more bytes than this.
         attr_writer :limit

@@ -61,7 +61,8 @@ module Carat
         write("#{name}/certificate.pem", issued.text)
       end
 
-      # Keeps when the certificate expires, when the authority is asked next, and why there is none. Times are seconds.
+      # Keeps when the certificate expires, when the authority is asked next, and why there is no certificate. Times
+      # are seconds.
       def keep_status(name, **status)
         write("#{name}/status.json", JSON.generate(status))
       end

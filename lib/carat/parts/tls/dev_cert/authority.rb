@@ -9,8 +9,8 @@ require_relative "private_file"
 module Carat
   module CLI
     class DevCert
-      # The authority of this user: a certificate that browsers of the machine are told to trust, and its key. The first
-      # certificate makes it.
+      # The authority of this user: a certificate that browsers of the machine are told to trust, and its key. It is
+      # made with the first certificate.
       class Authority
         NAME = "Carat development authority"
         private_constant :NAME

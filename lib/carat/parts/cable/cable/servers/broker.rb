@@ -7,8 +7,8 @@ require_relative "../../cable"
 module Carat
   module Cable
     # What connects several servers: the adapter of Action Cable that the key `through` of config/cable.yml names. All
-    # broadcasts take one channel of it, so that a Relay hears them in their order. To the adapter, it is the server of
-    # Action Cable.
+    # broadcasts take one of its channels, so that a Relay hears them in order. For the adapter, this object is the
+    # server of Action Cable.
     class Broker
       CHANNEL = "carat"
       # Adapters that reach this process alone.
@@ -55,8 +55,8 @@ module Carat
         @adapter.broadcast(CHANNEL, JSON.generate(message))
       end
 
-      # Calls `heard` with each message of the channel, a String, in the thread that reads them, and `ready` once they
-      # come.
+      # Calls `heard` with each message of the channel, a String, in the thread that reads them, and `ready` once
+      # messages come.
       def subscribe(heard, ready)
         @adapter.subscribe(CHANNEL, heard, ready)
       end

@@ -9,8 +9,8 @@ require_relative "broker"
 
 module Carat
   module Cable
-    # Passes what the broker sends to the edge. A successor takes over at a message of its own, `[null, server, since]`,
-    # which both hear at the same place among the broadcasts: none is lost there, and none passed twice.
+    # Passes what the broker sends to the edge. A successor takes over at a message of its own, `[null, server,
+    # since]`, which both relays hear at the same place among the broadcasts, so that none is lost or passed twice.
     class Relay
       # Seconds of silence after which the relay sends that message again: the broker has to return it. For as long, a
       # relay that is told to end goes on, so that a successor can take over.

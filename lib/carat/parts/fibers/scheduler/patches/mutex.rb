@@ -5,8 +5,8 @@ require_relative "../../../../native"
 module Carat
   class Scheduler < Native::Scheduler
     module Patches
-      # `sleep`, and so `ConditionVariable#wait`: it returns nil when its limit is reached, which Ruby does not ask a
-      # scheduler for. Before 3.3, Ruby also does not lock the mutex again when an exception ends the sleep.
+      # `sleep`, and so `ConditionVariable#wait`: it returns nil at its limit, which Ruby does not expect of a
+      # scheduler. Before 3.3, Ruby also does not lock the mutex again when an exception ends the sleep.
       module Mutex
         # Sleeps as Mutex#sleep, in the fiber; returns nil after the timeout.
         def sleep(timeout = nil)

@@ -21,10 +21,14 @@ module Carat
       private_constant :SHARE, :COLLECTIONS, :STEP_BYTES, :PART_BYTES, :MAX_STEPS
 
       @steps = 0
+      @objects = 0
 
       class << self
         # How many times the heap was extended, in this process and in those that it was forked from.
         attr_accessor :steps
+
+        # How many objects extensions have made, which the application has not asked for.
+        attr_accessor :objects
       end
 
       # `collector` answers what Collections does.
@@ -134,7 +138,9 @@ module Carat
 
         # Extends the heap by a number of slots.
         def extend(slots, slot_bytes)
+          before = GC.stat(:total_allocated_objects)
           Native.extend_heap(slots, slot_bytes)
+          HeapRoom.objects += GC.stat(:total_allocated_objects) - before
         end
       end
     end

@@ -69,9 +69,16 @@ module Carat
 
           @pid, @file = Process.pid, nil unless @pid == Process.pid
           @file ||= File.open(File.join(@directory, @pid.to_s), "w")
-          @file.pwrite(format("%020d %020d\n", requests, GC.stat(:total_allocated_objects)), 0)
+          @file.pwrite(format("%020d %020d\n", requests, objects), 0)
         rescue SystemCallError
           @unwritable = true # a server without privileges; its allocations are unknown
+        end
+
+        # Carat extends the heap with objects of its own, at any time. An older Carat does not say with how many.
+        def objects
+          processes = Carat.const_get(:Processes, false) if Carat.const_defined?(:Processes, false)
+          room = processes.const_get(:HeapRoom) if processes&.const_defined?(:HeapRoom)
+          GC.stat(:total_allocated_objects) - (room.respond_to?(:objects) ? room.objects : 0)
         end
       end
     end

@@ -4,6 +4,7 @@ require "fileutils"
 require "minitest/autorun"
 require "tmpdir"
 require "carat/lab/compare/setups/allocation_counter"
+require "carat/processes/measures/heap_room"
 
 module Carat
   class AllocationCounterTest < Minitest::Test
@@ -27,6 +28,16 @@ module Carat
 
       # 10 objects, the Array of them, the environment, the response, its Hash, and its body; each write adds a few.
       assert_in_delta 15, counter.per_request(before, counter.read(@directory)), 0.1
+    end
+
+    def test_objects_with_which_the_heap_is_extended_do_not_count
+      app = counter.wrap(@rackup, @directory)
+      512.times { app.call({}) }
+      before = counter.read(@directory)
+      Processes::HeapRoom::Collections.new.extend(5000, 40)
+      512.times { app.call({}) }
+
+      assert_in_delta 15, counter.per_request(before, counter.read(@directory)), 0.2
     end
 
     def test_slow_application_is_counted_too

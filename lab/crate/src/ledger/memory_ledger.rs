@@ -106,7 +106,7 @@ impl MemoryLedger {
         self.slots = Slots::default();
     }
 
-    /// Books a new object. Returns whether it is the first that was ever noted in its page.
+    /// Books a new object. Returns whether it is the first in its page.
     pub(crate) fn born(&mut self, object: Object, account: u32) -> bool {
         let is_first = self.slots.note(object.address, account);
         if account != EARLIER {

@@ -47,7 +47,7 @@ pub(crate) trait CollectorListener: Send + Sync {
     fn on_start(&self);
     /// A collection has marked.
     fn on_end_mark(&self);
-    /// The object is the first that was ever noted in its page.
+    /// The object is the first in its page.
     fn on_page(&self, object: VALUE);
 }
 

@@ -10,9 +10,9 @@ module PlatformGem
       File.join(directory, "carat", name)
     end
 
-    # The digest of the sources that script/setup compiled; empty when it did not finish.
-    def source
-      path = File.join(directory, "source")
+    # The digest of the sources that script/setup compiled, from a file that it writes at its end; empty without one.
+    def source(mark)
+      path = File.join(directory, mark)
       File.file?(path) ? File.read(path).chomp : ""
     end
   end
@@ -23,15 +23,20 @@ module PlatformGem
     EXTENSIONS = %w[native.so].freeze
     NAME = /\A(?<abi>\d+\.\d+\.\d+)-(?<cpu>\w+)-linux(-gnu)?\z/
 
-    # `cpu` is that of a RubyGems platform.
-    def initialize(root: SourceDigest::ROOT, cpu: Gem::Platform.local.cpu)
+    # The files with which script/setup marks full builds, and all builds.
+    FULL = "source"
+    ANY = "digest"
+
+    # `cpu` is that of a RubyGems platform, and `mark` says which builds there are: only full ones, or others too.
+    def initialize(root: SourceDigest::ROOT, cpu: Gem::Platform.local.cpu, mark: FULL)
       @root = root
       @cpu = cpu
+      @mark = mark
     end
 
     # Returns the current builds, in the order of the Rubies.
     def current
-      @current ||= all.select { |build| build.source == digest }
+      @current ||= all.select { |build| build.source(@mark) == digest }
     end
 
     # Returns those that were compiled from other sources.

@@ -40,10 +40,12 @@ module Scheduler
     def test_no_fiber_waits_forever
       database = open_database(1, pool_timeout: 0.01)
       fibers do
+        fiber = nil
         hold_until_waiting(1) do
-          go { database.fetch(WAIT).all }
+          fiber = go { database.fetch(WAIT).all }
           assert_raises(Sequel::PoolTimeout) { database.get(1) }
         end
+        give_way_until { !fiber.alive? }
         assert_equal 1, database.get(1)
       end
     end

@@ -146,20 +146,26 @@ impl HpackBlocks {
             }
             let empty = self.empty(bytes[at]);
             self.pass_byte(bytes[at])?;
-            match (field, empty) {
-                (Some(first), Some(TextKind::Name)) => {
-                    name_path(&mut bytes[first..=at]);
-                    self.begin_value(TextKind::Status);
-                }
-                (Some(first), Some(TextKind::Method)) => name_path(&mut bytes[first..at]),
-                (Some(first), _) if first == at && names_status(bytes[at]) => {
-                    name_path(&mut bytes[at..=at]);
-                }
-                _ => {}
+            if let Some(first) = field {
+                self.mend_without_text(&mut bytes[first..=at], empty);
             }
             at += 1;
         }
         Ok(())
+    }
+
+    /// Mends the beginning of a field that has no text, or an empty one of this kind.
+    fn mend_without_text(&mut self, field: &mut [u8], empty: Option<TextKind>) {
+        let last = field.len() - 1;
+        match empty {
+            Some(TextKind::Name) => {
+                name_path(field);
+                self.begin_value(TextKind::Status);
+            }
+            Some(TextKind::Method) => name_path(&mut field[..last]),
+            _ if last == 0 && names_status(field[0]) => name_path(field),
+            _ => {}
+        }
     }
 
     /// The kind of a text that is empty by this byte, its length.

@@ -61,7 +61,7 @@ module Carat
         %i[addresses endpoints networks path_ends pools static targets].include?(type)
       end
 
-      # Returns the values of a list that came before and these together. Raises InvalidValue.
+      # Returns the `earlier` values of a list, followed by `values`. Raises InvalidValue.
       def join(earlier, values)
         type == :pools ? @reader.join(earlier, values) : earlier + values
       end

@@ -18,7 +18,7 @@ impl Expectation {
         }
     }
 
-    /// Whether the client is to be asked for the body. Wakes the task later if not yet.
+    /// Whether the client is to be asked for the body. If not yet, the task is woken when it is.
     pub fn is_asked(&self, cx: &Context<'_>) -> bool {
         if !self.is_asked.get() {
             self.waker.replace(Some(cx.waker().clone()));

@@ -17,7 +17,7 @@ struct HoldSpan {
 }
 
 impl Hold {
-    /// Begins a hold. One that is on ends after `duration`, too.
+    /// Begins a hold, or lets the current one end after `duration`.
     pub(crate) fn begin(&self, now: Instant, duration: Duration) {
         let since = self.current.get().map_or(now, |span| span.since);
         let until = now + duration;

@@ -487,7 +487,7 @@ mod tests {
         }
     }
 
-    /// A response is recognized by a refusal that is not the queue's.
+    /// Whether the request got a response: here, a refusal that is not the queue's.
     fn is_served(pending: PendingReply) -> bool {
         let cx = &mut Context::from_waker(Waker::noop());
         matches!(pin!(pending).poll(cx), Poll::Ready(Err(Refusal::Stopping)))

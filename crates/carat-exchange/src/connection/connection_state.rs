@@ -59,9 +59,9 @@ pub enum ConnectionPhase {
 /// same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ReadProgress {
-    /// The window of one stream, in bytes.
+    /// Bytes that were sent in the stream.
     pub stream: u64,
-    /// The window of the connection, in bytes.
+    /// Bytes that were sent in all streams of the connection.
     pub connection: u64,
 }
 

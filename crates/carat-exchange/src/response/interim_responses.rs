@@ -11,7 +11,7 @@ use crate::memory::{MemoryAccount, MemoryReservation};
 /// The memory of an interim response beside its names and values, in bytes.
 const INTERIM_COST: usize = 512;
 
-/// The way of early hints to the client of one request. Each version of HTTP has its own.
+/// Sends early hints to the client of one request. Each version of HTTP has a sink of its own.
 pub trait HintSink: fmt::Debug {
     /// Sends a 103 response with these fields (RFC 8297). The caller wakes the task that serves the request.
     fn send(&self, fields: &HeaderMap);

@@ -25,7 +25,7 @@ module Carat
         @server.flags
       end
 
-      # Defines the flags of one subcommand; there are none unless it says otherwise.
+      # Defines the flags of one subcommand; none by default.
       def more_flags(_parser)
       end
 

@@ -8,7 +8,7 @@ module Carat
         # The placeholder for a value in the help; nil for one that a flag does not need.
         attr_reader :metavar
 
-        # The block is `parse` of the type; `text`, if it is there, is its method of that name.
+        # The block is `parse` of the type; `text`, if given, is its method `text`.
         def initialize(metavar, text: nil, &parse)
           @metavar = metavar
           @text = text

@@ -15,8 +15,8 @@ const WEIGHT: f64 = 1.0 / 16.0;
 /// How far requests may exceed `WAKE_TIME` on average while a lane gathers: about the CPU time that waking another
 /// worker takes.
 const EXCESS_LIMIT: Duration = Duration::from_micros(10);
-/// The weight of the newest time in the average of the excess: a reply of 5 ms stops gathering for 170 quick ones, a
-/// garbage collection of 1 ms for none.
+/// The weight of the newest time in the average of the excess: after a reply of 5 ms, a lane gathers nothing for 170
+/// quick ones; a garbage collection of 1 ms has no such effect.
 const EXCESS_WEIGHT: f64 = 1.0 / 128.0;
 
 /// The time that the application takes on one lane.

@@ -8,10 +8,10 @@ module Carat
     # itself, so that a page of Turbo Streams costs no command. It asks the application about whatever it cannot verify.
     module SignedStreams
       CHANNEL = "Turbo::StreamsChannel"
-      # What a channel of the application might do instead, and the class that has Rails' own.
+      # The methods that a channel of the application might override, with the class that has Rails' own.
       METHODS = { subscribed: CHANNEL, unsubscribed: "ActionCable::Channel::Base",
                   subscribe_to_channel: "ActionCable::Channel::Base" }.freeze
-      # The callbacks that Action Cable itself runs then.
+      # The callbacks that Action Cable itself sets.
       CALLBACKS = %i[start_periodic_timers stop_periodic_timers stop_all_streams].freeze
       private_constant :CHANNEL, :METHODS, :CALLBACKS
 

@@ -81,11 +81,11 @@ module Suite
   def self.check_rows
     above = []
     File.readlines("docs/architecture.md").grep(/^\| `carat-/).each do |row|
-      crates = row[/^\|([^|]+)\|/, 1].scan(/carat-[a-z]+/)
+      crates = row[/^\|([^|]+)\|/, 1].scan(/carat-[a-z-]+/)
       above.concat(crates)
       crates.each do |crate|
         manifest = File.read("crates/#{crate}/Cargo.toml")
-        used = manifest[/^\[dependencies\]$(.*?)(?:^\[|\z)/m, 1].to_s.scan(/^carat-[a-z]+/)
+        used = manifest[/^\[dependencies\]$(.*?)(?:^\[|\z)/m, 1].to_s.scan(/^carat-[a-z-]+/)
         below = used - above
         abort "#{crate} uses #{below.join(", ")}, which docs/architecture.md has below it" if below.any?
       end

@@ -11,11 +11,7 @@ mod url_prefix;
 
 pub use identity::Identity;
 pub use launch_settings::LaunchSettings;
-pub use parts::{
-    CableSettings, CacheSettings, CodingSettings, ConsoleSettings, FiberSettings, Http2Settings,
-    MetricsSettings, Multipart, MultipartSettings, Otlp, OtlpSettings, PartSettings,
-    ReloadSettings, SiteSettings, StaticDirectory, TlsSettings,
-};
+pub use parts::*;
 pub use pool_settings::{PoolPriority, PoolSettings};
 pub use process_settings::{ProcessSettings, RestartPolicy};
 pub use settings::{

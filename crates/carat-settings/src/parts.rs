@@ -47,3 +47,26 @@ pub struct PartSettings {
     pub site: SiteSettings,
     pub cache: CacheSettings,
 }
+
+/// Sections of parts that are off, for tests.
+#[cfg(any(test, feature = "fixture"))]
+const PLAIN: &str = r#"{
+    "http2": { "enabled": true, "max_streams": 1 },
+    "tls": { "acme_folder": "/", "acme_command": [], "handshake_timeout": 60 },
+    "metrics": { "addresses": [] },
+    "otlp": { "collector": null },
+    "consoles": { "enabled": true },
+    "fibers": { "slots": null },
+    "reload": { "enabled": false },
+    "cable": { "path": null, "history": null, "history_bytes": 1, "compression": false, "token": null },
+    "multipart": { "parser": "app", "max_parts": 1, "max_files": 1, "max_part_header": 1, "max_field_bytes": 1 },
+    "codings": { "decode_requests": false, "max_decoded_body": 1, "max_decode_ratio": 1, "compress": false, "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1 },
+    "site": { "static_files": [], "sendfile": [], "error_pages": null, "maintenance": null, "force_tls": false, "hsts_max_age": 0 },
+    "cache": { "limit": null }
+}"#;
+
+/// The sections of `Settings::plain`.
+#[cfg(any(test, feature = "fixture"))]
+pub(crate) fn plain_sections() -> serde_json::Value {
+    serde_json::from_str(PLAIN).expect("an object")
+}

@@ -228,28 +228,21 @@ const PLAIN: &str = r#"{
     "launch": {
         "mold_command": [], "reader_command": [], "upgrade_command": [], "mold_environment": {}, "start_options": null,
         "control_socket_name": "carat-PID.sock", "control_directories": [], "ignores_hangup": false
-    },
-    "parts": {
-        "http2": { "enabled": true, "max_streams": 1 },
-        "tls": { "acme_folder": "/", "acme_command": [], "handshake_timeout": 60 },
-        "metrics": { "addresses": [] },
-        "otlp": { "collector": null },
-        "consoles": { "enabled": true },
-        "fibers": { "slots": null },
-        "reload": { "enabled": false },
-        "cable": { "path": null, "history": null, "history_bytes": 1, "compression": false, "token": null },
-        "multipart": { "parser": "app", "max_parts": 1, "max_files": 1, "max_part_header": 1, "max_field_bytes": 1 },
-        "codings": { "decode_requests": false, "max_decoded_body": 1, "max_decode_ratio": 1, "compress": false, "compress_min_bytes": 0, "gzip_level": 1, "brotli_level": 1, "zstd_level": 1 },
-        "site": { "static_files": [], "sendfile": [], "error_pages": null, "maintenance": null, "force_tls": false, "hsts_max_age": 0 },
-        "cache": { "limit": null }
     }
 }"#;
+
+#[cfg(any(test, feature = "fixture"))]
+fn plain() -> serde_json::Value {
+    let mut written: serde_json::Value = serde_json::from_str(PLAIN).expect("an object");
+    written["parts"] = crate::parts::plain_sections();
+    written
+}
 
 #[cfg(any(test, feature = "fixture"))]
 impl Settings {
     /// Settings without a limit that a test would have to wait for.
     pub fn plain() -> Settings {
-        serde_json::from_str(PLAIN).expect("every setting")
+        serde_json::from_value(plain()).expect("every setting")
     }
 }
 
@@ -260,7 +253,7 @@ mod tests {
     #[test]
     fn options_of_the_policies_have_several_forms() {
         let with = |option: &str, value: serde_json::Value| {
-            let mut written: serde_json::Value = serde_json::from_str(PLAIN).expect("an object");
+            let mut written = plain();
             written[option] = value;
             serde_json::from_value::<Settings>(written)
         };

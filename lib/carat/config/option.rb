@@ -10,7 +10,7 @@ module Carat
     #   name      Symbol: the method of the config file
     #   part      Symbol: the section in the edge's JSON, the key of the Part that declares the option; nil for the core
     #   key       Symbol: the key in the edge's JSON, if it is not the name
-    #   type      Symbol: a key of Type::NAMES; `within` limits the type
+    #   type      Symbol: a key of Type::NAMES, or a Type::Rule of the part; `within` limits the type
     #   default   the value when no source sets it, as a user would write it; `default_text` describes it to readers,
     #             and `in_development` replaces it in the development environment
     #   env       names of environment variables besides CARAT_<NAME>

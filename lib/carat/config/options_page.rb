@@ -2,6 +2,7 @@
 
 require_relative "sources/hooks"
 require_relative "options"
+require_relative "type/rule"
 
 module Carat
   module Config
@@ -75,7 +76,7 @@ module Carat
 
       # Returns the page as Markdown.
       def to_s
-        [HEAD, *groups, hooks, restart, VALUES].join("\n")
+        [HEAD, *groups, hooks, restart, VALUES + values_of_parts].join("\n")
       end
 
       private
@@ -95,6 +96,12 @@ module Carat
       def restart
         "## At a restart\n\nThese options change with `carat restart`, the others at an upgrade or the next start:\n" \
           "#{Options.select(&:restart?).map { |option| "`#{option.name}`" }.join(", ")}.\n"
+      end
+
+      # The types that parts bring.
+      def values_of_parts
+        rules = Options.map(&:type).grep(Type::Rule).uniq
+        rules.map { |rule| "- **#{rule}**: #{rule.doc}\n" }.join
       end
 
       def row(option)

@@ -13,6 +13,7 @@ require_relative "type/number/worker_count"
 require_relative "type/path/paths"
 require_relative "type/path/pool_list"
 require_relative "type/path/static_directories"
+require_relative "type/rule"
 require_relative "type/word/choice"
 require_relative "type/word/words"
 
@@ -36,9 +37,10 @@ module Carat
       REMEDY = "change its permissions or the user"
       private_constant :REMEDY
 
-      # Returns a type by its name, limited to `within` (a Range or a list of words) if that is given.
+      # Returns a type by its name, limited to `within` (a Range or a list of words) if that is given. A Rule, which a
+      # part brings, is its own type.
       def self.build(name, within = nil)
-        type = NAMES.fetch(name)
+        type = name.is_a?(Rule) ? name : NAMES.fetch(name)
         return type if type.is_a?(Rule)
 
         within ? type.new(within) : type.new

@@ -16,9 +16,9 @@ module Carat
       private_constant :KIB, :MIB, :GIB
 
       class << self
-        # The key of the part's section in the settings of the edge and in its reports, such as :http2.
+        # The key of the part's section in the settings of the edge and in its reports: :rate_limit for RateLimit.
         def key
-          name[/(\w+)::Part\z/, 1].downcase.to_sym
+          name[/(\w+)::Part\z/, 1].gsub(/(?<=[a-z])(?=[A-Z])/, "_").downcase.to_sym
         end
 
         # The Options of the part.

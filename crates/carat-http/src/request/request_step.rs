@@ -33,6 +33,11 @@ impl ArrivedRequest {
         self.call.take().expect("who takes it answers")
     }
 
+    /// Whether a body is yet to be received.
+    pub fn has_body(&self) -> bool {
+        !self.body.is_end_stream()
+    }
+
     /// The path of the target, as the client spells it.
     pub fn path(&mut self) -> &str {
         self.call().parts.uri.path()

@@ -17,7 +17,7 @@ pub(crate) fn take_body(
     context: &RequestContext,
     bodies: &Rc<RequestBodies>,
 ) -> RequestStep {
-    if request.body.is_end_stream() {
+    if !request.has_body() {
         receive_empty(request.call(), bodies);
         return ControlFlow::Continue(());
     }

@@ -7,11 +7,16 @@ module Carat
       class Rule
         # The placeholder for a value in the help; nil for one that a flag does not need.
         attr_reader :metavar
+        # What docs/options.md says about the values of a type that a part brings.
+        attr_reader :doc
 
-        # The block is `parse` of the type; `text`, if given, is its method `text`.
-        def initialize(metavar, text: nil, &parse)
+        # The block is `parse` of the type; `text`, if given, is its method `text`. `name` and `doc` are for a type that
+        # is not in Type::NAMES.
+        def initialize(metavar, text: nil, name: nil, doc: nil, &parse)
           @metavar = metavar
           @text = text
+          @name = name
+          @doc = doc
           @parse = parse
         end
 
@@ -23,6 +28,11 @@ module Carat
         # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
           @text ? @text.call(value) : value
+        end
+
+        # Returns the name of the type in docs/options.md.
+        def to_s
+          @name || super
         end
       end
     end

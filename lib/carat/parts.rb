@@ -4,6 +4,7 @@ require_relative "parts/http2/part"
 require_relative "parts/tls/part"
 require_relative "parts/metrics/part"
 require_relative "parts/otlp/part"
+require_relative "parts/rate_limit/part"
 require_relative "parts/consoles/part"
 require_relative "parts/fibers/part"
 require_relative "parts/reload/part"
@@ -17,7 +18,7 @@ module Carat
   # The optional capabilities, in the order in which the server calls them.
   module Parts
     # One Part of each.
-    LIST = [HTTP2, TLS, Metrics, OTLP, Consoles, Fibers, Reload, Cable, Multipart, Codings, Site, Cache]
+    LIST = [HTTP2, TLS, Metrics, OTLP, RateLimit, Consoles, Fibers, Reload, Cable, Multipart, Codings, Site, Cache]
            .map { |part| part::Part.new }.freeze
     private_constant :LIST
 

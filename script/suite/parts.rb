@@ -20,6 +20,7 @@ module Suite
     "metrics" => ["crates/carat-{edge/src/admin/metrics,http/src/request_metrics}*/**",
                   /metrics|dashboard|prometheus/i],
     "otlp" => ["crates/carat-telemetry/**", /otlp|tracer|carat_telemetry/i],
+    "rate_limit" => ["crates/carat-rate-limit/**", /rate_?limit/i],
     "consoles" => ["crates/carat-{edge/src/admin/consoles/**,supervisor/src/state/app_processes/consoles.rs}",
                    /consoles?\b/i],
     "reload" => ["crates/carat-{watch,dispatch/src/reload}*/**", /\breload/i],

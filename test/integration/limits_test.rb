@@ -13,7 +13,8 @@ class LimitsTest < Support::IntegrationTest
                 queue_limit: "process_queue", queue_timeout: "process_queue", shutdown_timeout: "process_stop",
                 handshake_timeout: "tls", header_timeout: "http_timeouts", idle_timeout: "http_timeouts",
                 body_min_rate: "http_body_rate", write_timeout: "http_write_timeout",
-                write_min_rate: "http_write_timeout", client_memory: "client_memory" }.freeze
+                write_min_rate: "http_write_timeout", client_memory: "client_memory",
+                rate_limit: "rate_limit" }.freeze
   OPTIONS = Carat.const_get(:Config)::Options.select(&:limit).to_h { |option| [option.name, option.limit] }
                  .except(*ELSEWHERE.keys).freeze
   CONSTANTS = Suite::NamedLimits::TABLE.reject(&:test).to_h { |limit| [limit.name, limit.answer] }.freeze

@@ -44,6 +44,12 @@ const PARTS: &[PartEntry] = &[
         |settings| settings.bind.iter().any(|it| it.starts_with("tls://")),
         |core, listeners| Ok(certificates::part(core, listeners))
     ),
+    // An authority is served although it asks often.
+    part!(
+        "rate_limit",
+        |settings| settings.parts.rate_limit.limit.is_some(),
+        |core, _| Ok(carat_rate_limit::part(core))
+    ),
     part!(
         "site",
         |settings| {

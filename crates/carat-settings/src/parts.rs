@@ -9,6 +9,7 @@ mod http2;
 mod metrics;
 mod multipart;
 mod otlp;
+mod rate_limit;
 mod reload;
 mod site;
 mod tls;
@@ -24,6 +25,7 @@ pub use http2::Http2Settings;
 pub use metrics::MetricsSettings;
 pub use multipart::{Multipart, MultipartSettings};
 pub use otlp::{Otlp, OtlpSettings};
+pub use rate_limit::{RateLimit, RateLimitSettings};
 pub use reload::ReloadSettings;
 pub use site::{SiteSettings, StaticDirectory};
 pub use tls::TlsSettings;
@@ -38,6 +40,7 @@ pub struct PartSettings {
     pub tls: TlsSettings,
     pub metrics: MetricsSettings,
     pub otlp: OtlpSettings,
+    pub rate_limit: RateLimitSettings,
     pub consoles: ConsoleSettings,
     pub fibers: FiberSettings,
     pub reload: ReloadSettings,
@@ -55,6 +58,7 @@ const PLAIN: &str = r#"{
     "tls": { "acme_folder": "/", "acme_command": [], "handshake_timeout": 60 },
     "metrics": { "addresses": [] },
     "otlp": { "collector": null },
+    "rate_limit": { "limit": null },
     "consoles": { "enabled": true },
     "fibers": { "slots": null },
     "reload": { "enabled": false },

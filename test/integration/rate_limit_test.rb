@@ -89,6 +89,13 @@ class RateLimitTest < Support::IntegrationTest
     assert_match(/^carat_rate_limit_clients 1$/, metrics)
   end
 
+  def test_a_browser_gets_the_page_for_429
+    server = limited(SECOND, 'error_pages "."', files: { "429.html" => "<p>slowly" })
+    server.get
+    page = server.get("/", fields: { "Accept" => "text/html" })
+    assert_equal [429, "<p>slowly", "1"], [page.status, page.body, page["retry-after"]]
+  end
+
   private
 
   def limited(rate, *lines, files: {}, args: [])

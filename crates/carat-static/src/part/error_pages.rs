@@ -16,8 +16,8 @@ use carat_log::{Field, Log};
 use carat_settings::Settings;
 
 /// The statuses that the server itself responds with, and that may have a page.
-const STATUSES: [u16; 14] = [
-    400, 404, 408, 413, 414, 415, 431, 500, 501, 502, 503, 504, 505, 507,
+const STATUSES: [u16; 15] = [
+    400, 404, 408, 413, 414, 415, 429, 431, 500, 501, 502, 503, 504, 505, 507,
 ];
 
 /// Pages for browsers in place of the server's own sentences: the options `error_pages` and `maintenance`.

@@ -9,16 +9,22 @@ require "support/http2_client"
 class RateLimitTest < Support::IntegrationTest
   include Support::ControlledServer
 
-  CODE = 'run ->(env) { [200, {}, ["#{env["REMOTE_ADDR"]} #{env["rack.input"].read.bytesize}"]] }'
-  SECOND = "1/s"
+  # Sends back what arrives after an upgrade.
+  CODE = <<~'RUBY'
+    echo = ->(io) { IO.copy_stream(io, io) }
+    switch = [101, { "connection" => "upgrade", "upgrade" => "echo", "rack.hijack" => echo }, []]
+    run ->(env) { env["HTTP_UPGRADE"] ? switch : [200, {}, ["ok"]] }
+  RUBY
+  UPGRADE = { "Connection" => "Upgrade", "Upgrade" => "echo" }.freeze
   MINUTE = "2/m"
   TRUSTING = 'trusted_proxies "127.0.0.0/8"'
 
   def test_a_client_gets_429_and_is_served_on_the_same_connection_after_retry_after
-    client = limited(SECOND).connect
-    first, refused = Array.new(2) { client.get }
+    client = limited("20/m").connect
+    *served, refused = Array.new(21) { client.get }
 
-    assert_equal [200, 429, "1", nil], [first.status, refused.status, refused["retry-after"], refused["connection"]]
+    assert_equal [[200], 429, nil], [served.map(&:status).uniq, refused.status, refused["connection"]]
+    assert_includes 1..3, Integer(refused["retry-after"])
     assert_equal "too many requests come from this address\n", refused.body
     sleep Integer(refused["retry-after"])
     assert_equal 200, client.get.status
@@ -30,6 +36,14 @@ class RateLimitTest < Support::IntegrationTest
     assert_equal [200, 200, 429], from(server, "192.0.2.1", "192.0.2.1", "192.0.2.1")
     assert_equal [200, 429], from(server, "192.0.2.2", "192.0.2.2, 192.0.2.1"), "what the client itself wrote"
     assert_equal [200, 200, 429, 200], from(server, "2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8:0:1::1")
+  end
+
+  def test_a_proxy_header_names_the_client
+    server = limited(MINUTE, args: %w[-b tcp://127.0.0.1:0?proxy_protocol=true])
+    statuses = %w[192.0.2.1 192.0.2.1 192.0.2.1 192.0.2.2].map do |client|
+      server.connect(server.urls.last).write("PROXY TCP4 #{client} 198.51.100.2 4711 80\r\n").get.status
+    end
+    assert_equal [200, 200, 429, 200], statuses
   end
 
   def test_nobody_else_names_clients
@@ -70,9 +84,18 @@ class RateLimitTest < Support::IntegrationTest
   end
 
   def test_checks_of_load_balancers_do_not_count
-    server = limited(SECOND, 'readiness_path "/up"')
+    server = limited(MINUTE, 'readiness_path "/up"')
     assert_equal([200] * 4, Array.new(4) { server.get("/up").status })
-    assert_equal([200, 429], Array.new(2) { server.get.status })
+    assert_equal([200, 200, 429], Array.new(3) { server.get.status })
+  end
+
+  def test_only_the_request_that_opens_a_socket_counts
+    server = limited(MINUTE)
+    server.get
+    client = ask(server, "GET", "/", fields: UPGRADE)
+    assert_equal 101, client.read_response.status
+    2.times { assert_equal "hello", client.write("hello").read_exactly(5) }
+    assert_equal 429, ask(server, "GET", "/", fields: UPGRADE).read_response.status
   end
 
   def test_the_server_says_what_it_has_refused_also_after_a_restart
@@ -90,10 +113,11 @@ class RateLimitTest < Support::IntegrationTest
   end
 
   def test_a_browser_gets_the_page_for_429
-    server = limited(SECOND, 'error_pages "."', files: { "429.html" => "<p>slowly" })
-    server.get
+    server = limited(MINUTE, 'error_pages "."', files: { "429.html" => "<p>slowly" })
+    2.times { server.get }
     page = server.get("/", fields: { "Accept" => "text/html" })
-    assert_equal [429, "<p>slowly", "1"], [page.status, page.body, page["retry-after"]]
+    assert_equal [429, "<p>slowly"], [page.status, page.body]
+    assert page["retry-after"]
   end
 
   private

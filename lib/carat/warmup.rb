@@ -14,23 +14,22 @@ module Carat
     module_function
 
     # Runs once, after the application has been loaded: requests `targets` from it, with environments of `template`,
-    # until `deadline` of the monotonic clock. Clients speak HTTPS if `https`; `frugal` is HeapWarmup's. Warnings
-    # go to the ProcessLog `log`.
+    # until `deadline` of the monotonic clock. Clients speak HTTPS if `https`. Warnings go to the ProcessLog `log`.
     # Returns how many requests have reached the application.
-    def first(app, template, targets, deadline:, log:, https: false, frugal: true)
+    def first(app, template, targets, deadline:, log:, https: false)
       Warmup::EagerLoading.run(log:)
       requests = targets.map { |target| Warmup::WarmupRequest.new(app, template, target, log:, https:) }
       good = requests.select { |request| request.run(deadline:) }
       count = good.size + Warmup::Compilation.run(good, deadline:)
-      run(log:, frugal:)
+      run(log:)
       count
     end
 
     # Runs before each generation of workers, in the first mold and in a worker that becomes one.
-    def run(log:, frugal: true)
+    def run(log:)
       Warmup::Connections.close(log:)
       Processes::Output.flush
-      Warmup::HeapWarmup.run(frugal:)
+      Warmup::HeapWarmup.run
     end
   end
 end

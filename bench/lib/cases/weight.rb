@@ -21,10 +21,13 @@ module Bench
     def call(spec, options)
       Server.run(spec.with_env(@env.call), @app) do |server|
         boot = Footprint.of(server, settle: options.settle)
+        cpu = server.tree_cpu
         served, failed = load(spec, server, options.quick ? EACH / QUICK : EACH)
+        cpu = server.tree_cpu - cpu
         loaded = Footprint.of(server, settle: options.settle)
         { boot_mb: boot.pss_mb, loaded_mb: loaded.pss_mb, roles: loaded.roles, boot_private_mb: boot.worker_private_mb,
-          loaded_private_mb: loaded.worker_private_mb, served: served.minmax, failed: failed, **origin(spec, server) }
+          loaded_private_mb: loaded.worker_private_mb, served: served.minmax, failed: failed,
+          cpu_us: cpu * 1_000_000 / served.sum, **origin(spec, server) }
       end
     end
 

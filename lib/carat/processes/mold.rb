@@ -126,8 +126,7 @@ module Carat
       def warm_up
         targets = @configuration[:warm_up]
         count = Warmup.first(@context.app, @context.template, targets, deadline: warm_up_deadline, log: @log,
-                                                                       https: @configuration.https?,
-                                                                       frugal: @configuration.frugal?)
+                                                                       https: @configuration.https?)
         return if targets.empty? || @configuration[:log]
 
         jit = JIT.to_h || {}

@@ -46,7 +46,7 @@ module Carat
       def become_mold
         Process.setproctitle("carat: mold gen=#{@generation}")
         OomScore.server.raise_by(OomScore::MOLD)
-        Warmup.run(log: @context.log, frugal: @context.configuration.frugal?)
+        Warmup.run(log: @context.log)
         @context.configuration.hooks.run(:after_refork)
         warn_of_threads
         WorkerExit.leave_files

@@ -11,42 +11,52 @@ module Carat
       # Before Ruby 4.1, Process.warmup lets workers fill all slots that it has freed, in private memory
       # (ruby/ruby#18433).
       KEEPS_SLOTS = Process.respond_to?(:warmup) && RUBY_VERSION < "4.1"
-      # Slots for each live object above which garbage is freed before Process.warmup, by whether the heap grows by
-      # Carat's values. With Ruby's, a heap without garbage has up to 40 % free slots, and collections add more.
-      ROOM = { true => 1.1, false => 1.67 }.freeze
-      private_constant :COLLECTIONS, :KEEPS_SLOTS, :ROOM
+      # Ruby 3.4 frees a part of the empty pages at each Process.warmup, and forgets such slots in the next collection.
+      FREES_BY_PARTS = RUBY_VERSION.start_with?("3.4")
+      # How many slots there may be for each live object.
+      ROOM = 1.1
+      # How often Process.warmup runs at most.
+      MOST = 5
+      private_constant :COLLECTIONS, :KEEPS_SLOTS, :FREES_BY_PARTS, :ROOM, :MOST
 
       module_function
 
       # Frees garbage, ages objects, compacts the heap where the platform can, and returns free pages to the kernel, as
-      # well as those of the main thread's stack. `frugal` says whether the heap grows by Carat's values.
-      def run(frugal: true)
-        Process.respond_to?(:warmup) ? warm_up(ROOM.fetch(frugal)) : settle
+      # well as those of the main thread's stack.
+      def run
+        Process.respond_to?(:warmup) ? warm_up : settle
         Native.trim_memory
         Native.trim_stack
       end
 
       # Warms the heap up, from Ruby 3.3 on.
-      def warm_up(room)
-        free_garbage(room) if KEEPS_SLOTS
+      def warm_up
+        free_garbage if KEEPS_SLOTS
         Process.warmup
+        free_rest if FREES_BY_PARTS
       end
 
-      # Frees garbage by collections, which free pages for good; Process.warmup does not.
-      def free_garbage(room)
-        before = slots
+      # Pages that a collection has freed do not count for Process.warmup. Those that garbage shares with live objects
+      # are emptied by a compaction, and freed by the next collections: on Ruby 3.3 a part by each, and none below
+      # RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO.
+      def free_garbage
         GC.start
-        collect if before > GC.stat(:heap_live_slots) * room
+        return unless sparse?
+
+        compact
+        COLLECTIONS.times { GC.start if sparse? }
       end
 
-      # The slots of the heap's pages, and those that the heap may add before its next collection. Ruby 3.3 counts the
-      # latter in pages.
-      def slots
-        stats = GC.stat
-        allocatable = stats[:heap_allocatable_slots] ||
-                      (stats[:heap_allocatable_pages] * GC::INTERNAL_CONSTANTS[:HEAP_PAGE_OBJ_LIMIT])
-        stats[:heap_available_slots] + allocatable
+      def free_rest
+        rest = MOST - 1
+        while sparse? && rest.positive?
+          Process.warmup
+          rest -= 1
+        end
+        GC.start
       end
+
+      def sparse? = GC.stat(:heap_available_slots) > GC.stat(:heap_live_slots) * ROOM
 
       def settle
         scan_strings
@@ -56,6 +66,10 @@ module Carat
 
       def collect
         COLLECTIONS.times { GC.start }
+        compact
+      end
+
+      def compact
         GC.compact if GC.respond_to?(:compact)
       rescue NotImplementedError
         # This platform has no compaction.
@@ -66,7 +80,7 @@ module Carat
         ObjectSpace.each_object(String, &:valid_encoding?)
       end
 
-      private_class_method :warm_up, :free_garbage, :slots, :settle, :collect, :scan_strings
+      private_class_method :warm_up, :free_garbage, :free_rest, :sparse?, :settle, :collect, :compact, :scan_strings
     end
   end
 end

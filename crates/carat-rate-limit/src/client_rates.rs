@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Clients that are remembered at once: 16 bytes each, 1 MiB in all.
 const CLIENTS_LIMIT: usize = 64 * 1024;
 
-/// The places among which the hash of a client leaves the choice. Nobody outside knows which clients share them.
+/// How many places the hash of a client allows. Nobody outside knows which clients share them.
 const ROW: usize = 8;
 
 /// A number of requests in a period, of which a client may send all at once.
@@ -49,10 +49,11 @@ impl ClientRates {
         }
     }
 
-    /// Counts a request of a client. An error says after how much time the client may send it; it does not count.
+    /// Counts a request of a client. An error says after how much time the client may send it; a refused request does
+    /// not count.
     ///
-    /// A client for which no place is free takes over the one that is done first, with what is left to do there. The
-    /// first one in a row is therefore never done earlier than before: a client that was pushed out and returns is not
+    /// A client for which no place is free takes over the place that is done first, with what is left to do there. So
+    /// the first place of a row is never done earlier than before: a client that was pushed out and returns is not
     /// served before its time, however many others come.
     pub fn take(&self, client: IpAddr, now: Instant) -> Result<(), Duration> {
         let (client, now) = (network(client), self.time(now));
@@ -90,7 +91,7 @@ fn place_of(row: &mut [ClientPlace; ROW], client: u64) -> &mut ClientPlace {
     &mut row[index.expect("a row has places")]
 }
 
-/// As many nanoseconds; 64 bits are centuries.
+/// The duration in nanoseconds: 64 bits hold centuries.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).expect("less than centuries")
 }

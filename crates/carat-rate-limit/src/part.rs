@@ -47,7 +47,7 @@ struct RefusalLine {
     at: Instant,
 }
 
-/// The way of a refused client: in how many seconds to ask again, and whether on the same connection.
+/// The advice to a refused client: in how many seconds to ask again, and whether on the same connection.
 struct Return {
     seconds: u64,
     keeps_connection: bool,
@@ -134,8 +134,8 @@ impl Part for RateLimitPart {
 }
 
 impl RateLimitPart {
-    /// Counts a request by the address of its client, as `trusted_proxies` says. A client without one, on a Unix socket,
-    /// has no limit.
+    /// Counts a request by the address of its client, as `trusted_proxies` says. A client without an address, on a
+    /// Unix socket, has no limit.
     fn take(&self, call: &Call) -> Result<(), Duration> {
         let Ok(client) = call.logged().parse() else {
             return Ok(());

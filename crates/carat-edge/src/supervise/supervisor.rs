@@ -4,22 +4,19 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use carat_policy::Elastic;
-use serde_json::json;
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::sync::oneshot;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use super::executor::Executor;
-use super::upgrade::Predecessor;
-use crate::supervise::messages::{ControlReply, FreshSettings, Mailbox, Message};
+use super::upgrade::{EdgeHandover, Predecessor};
+use crate::supervise::messages::{FreshSettings, Mailbox, Message};
 use crate::supervise::processes::{Host, Ready};
 use crate::supervise::reports::ProcessReports;
 use crate::supervise::signals_and_files::{ServiceManager, SignalRequest, Signals};
 use carat_machine::Machine;
 use carat_supervisor::{
     ClientsCommand, Command, Event, GenerationSettings, MemoryReading, Outcome, ProcessEvent,
-    RestartEvent, RubyProcess, State, Tick, UpgradeCommand, UpgradeEvent, WorkerCommand,
-    WorkerEvent,
+    RestartEvent, RubyProcess, State, Tick, UpgradeEvent, WorkerCommand, WorkerEvent,
 };
 
 use carat_dispatch::LaneEvent;
@@ -36,10 +33,7 @@ pub(crate) struct Supervisor<H> {
     pub(super) executor: Executor<H>,
     pub(super) reports: ProcessReports,
     pub(super) service_manager: ServiceManager,
-    /// The old edge, if this one takes over from one.
-    predecessor: Option<Rc<Predecessor>>,
-    /// The sender of the reply to the client of the control socket that waits for the end of the upgrade.
-    pub(super) upgrade_asker: Option<oneshot::Sender<ControlReply>>,
+    pub(super) handover: EdgeHandover,
     ticks: Interval,
     /// For how long the server stood still. That time counts against no timeout.
     lost: Duration,
@@ -67,8 +61,7 @@ impl<H: Host> Supervisor<H> {
             executor,
             reports: ProcessReports::new(mailbox, server.metrics.is_some(), machine.memory),
             service_manager: ServiceManager::from_environment(),
-            predecessor: None,
-            upgrade_asker: None,
+            handover: EdgeHandover::default(),
             ticks: ticks(TICK),
             lost: Duration::ZERO,
             server,
@@ -86,8 +79,8 @@ impl<H: Host> Supervisor<H> {
         };
         self.state.succeed_server();
         self.service_manager.fall_silent();
-        predecessor.watch(self.executor.mailbox.clone())?;
-        self.predecessor = Some(predecessor);
+        let mailbox = self.executor.mailbox.clone();
+        self.handover.follow(predecessor, mailbox)?;
         Ok(self)
     }
 
@@ -144,7 +137,7 @@ impl<H: Host> Supervisor<H> {
             Command::Announce => return self.begin_to_serve(),
             Command::Worker(command) => self.note_worker(command),
             Command::Clients(command) => self.note_clients(command),
-            Command::Upgrade(command) => self.note_upgrade(command),
+            Command::Upgrade(command) => self.handover.note(command, &mut self.service_manager),
             Command::Mold(_)
             | Command::App(_)
             | Command::ReadSettings
@@ -189,41 +182,12 @@ impl<H: Host> Supervisor<H> {
         }
     }
 
-    fn note_upgrade(&mut self, command: &UpgradeCommand) {
-        match command {
-            UpgradeCommand::StartSuccessor => {}
-            UpgradeCommand::KeepServing { cause } => {
-                self.answer_upgrade(Err(format!("not upgraded: {cause}")));
-            }
-            UpgradeCommand::HandOver { pid } => {
-                // Only the main process may say that it is ready, and which one follows.
-                self.service_manager.follow_restart(None);
-                self.service_manager.main_process(*pid);
-                self.service_manager.fall_silent();
-            }
-        }
-    }
-
     /// The workers are ready. The error says why this edge cannot follow the old one.
     fn begin_to_serve(&mut self) -> Result<(), String> {
-        if let Some(predecessor) = &self.predecessor {
-            predecessor.say_ready().map_err(|error| {
-                format!("the old edge does not hear that this one is ready: {error}")
-            })?;
-            self.service_manager.speak();
-        } else {
-            self.service_manager.ready();
-        }
+        self.handover.say_ready(&mut self.service_manager)?;
         self.server.opened.set();
         self.executor.announce();
         Ok(())
-    }
-
-    fn answer_upgrade(&mut self, reply: ControlReply) {
-        if let Some(asker) = self.upgrade_asker.take() {
-            // Whoever asked may be gone.
-            let _ = asker.send(reply);
-        }
     }
 
     fn receive(&mut self, message: Message) -> Option<Outcome> {
@@ -278,7 +242,7 @@ impl<H: Host> Supervisor<H> {
         // One that died at once has not taken over: this edge keeps its control socket.
         if let Some(pid) = self.executor.successor.as_ref().map(|it| it.pid) {
             self.server.leave();
-            self.answer_upgrade(Ok(json!({ "pid": pid })));
+            self.handover.settled(pid);
         }
     }
 
@@ -387,7 +351,7 @@ impl<H: Host> Supervisor<H> {
         let tick = Event::Tick(Tick {
             queue_time,
             waiting,
-            has_clients: !self.server.is_idle() || self.upgrade_asker.is_some(),
+            has_clients: !self.server.is_idle() || self.handover.is_awaited(),
             clients: self.server.connections(),
         });
         self.handle([self.traffic(), tick])

@@ -31,7 +31,7 @@ impl<H: Host> Supervisor<H> {
         asker: oneshot::Sender<ControlReply>,
     ) -> Option<Outcome> {
         if let (ControlRequest::Upgrade, None) = (&request, upgrade_obstacle(&self.state)) {
-            self.upgrade_asker = Some(asker);
+            self.handover.await_reply(asker);
             return self.handle([Event::Upgrade(UpgradeEvent::Requested)]);
         }
         let (reply, outcome) = match self.order(request) {

@@ -5,6 +5,7 @@
 //! direction when its files are in place. The old edge writes nothing, and closes the socket when its further processes of
 //! the application have ended. Its end before tells each that the other one is gone.
 
+mod edge_handover;
 mod predecessor;
 mod successor;
 
@@ -12,6 +13,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use edge_handover::EdgeHandover;
 pub(crate) use predecessor::{Predecessor, inherit_listeners};
 pub(crate) use successor::Successor;
 pub(super) use successor::container_obstacle;

@@ -32,7 +32,7 @@ class ConsoleTest < Support::IntegrationTest
     expected = [server.mold, server.directory.path, ["a", "b ü"], "task.rb", "console", "1", "two=2", nil, "typed"]
     assert_equal ["#{expected.inspect}\n", "", 3], [out, err, status.exitstatus]
     assert_equal "console", server.directory.read("shut")
-    assert_match(/info console ended process=console number=1 gen=1 pid=\d+ cause="exit status 3"/, server.log)
+    assert_match(/info process ended process=console number=1 gen=1 pid=\d+ cause="exit status 3"/, server.log)
   end
 
   def test_another_program_is_executed_and_dies_by_its_own_signal

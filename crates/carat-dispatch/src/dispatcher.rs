@@ -12,8 +12,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use carat_policy::DescriptorBudget;
+use http::Response;
+use http::request::Parts;
 use tokio::task::spawn_local;
 
+use crate::code_renewal::CodeRenewal;
 use crate::lane_choice::LaneChoice;
 use crate::lanes::{
     Exchange, Lane, LaneEvent, LaneEvents, LaneState, PendingReply, RequestStage, cut_off,
@@ -21,9 +24,10 @@ use crate::lanes::{
 };
 use crate::queue::{Hold, PoolQueues, RequestTimeouts};
 use crate::rebalance::Rebalance;
-use crate::reload::Reload;
 use crate::tunnel_drain::TunnelDrain;
-use carat_exchange::{Call, ClientMemory, Refusal, SpoolQuota, clock};
+use carat_exchange::{
+    Call, ClientMemory, Refusal, Reply, ReplyBody, SpoolQuota, SpoolReservation, clock,
+};
 use carat_log::{Log, WorkerId};
 use carat_settings::Settings;
 
@@ -35,9 +39,9 @@ pub struct Dispatcher {
     pub(crate) events: LaneEvents,
     /// The settings of the current generation, and how long requests may take.
     pub timeouts: RequestTimeouts,
-    /// `None` without the option `reload`.
-    pub reload: Option<Rc<Reload>>,
-    /// Whether requests are held by `carat pause`.
+    /// Whether requests wait for other code.
+    pub renewal: CodeRenewal,
+    /// Whether requests wait as `carat pause` asked.
     pub hold: Hold,
     /// Whether requests wait because no worker runs while a mold boots.
     vacancy: Hold,
@@ -66,11 +70,10 @@ impl Dispatcher {
         client_memory: Rc<ClientMemory>,
     ) -> Rc<Dispatcher> {
         let spool_quota = SpoolQuota::new(settings.spool_limit, budget.spools);
-        let reload = || Rc::new(Reload::new(settings, log, events.clone(), &spool_quota));
         Rc::new(Dispatcher {
             log: Rc::clone(log),
             timeouts: RequestTimeouts::new(settings),
-            reload: settings.parts.reload.enabled.then(reload),
+            renewal: CodeRenewal::new(events.clone()),
             hold: Hold::default(),
             vacancy: Hold::default(),
             queue: PoolQueues::new(settings),
@@ -88,9 +91,6 @@ impl Dispatcher {
     pub fn adopt(&self, settings: &Rc<Settings>) {
         self.timeouts.adopt(settings);
         self.queue.adopt(settings);
-        if let Some(reload) = &self.reload {
-            reload.adopt(settings);
-        }
     }
 
     /// Sends a request to the application. Dropping the pending reply removes the request from the
@@ -107,10 +107,11 @@ impl Dispatcher {
         if self.is_over.get() {
             return Err(Refusal::Stopping);
         }
-        let reload = self.reload.as_ref();
-        if reload.is_some_and(|reload| reload.responds_itself(exchange))
-            || self.begin_at_once(exchange)
-        {
+        if let Some(response) = self.renewal.check(&exchange.call.parts) {
+            self.answer(exchange, response);
+            return Ok(());
+        }
+        if self.begin_at_once(exchange) {
             return Ok(());
         }
         let pool = self.queue.pool(exchange);
@@ -318,10 +319,8 @@ impl Dispatcher {
 
     /// Whether requests wait although workers may be free.
     fn is_held(&self) -> bool {
-        let reload = self.reload.as_ref();
-        self.hold.is_on()
-            || self.vacancy.is_on()
-            || reload.is_some_and(|reload| reload.hold.is_on())
+        let holds = [&self.hold, &self.vacancy, &self.renewal.hold];
+        holds.into_iter().any(Hold::is_on)
     }
 
     /// No worker runs while a mold boots: requests wait, without regard to `queue_timeout`.
@@ -356,19 +355,37 @@ impl Dispatcher {
         was_held
     }
 
-    /// Ends a reload: the workers that take requests have the code of the files, or `result` says why not.
-    pub fn end_reload(&self, result: Result<(), String>) {
-        let reload = self.reload.as_ref();
-        if reload.is_some_and(|reload| reload.end(result, &self.queue)) {
+    /// Requests that waited for other code go to the workers.
+    pub fn end_renewal(&self) {
+        let now = clock::now();
+        if self.renewal.hold.end(now) {
+            self.resume(now);
+        }
+    }
+
+    /// The server stops: requests that wait for other code get that of the workers.
+    pub fn stop_renewals(&self) {
+        if self.renewal.stop() {
             self.resume(clock::now());
         }
     }
 
-    /// The server stops: requests that wait for new code get the old one.
-    pub fn stop_reloading(&self) {
-        if self.reload.as_ref().is_some_and(|reload| reload.stop()) {
-            self.resume(clock::now());
+    /// Responds to all requests that wait for a worker.
+    pub fn answer_waiting(&self, response: impl Fn(&Parts) -> Response<ReplyBody>) {
+        for exchange in self.queue.take_all() {
+            self.answer(&exchange, response(&exchange.call.parts));
         }
+    }
+
+    /// Responds to a request in place of the application.
+    fn answer(&self, exchange: &Exchange, response: Response<ReplyBody>) {
+        exchange.call.discard_body();
+        exchange.settle(Ok(Reply {
+            response,
+            spooled: SpoolReservation::of(&self.spool_quota),
+            queue_time: exchange.waited(clock::now()),
+            app_time: Duration::ZERO,
+        }));
     }
 
     /// A hold has ended.
@@ -383,7 +400,6 @@ impl Dispatcher {
     /// Enforces the timeouts of requests. Called once a tick.
     pub fn tick(&self) {
         self.end_hold(clock::now());
-        self.expire_reload(clock::now());
         self.expire_waiting(clock::now());
         self.rebalance(clock::now());
         // A lane also gets room when a request begins, which no event reports.
@@ -402,18 +418,10 @@ impl Dispatcher {
         }
     }
 
-    pub(crate) fn expire_reload(&self, now: Instant) {
-        let reload = self.reload.as_ref();
-        if reload.is_some_and(|reload| reload.expire(now, &self.queue)) {
-            self.resume(clock::now());
-        }
-    }
-
     fn expire_waiting(&self, now: Instant) {
         if !self.is_held() {
             let mut limit = self.timeouts.queue_timeout(now);
-            let reload = self.reload.as_ref().map(|reload| &reload.hold);
-            for hold in [&self.hold, &self.vacancy].into_iter().chain(reload) {
+            for hold in [&self.hold, &self.vacancy, &self.renewal.hold] {
                 limit = hold.extend(limit, now);
             }
             self.queue.expire(limit, now, &self.log);

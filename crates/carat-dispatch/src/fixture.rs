@@ -6,12 +6,11 @@ use std::time::Instant;
 use carat_policy::DescriptorBudget;
 use tokio::sync::mpsc::UnboundedReceiver;
 
+#[cfg(test)]
+pub(crate) use self::ignored::ignored_stream;
 use super::dispatcher::Dispatcher;
 use crate::lanes::{Exchange, Lane, LaneEvent, LaneEvents, PendingReply, WorkerRequests};
-use carat_exchange::{
-    Call, ClientMemory, MemoryReservation, ReplySender, ReplySource, ReplyStream, StreamCredit,
-    reply_stream,
-};
+use carat_exchange::{Call, ClientMemory};
 use carat_log::Log;
 use carat_settings::{PoolSettings, Settings};
 
@@ -23,43 +22,31 @@ const BUDGET: DescriptorBudget = DescriptorBudget {
     spools: 10,
 };
 
-/// A worker that ignores how its streamed response is read.
-struct IgnoringSource;
-
-impl ReplySource for IgnoringSource {
-    fn grant(&self, _bytes: u32) {}
-    fn abandoned(&self) {}
-}
-
-/// The two ends of a streamed response of a worker that ignores how it is read.
-pub(crate) fn ignored_stream() -> (ReplySender, ReplyStream) {
-    let memory = ClientMemory::new(u64::MAX);
-    let held = MemoryReservation::of(&memory.account());
-    reply_stream(Box::new(IgnoringSource), held, StreamCredit::of(&memory))
-}
-
 /// A dispatcher of some workers, and the events of the lanes.
-pub(crate) struct Fixture {
-    pub(crate) dispatcher: Rc<Dispatcher>,
-    pub(crate) lanes: Vec<Rc<Lane>>,
-    pub(crate) events: UnboundedReceiver<LaneEvent>,
+pub struct Fixture {
+    /// The dispatcher.
+    pub dispatcher: Rc<Dispatcher>,
+    /// The lanes of all workers.
+    pub lanes: Vec<Rc<Lane>>,
+    /// The events that the supervisor would hear of.
+    pub events: UnboundedReceiver<LaneEvent>,
 }
 
 impl Fixture {
     /// Opens a lane of each of these capacities.
-    pub(crate) fn new(capacities: &[u16]) -> Fixture {
+    pub fn new(capacities: &[u16]) -> Fixture {
         Fixture::with(Settings::plain(), unshared(capacities))
     }
 
-    /// Opens a lane of each of these capacities, with the option `reload`.
-    pub(crate) fn reloading(capacities: &[u16]) -> Fixture {
+    /// Opens a lane of each of these capacities, with a queue.
+    pub fn with_queue(capacities: &[u16]) -> Fixture {
         let mut settings = Settings::plain();
-        (settings.parts.reload.enabled, settings.queue_limit) = (true, 10);
+        settings.queue_limit = 10;
         Fixture::with(settings, unshared(capacities))
     }
 
     /// Opens a lane of each of these capacities, with pools.
-    pub(crate) fn with_pools(capacities: &[u16], pool: Vec<PoolSettings>) -> Fixture {
+    pub fn with_pools(capacities: &[u16], pool: Vec<PoolSettings>) -> Fixture {
         let (queue_limit, plain) = (10, Settings::plain());
         let settings = Settings {
             queue_limit,
@@ -69,8 +56,8 @@ impl Fixture {
         Fixture::with(settings, unshared(capacities))
     }
 
-    /// Opens a lane for each thread of some workers, and returns the lanes of each worker.
-    pub(crate) fn with_threads(workers: u32, threads: u16) -> (Fixture, Vec<Vec<Rc<Lane>>>) {
+    /// Opens a lane for each thread of some workers; the lanes of each worker.
+    pub fn with_threads(workers: u32, threads: u16) -> (Fixture, Vec<Vec<Rc<Lane>>>) {
         let worker = |number| {
             let load = WorkerRequests::default();
             let lane = |thread| Lane::of_thread(number, thread, 1, &load);
@@ -98,13 +85,18 @@ impl Fixture {
         }
     }
 
-    pub(crate) fn dispatch(&self, method: &str, path: &str) -> PendingReply {
+    /// Sends a request to the application.
+    ///
+    /// # Panics
+    ///
+    /// If the request is refused.
+    pub fn dispatch(&self, method: &str, path: &str) -> PendingReply {
         let pending = self.dispatcher.dispatch(Call::plain(method, path));
         pending.expect("admitted")
     }
 
     /// The worker replies to what this lane holds.
-    pub(crate) fn reply(&self, lane: &Rc<Lane>) {
+    pub fn reply(&self, lane: &Rc<Lane>) {
         let now = Instant::now();
         for id in lane.ids() {
             lane.release(id, now);
@@ -113,7 +105,7 @@ impl Fixture {
     }
 
     /// How many requests each lane holds.
-    pub(crate) fn load(&self) -> Vec<usize> {
+    pub fn load(&self) -> Vec<usize> {
         self.lanes
             .iter()
             .map(|lane| lane.in_flight().len())
@@ -121,7 +113,7 @@ impl Fixture {
     }
 
     /// The paths of the requests in the queue, the next one first.
-    pub(crate) fn queue(&self) -> Vec<String> {
+    pub fn queue(&self) -> Vec<String> {
         let path = |exchange: &Exchange| exchange.call.parts.uri.path().to_owned();
         self.dispatcher.queue.list(path)
     }
@@ -136,10 +128,33 @@ fn unshared(capacities: &[u16]) -> Vec<Rc<Lane>> {
 }
 
 /// Runs a test that may spawn tasks.
-pub(crate) fn locally(test: impl FnOnce()) {
+pub fn locally(test: impl FnOnce()) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build();
     let runtime = runtime.expect("a runtime");
     tokio::task::LocalSet::new().block_on(&runtime, async { test() });
+}
+
+#[cfg(test)]
+mod ignored {
+    use carat_exchange::{
+        ClientMemory, MemoryReservation, ReplySender, ReplySource, ReplyStream, StreamCredit,
+        reply_stream,
+    };
+
+    /// A worker that ignores how its streamed response is read.
+    struct IgnoringSource;
+
+    impl ReplySource for IgnoringSource {
+        fn grant(&self, _bytes: u32) {}
+        fn abandoned(&self) {}
+    }
+
+    /// The two ends of a streamed response of such a worker.
+    pub(crate) fn ignored_stream() -> (ReplySender, ReplyStream) {
+        let memory = ClientMemory::new(u64::MAX);
+        let held = MemoryReservation::of(&memory.account());
+        reply_stream(Box::new(IgnoringSource), held, StreamCredit::of(&memory))
+    }
 }

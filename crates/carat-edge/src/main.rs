@@ -24,7 +24,7 @@ use std::sync::Arc;
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::admin::{administer, serve_metrics};
-use crate::parts::{check_parts, make_parts};
+use crate::parts::{Surroundings, check_parts, make_parts};
 use crate::supervise::{
     LocalHost, Mailbox, Predecessor, Ready, Signals, Supervisor, client_memory_limit,
     descriptor_budget, inherit_listeners, reap, restart_path, take_descriptor, watch_restart_file,
@@ -141,7 +141,11 @@ async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> 
     let memory = ClientMemory::new(client_memory_limit(&settings));
     let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, memory);
     let core = EdgeCore::new(&settings, &log, dispatcher);
-    let server = Server::new(&core, make_parts(&core, &listeners)?, &budget);
+    let surroundings = Surroundings {
+        listeners: &listeners,
+        mailbox: &mailbox,
+    };
+    let server = Server::new(&core, make_parts(&core, &surroundings)?, &budget);
     let host = LocalHost::find(Rc::clone(&origin.listeners));
     let mut tasks = start_tasks(&server, &mailbox, listeners, &origin);
     let parts = Rc::clone(&server.parts);
@@ -180,9 +184,6 @@ fn start_tasks(
     }
     let restart_file = watch_restart_file(restart_path(&server.settings), mailbox.clone());
     tasks.spawn("restart file", restart_file);
-    if let Some(reload) = &server.dispatcher.reload {
-        tasks.spawn("reload", Rc::clone(reload).load_early());
-    }
     tasks.spawn("client memory", Rc::clone(server).watch_memory());
     for PartTask { name, work } in server.parts.iter().flat_map(Part::tasks) {
         let server = Rc::clone(server);

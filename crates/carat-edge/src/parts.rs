@@ -2,9 +2,12 @@
 
 #[cfg(feature = "certificates")]
 mod certificates;
+#[cfg(feature = "consoles")]
+mod consoles;
 
 use std::rc::Rc;
 
+use crate::supervise::Mailbox;
 use carat_http::{EdgeCore, Listener, Part, PartList};
 use carat_settings::Settings;
 
@@ -17,7 +20,18 @@ struct PartEntry {
     make: Option<MakePart>,
 }
 
-type MakePart = fn(&EdgeCore, &[Rc<Listener>]) -> Result<Option<Box<dyn Part>>, String>;
+type MakePart = fn(&EdgeCore, &Surroundings<'_>) -> Result<Option<Box<dyn Part>>, String>;
+
+/// The rooms of the edge beside the core, for parts that need more than that.
+#[cfg_attr(
+    not(all(feature = "certificates", feature = "consoles")),
+    allow(dead_code, reason = "some parts are not built")
+)]
+pub(crate) struct Surroundings<'a> {
+    pub(crate) listeners: &'a [Rc<Listener>],
+    /// The way to the supervisor.
+    pub(crate) mailbox: &'a Mailbox,
+}
 
 macro_rules! part {
     ($feature:literal, $is_wanted:expr, $make:expr) => {
@@ -40,9 +54,20 @@ const PARTS: &[PartEntry] = &[
         |core, _| Ok(carat_telemetry::part(core))
     ),
     part!(
+        "consoles",
+        // On by default: a build without it refuses who asks for a console, and not to start.
+        |_| false,
+        |core, edge| Ok(Some(consoles::part(core, edge.mailbox)))
+    ),
+    part!(
+        "reload",
+        |settings| settings.parts.reload.enabled,
+        |core, _| Ok(carat_watch::part(core))
+    ),
+    part!(
         "certificates",
         |settings| settings.bind.iter().any(|it| it.starts_with("tls://")),
-        |core, listeners| Ok(certificates::part(core, listeners))
+        |core, edge| Ok(certificates::part(core, edge.listeners))
     ),
     // An authority is served although it asks often.
     part!(
@@ -68,9 +93,9 @@ const PARTS: &[PartEntry] = &[
 ];
 
 /// Makes the parts that are switched on. An error says what one of them cannot do, such as read a directory.
-pub(crate) fn make_parts(core: &EdgeCore, listeners: &[Rc<Listener>]) -> Result<PartList, String> {
+pub(crate) fn make_parts(core: &EdgeCore, edge: &Surroundings<'_>) -> Result<PartList, String> {
     let made = PARTS.iter().filter_map(|entry| entry.make);
-    let made = made.filter_map(|make| make(core, listeners).transpose());
+    let made = made.filter_map(|make| make(core, edge).transpose());
     made.collect()
 }
 

@@ -25,8 +25,8 @@ mod tunnels;
 pub use accept::accept;
 pub use cable::{Cable, CableSocket, CableStats};
 pub use parts::{
-    EdgeCore, Lends, Part, PartList, PartSample, PartStep, PartTask, ReplyStep, SampleValue,
-    SlowReply,
+    AdminDoor, AdminResponse, EdgeCore, Lends, Part, PartList, PartSample, PartStep, PartTask,
+    ReplyStep, SampleValue, SlowReply,
 };
 pub use readiness::ReadinessPaths;
 pub use request::{

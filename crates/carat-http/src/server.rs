@@ -129,13 +129,13 @@ impl Server {
     /// find out whether the server is ready.
     pub fn turn_away(&self) {
         self.dispatcher.release_hold(clock::now());
-        self.dispatcher.stop_reloading();
+        self.dispatcher.stop_renewals();
         self.steps.end.turns_away.set(true);
         self.steps.readiness.end();
         self.disconnect_cable(self.settings.drain_delay.unwrap_or(CABLE_WINDOW));
     }
 
-    /// Another server accepts the clients from now on. Serves those that are connected until each one has got a response
+    /// The clients go to another server from now on. Serves those that are connected until each one has got a response
     /// that says so.
     pub fn hand_over(&self) {
         self.dispatcher.release_hold(clock::now());
@@ -151,7 +151,7 @@ impl Server {
         self.has_handed_over.get()
     }
 
-    /// Another server answers on the control socket from now on.
+    /// The control socket is another server's from now on.
     pub fn leave(&self) {
         self.left.set();
     }

@@ -120,7 +120,7 @@ impl Steps {
             encoding,
             spooled: None,
         };
-        for part in self.parts.iter() {
+        for part in self.parts.steps() {
             part.begin(&mut call, &mut context);
         }
         (ArrivedRequest::new(call, body), context)
@@ -132,7 +132,7 @@ impl Steps {
         request: &mut ArrivedRequest,
         context: &mut RequestContext,
     ) -> ControlFlow<RequestAnswer, Infallible> {
-        for part in self.parts.iter() {
+        for part in self.parts.steps() {
             part.admit(request, context)?;
         }
         context.refuse_if(are_too_many_waiting(clock::now), Refusal::NoDescriptors)?;
@@ -152,7 +152,7 @@ impl Steps {
         context: &mut RequestContext,
         first: usize,
     ) -> RequestAnswer {
-        for (index, part) in self.parts.iter().enumerate().skip(first) {
+        for (index, part) in self.parts.steps().enumerate().skip(first) {
             match part.answer(request, context) {
                 PartStep::Next => {}
                 PartStep::Answer(answer) => return answer,
@@ -195,7 +195,7 @@ impl Steps {
         // In a block: what follows takes its room.
         let mut response = {
             let mut reply = self.reply(answer, context).await;
-            for part in self.parts.iter().rev() {
+            for part in self.parts.steps().rev() {
                 let slow = part.reply(&mut reply, context);
                 if let Some(slow) = slow {
                     if slow.await == ReplyStep::TakenOver {
@@ -225,7 +225,7 @@ impl Steps {
         }
         delimit(&mut response, context);
         let mut response = TrackedBody::track(response, context);
-        for part in self.parts.iter() {
+        for part in self.parts.steps() {
             part.fields(response.headers_mut(), context);
         }
         self.end.announce(&mut response, context);
@@ -236,7 +236,7 @@ impl Steps {
     fn refused(&self, refusal: Refusal, context: &mut RequestContext) -> Response<ClientBody> {
         context.entry.refused(refusal);
         let mut response = refusal.into_response();
-        for part in self.parts.iter() {
+        for part in self.parts.steps() {
             part.refused(refusal, &mut response, context);
         }
         response.map(ClientBody::from)

@@ -5,7 +5,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use carat_link::{Fill, Flush, Inbox, Outbox};
 use carat_wire::Kind;
 use carat_wire::control::{
-    AskStack, CONSOLE_DESCRIPTORS, ForkApp, ForkWorker, Sampling, decode_begin_profile,
+    AskStack, ForkApp, ForkWorker, ONE_OFF_DESCRIPTORS, Sampling, decode_begin_profile,
     decode_promote,
 };
 
@@ -38,7 +38,7 @@ pub enum ControlMessage {
     /// Run the application's block.
     Begin,
     /// Run this on these standard streams.
-    Console(Vec<u8>, Vec<OwnedFd>),
+    OneOff(Vec<u8>, Vec<OwnedFd>),
     /// Become the mold of this generation.
     Promote(u32),
     /// The edge has closed the socket.
@@ -122,9 +122,9 @@ impl ControlSession {
                 ControlMessage::ForkWorker(fork, sockets.collect())
             }
             Kind::Begin => ControlMessage::Begin,
-            Kind::Console => {
-                let streams = arrived.take(CONSOLE_DESCRIPTORS, is_first)?;
-                ControlMessage::Console(frame.payload.to_vec(), streams.collect())
+            Kind::OneOff => {
+                let streams = arrived.take(ONE_OFF_DESCRIPTORS, is_first)?;
+                ControlMessage::OneOff(frame.payload.to_vec(), streams.collect())
             }
             Kind::ForkApp => {
                 let fork = ForkApp::decode(frame.payload)?;

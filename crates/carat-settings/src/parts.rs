@@ -51,6 +51,13 @@ pub struct PartSettings {
     pub cache: CacheSettings,
 }
 
+impl PartSettings {
+    /// Whether a restart replaces all workers at once, and keeps nothing of the old code.
+    pub fn replace_at_once(&self) -> bool {
+        self.reload.enabled
+    }
+}
+
 /// Sections of parts that are off, for tests.
 #[cfg(any(test, feature = "fixture"))]
 const PLAIN: &str = r#"{

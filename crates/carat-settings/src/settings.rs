@@ -127,9 +127,9 @@ pub struct Settings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// One line of text for an event.
+    /// A line of text for each event.
     Text,
-    /// One JSON object for an event.
+    /// A JSON object for each event.
     Json,
 }
 
@@ -143,7 +143,7 @@ pub enum ProxyHeaders {
     Forwarded,
 }
 
-/// Which of the requests that wait is next.
+/// The order of the requests that wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueueOrder {

@@ -97,7 +97,7 @@ pub enum ClientsCommand {
     /// Workers run again, or are about to: `queue_timeout` holds again.
     ReleaseRequests,
     /// The workers that take requests have the newest code, or why they have not.
-    EndReload(Result<(), String>),
+    EndRestart(Result<(), String>),
     /// From now on clients may make the edge hold their part of this budget in bytes.
     Limit { budget: u64 },
     /// The server is about to stop: serve on, and make clients go elsewhere.
@@ -131,10 +131,10 @@ pub enum AppCommand {
         number: u32,
         generation: u32,
     },
-    /// Tell it to run the application's block, or what the client of the console wants.
+    /// Tell it to run the application's block, or what the client of a one-off process wants.
     Begin(AppProcessId),
-    /// Tell the client of this console how it has ended, or why there is none.
-    ConsoleEnded {
+    /// Tell the client of this one-off process how it has ended, or why there is none.
+    OneOffEnded {
         id: AppProcessId,
         end: Result<ExitStatus, String>,
     },

@@ -82,12 +82,15 @@ pub enum WorkerEvent {
 /// A thing that happened to a further process of the application, or an order for those of one name.
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 pub enum AppEvent {
-    /// A client of the control socket wants a console, which gets this id.
-    ConsoleRequested(AppProcessId),
-    /// The client of a console sends the console a signal.
-    ConsoleSignaled { id: AppProcessId, signal: i32 },
-    /// The client of a console is gone.
-    ConsoleLeft(AppProcessId),
+    /// A client of the control socket wants a one-off process of this name, which gets this id.
+    OneOffRequested {
+        id: AppProcessId,
+        name: &'static str,
+    },
+    /// The client of a one-off process sends it a signal.
+    OneOffSignaled { id: AppProcessId, signal: i32 },
+    /// The client of a one-off process is gone.
+    OneOffLeft(AppProcessId),
     /// No process of this group is left.
     GroupEnded(AppProcessId),
     /// A process that was forked to measure the load of the processes of its name reports that load.
@@ -107,7 +110,7 @@ pub enum RestartEvent {
     /// New code is to take over.
     Requested,
     /// Source files have changed.
-    ReloadRequested,
+    CodeChanged,
     /// The previous mold is to take over.
     RollbackRequested,
     /// The configuration was read anew.

@@ -40,7 +40,7 @@ pub struct Limits {
     /// Whether a restart may hold the requests while no worker runs.
     pub restart_hold: bool,
     /// Whether a restart replaces all workers at once, and keeps nothing of the old code.
-    pub reload: bool,
+    pub replaces_at_once: bool,
 }
 
 impl Limits {
@@ -72,7 +72,7 @@ impl Limits {
             upgrade_timeout: settings.upgrade_timeout,
             keep_previous: settings.keep_previous,
             restart_hold: settings.restart_hold,
-            reload: settings.parts.reload.enabled,
+            replaces_at_once: settings.parts.replace_at_once(),
         }
     }
 }

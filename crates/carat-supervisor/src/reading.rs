@@ -1,4 +1,4 @@
-//! What is measured of the processes, and reported by them, as plain data.
+//! The figures that are measured of the processes, and reported by them, as plain data.
 
 use std::time::{Duration, Instant};
 

@@ -163,7 +163,7 @@ impl State {
     fn begin_stop(&mut self, handed: Option<HandedOver>, reaction: &mut Reaction) {
         let mut timeout = reaction.limits.shutdown_timeout;
         let mut warning = "requests were still running after shutdown_timeout";
-        if reaction.limits.reload {
+        if reaction.limits.replaces_at_once {
             timeout = timeout.min(WORK_PATIENCE);
             warning = "requests were still running";
         }
@@ -276,8 +276,8 @@ impl State {
         self.processes().molds.previous.is_some()
     }
 
-    /// Why there is no console now; `None` if there can be one.
-    pub fn console_obstacle(&self) -> Option<&'static str> {
+    /// Why there is no one-off process now; `None` if there can be one.
+    pub fn one_off_obstacle(&self) -> Option<&'static str> {
         self.is_stopping().then_some("the server is stopping")
     }
 

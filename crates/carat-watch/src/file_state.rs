@@ -21,7 +21,7 @@ pub(super) struct FileState {
     is_stamp_final: bool,
 }
 
-/// What the file system says about a file.
+/// The words of the file system about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Stamp {
     inode: u64,
@@ -68,7 +68,7 @@ impl Stamp {
         }
     }
 
-    /// What stands for a content that is not read.
+    /// The number that stands for a content that is not read.
     fn digest(&self) -> u64 {
         digest(self)
     }

@@ -1,10 +1,11 @@
-//! Which files of the application have changed. The kernel's notices say when to look; the files themselves decide.
+//! The files of the application that have changed, and the part of the edge that loads them. The kernel's notices say when to
+//! look; the files themselves decide.
 
 mod file_state;
 mod notices;
+mod part;
 mod snapshot;
 mod source_files;
 mod source_watch;
 
-pub use source_files::SourceFiles;
-pub use source_watch::{SourceWatch, WatchRemark};
+pub use part::part;

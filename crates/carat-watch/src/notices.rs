@@ -16,7 +16,7 @@ const BUFFER_BYTES: usize = 4096;
 /// A notice with a name of 255 bytes.
 const NOTICE_MOST: usize = 272;
 
-/// What the kernel says of files in watched directories. It says so before the call returns that closes a file which was
+/// The kernel's notices of files in watched directories. It gives one before the call returns that closes a file which was
 /// written. Of a single write it says nothing: logs have many, and a source file is not complete before it is closed.
 #[derive(Debug, Clone)]
 pub(super) struct Notices(Rc<OwnedFd>);

@@ -22,7 +22,7 @@ pub(super) struct Snapshot {
     pub(super) is_cut: bool,
 }
 
-/// What an entry of a directory is.
+/// The kind of an entry of a directory.
 enum Found {
     Folder,
     Source,

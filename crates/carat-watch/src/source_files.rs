@@ -20,7 +20,7 @@ const FOREIGN: &str = "node_modules";
 /// The files whose content is the code of the application, as its mold names them.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SourceFiles {
+pub(crate) struct SourceFiles {
     /// Directories whose source files count, with all below them.
     pub(super) trees: Vec<PathBuf>,
     /// Further files.

@@ -24,7 +24,7 @@ const REMOTE: [u64; 7] = [
 
 /// Finds out whether source files have changed.
 #[derive(Debug, Default)]
-pub struct SourceWatch {
+pub(crate) struct SourceWatch {
     sources: SourceFiles,
     /// The files as the code that serves, or is about to, found them.
     baseline: Snapshot,
@@ -36,17 +36,17 @@ pub struct SourceWatch {
 
 /// Source files that have changed.
 #[derive(PartialEq, Eq)]
-pub struct SourceChange {
+pub(crate) struct SourceChange {
     /// One of them.
     pub path: PathBuf,
     /// How many there are.
     pub files: usize,
 }
 
-/// What limits a watch.
+/// A limit of a watch.
 #[derive(Debug, PartialEq, Eq)]
-pub enum WatchRemark {
-    /// There are more files or directories than are watched.
+pub(crate) enum WatchRemark {
+    /// More files or directories exist than are watched.
     Cut,
     /// Changes are not noticed, for this reason: the files are compared at each request.
     Unnoticed(String),
@@ -54,7 +54,7 @@ pub enum WatchRemark {
 
 impl SourceWatch {
     /// Knows no sources yet.
-    pub fn new() -> (SourceWatch, Option<WatchRemark>) {
+    pub(crate) fn new() -> (SourceWatch, Option<WatchRemark>) {
         let (notices, remark) = match Notices::new() {
             Ok(notices) => (Some(notices), None),
             Err(error) => (None, Some(WatchRemark::Unnoticed(explain(&error)))),
@@ -67,12 +67,12 @@ impl SourceWatch {
     }
 
     /// A descriptor that is readable when something may have changed.
-    pub fn descriptor(&self) -> Option<Rc<OwnedFd>> {
+    pub(crate) fn descriptor(&self) -> Option<Rc<OwnedFd>> {
         self.notices.as_ref().map(Notices::descriptor)
     }
 
     /// From now on these are the sources. Files that are new among them count as unchanged.
-    pub fn retarget(&mut self, mut sources: SourceFiles) -> Vec<WatchRemark> {
+    pub(crate) fn retarget(&mut self, mut sources: SourceFiles) -> Vec<WatchRemark> {
         sources.supplement(&self.sources);
         if sources == self.sources {
             return Vec::new();
@@ -93,7 +93,7 @@ impl SourceWatch {
     }
 
     /// Whether a file may have changed since the last comparison. Always true where nobody says so.
-    pub fn may_have_changed(&mut self) -> bool {
+    pub(crate) fn may_have_changed(&mut self) -> bool {
         let Some(notices) = &self.notices else {
             return true;
         };
@@ -102,7 +102,7 @@ impl SourceWatch {
     }
 
     /// The files that have changed since the last call that returned some.
-    pub fn changes(&mut self) -> Option<SourceChange> {
+    pub(crate) fn changes(&mut self) -> Option<SourceChange> {
         if !self.may_have_changed() {
             return None;
         }

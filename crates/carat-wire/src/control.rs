@@ -12,8 +12,8 @@ pub const SOURCES_LIMIT: usize = 4 * 1024 * 1024;
 /// Longest profile in bytes: with what the edge adds, it fits in what clients of its control socket accept.
 pub const PROFILE_LIMIT: usize = 7 * 1024 * 1024;
 
-/// Longest [`Console`](Kind::Console) in bytes: names of variables, their values, and the words of a command.
-pub const CONSOLE_LIMIT: usize = 128 * 1024;
+/// Longest [`OneOff`](Kind::OneOff) in bytes: names of variables, their values, and the words of a command.
+pub const ONE_OFF_LIMIT: usize = 128 * 1024;
 
 /// Longest name of a stream of the cable in bytes.
 pub const STREAM_NAME_LIMIT: usize = 1024;
@@ -21,8 +21,8 @@ pub const STREAM_NAME_LIMIT: usize = 1024;
 /// Longest message for the subscribers of a stream in bytes.
 pub const BROADCAST_LIMIT: usize = 1024 * 1024;
 
-/// How many descriptors travel with a [`Console`](Kind::Console).
-pub const CONSOLE_DESCRIPTORS: usize = 3;
+/// How many descriptors travel with a [`OneOff`](Kind::OneOff).
+pub const ONE_OFF_DESCRIPTORS: usize = 3;
 
 message! {
     /// Edge to mold: fork a worker.
@@ -114,7 +114,7 @@ message! {
 }
 
 message! {
-    /// Edge to a client: its console has ended.
+    /// Edge to a client: its one-off process has ended.
     Exited {
         /// 1 if a signal ended it, else 0.
         is_signal: u8,
@@ -124,8 +124,8 @@ message! {
 }
 
 /// Appends what to run on the standard streams of a client.
-pub fn encode_console(out: &mut Vec<u8>, order: &[u8]) {
-    frame::push(out, Kind::Console, |out| out.extend_from_slice(order));
+pub fn encode_one_off(out: &mut Vec<u8>, order: &[u8]) {
+    frame::push(out, Kind::OneOff, |out| out.extend_from_slice(order));
 }
 
 /// Appends a message of one edge to another about the cable; `write` appends its content.
@@ -134,7 +134,7 @@ pub fn encode_cable(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
 }
 
 /// Reads the number of a signal that a client has sent.
-pub fn decode_console_signal(payload: &[u8]) -> Result<u32, Malformed> {
+pub fn decode_signal(payload: &[u8]) -> Result<u32, Malformed> {
     decode_id(payload)
 }
 

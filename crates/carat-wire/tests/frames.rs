@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use carat_wire::control::{
     AskStack, Broadcast, Exited, ForkApp, ForkWorker, Sampling, Stack, TEXT_LIMIT,
     decode_begin_profile, decode_load, decode_promote, encode_begin_profile, encode_boot_failed,
-    encode_cable, encode_console, encode_load, encode_not_fork_safe, encode_promote, encode_signal,
+    encode_cable, encode_load, encode_not_fork_safe, encode_one_off, encode_promote, encode_signal,
     encode_sources, encode_stats,
 };
 use carat_wire::hints::{self, Hints};
@@ -30,7 +30,7 @@ const TEXTS: [(Kind, EncodeText); 6] = [
     (Kind::NotForkSafe, encode_not_fork_safe),
     (Kind::Stats, encode_stats),
     (Kind::Sources, encode_sources),
-    (Kind::Console, encode_console),
+    (Kind::OneOff, encode_one_off),
     (Kind::Cable, |out, text| {
         encode_cable(out, |out| out.extend_from_slice(text));
     }),

@@ -26,7 +26,7 @@ const RAISED: &str =
 /// The error page for clients while the code cannot be loaded, and in development for an exception of the
 /// application.
 #[derive(Debug)]
-pub(crate) struct FailurePage {
+pub struct FailurePage {
     title: &'static str,
     advice: &'static str,
     /// The failure, with file and line: one line or more.
@@ -35,7 +35,7 @@ pub(crate) struct FailurePage {
 
 impl FailurePage {
     /// The code cannot be loaded.
-    pub(crate) fn unloadable(cause: &str) -> FailurePage {
+    pub fn unloadable(cause: &str) -> FailurePage {
         FailurePage::new("The code cannot be loaded", UNSEEN, cause)
     }
 
@@ -53,7 +53,7 @@ impl FailurePage {
     }
 
     /// The page for a request: text unless the client asks for HTML.
-    pub(crate) fn response(&self, request: &Parts) -> Response<ReplyBody> {
+    pub fn response(&self, request: &Parts) -> Response<ReplyBody> {
         let (kind, text) = if accepts_html(&request.headers) {
             ("text/html; charset=utf-8", self.html(request))
         } else {

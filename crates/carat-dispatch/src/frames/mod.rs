@@ -9,5 +9,5 @@ mod frame_socket;
 pub(crate) use decode::reply_response;
 pub(crate) use early_hints::{HintAllowance, hint_fields};
 pub(crate) use encode::encode;
-pub(crate) use failure_page::FailurePage;
+pub use failure_page::FailurePage;
 pub use frame_socket::{FrameSocket, FrameTransport};

@@ -382,7 +382,7 @@ impl BodySink for LaneBodySink {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "fixture"))]
 mod fixture;
 
 #[cfg(test)]

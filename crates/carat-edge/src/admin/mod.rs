@@ -5,7 +5,6 @@
 //! ```
 
 mod clients;
-mod consoles;
 mod control_directory;
 mod control_listener;
 mod edge_stats;
@@ -19,4 +18,6 @@ mod socket_name;
 mod stale_sockets;
 
 pub(crate) use metrics::serve_metrics;
+#[allow(unused_imports, reason = "a build without parts needs them only here")]
+pub(crate) use reply::{outcome, refusal, response};
 pub(crate) use serve::administer;

@@ -5,7 +5,7 @@ use http_body_util::Full;
 use serde_json::json;
 
 /// A response with a text of this media type.
-pub(super) fn response(
+pub(crate) fn response(
     status: StatusCode,
     kind: &'static str,
     text: impl Into<Full<Bytes>>,
@@ -18,12 +18,12 @@ pub(super) fn response(
 }
 
 /// A response that says no more than its status.
-pub(super) fn refusal(status: StatusCode) -> Response<Full<Bytes>> {
+pub(crate) fn refusal(status: StatusCode) -> Response<Full<Bytes>> {
     response(status, "text/plain", format!("{status}\n"))
 }
 
 /// The status and the JSON for a reply of the supervisor; without one, the server is about to exit.
-pub(super) fn outcome(reply: Option<Result<String, String>>) -> (StatusCode, String) {
+pub(crate) fn outcome(reply: Option<Result<String, String>>) -> (StatusCode, String) {
     let (status, reason) = match reply {
         Some(Ok(json)) => return (StatusCode::OK, json),
         Some(Err(reason)) => (StatusCode::CONFLICT, reason),

@@ -27,8 +27,6 @@ pub(super) enum Route {
     Memory,
     /// Where each running request stands.
     Stacks,
-    /// A process of the client's own, for which its connection is taken over.
-    Console,
     /// A message for the subscribers of a stream of the cable.
     Broadcast,
     /// The profile of a worker, which takes its time.
@@ -79,9 +77,8 @@ impl Route {
             "/profile" if *method == Method::POST => {
                 profile(query).map(Route::Profile).ok_or(NoRoute::BadQuery)
             }
-            "/console" if *method == Method::POST => Ok(Route::Console),
             "/broadcast" if *method == Method::POST => Ok(Route::Broadcast),
-            "/profile" | "/console" | "/broadcast" => Err(NoRoute::NotAllowed("POST")),
+            "/profile" | "/broadcast" => Err(NoRoute::NotAllowed("POST")),
             "/end-profile" => write(method, || number(query).map(ControlRequest::EndProfile)),
             "/kill-worker" => write(method, || number(query).map(ControlRequest::KillWorker)),
             "/kill-process" => write(method, || kill_process(query)),

@@ -4,14 +4,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONNECTION, UPGRADE};
+use http::header::ALLOW;
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::task::spawn_local;
 
 use super::clients::{AdminClient, AdminClients, Responder};
-use super::consoles::Consoles;
 use super::control_directory::choose;
 use super::control_listener::ControlListener;
 use super::memory::MemoryReader;
@@ -21,7 +20,7 @@ use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
 use crate::supervise::{ControlRequest, Mailbox, Message, Predecessor, ProfileMessage};
 use carat_files::CONFIGURATION_THREADS;
-use carat_http::{Cable, Server};
+use carat_http::{AdminDoor, Cable, PartList, Server};
 use carat_settings::Settings;
 
 /// Longer than any upgrade, which has a limit of its own.
@@ -44,13 +43,12 @@ pub(crate) async fn administer(
         Ok(listener) => {
             let reader = MemoryReader::new(server, mailbox.clone());
             let mailbox = mailbox.clone();
-            let consoles = Consoles::new(server.settings.parts.consoles.enabled, mailbox.clone());
             let clients = Rc::new(AdminClients::default());
             let resources = Rc::new(Resources {
                 reader,
                 mailbox,
-                consoles,
                 cable: server.cable().cloned(),
+                parts: Rc::clone(&server.parts),
             });
             tokio::select! {
                 failure = clients.accept_all("control socket", log, async || listener.accept().await, resources) => {
@@ -88,8 +86,8 @@ fn bind(settings: &Settings, old: Option<&Path>) -> io::Result<ControlListener> 
 struct Resources {
     reader: MemoryReader,
     mailbox: Mailbox,
-    consoles: Consoles,
     cable: Option<Rc<Cable>>,
+    parts: Rc<PartList>,
 }
 
 impl Resources {
@@ -116,10 +114,6 @@ impl Responder for Resources {
                 Some(stacks) => (StatusCode::OK, stacks.to_string()),
                 None => return refusal(StatusCode::SERVICE_UNAVAILABLE),
             },
-            Ok(Route::Console) => match self.consoles.open(request) {
-                Ok(()) => return switching(),
-                Err(reason) => outcome(Some(Err(reason))),
-            },
             Ok(Route::Broadcast) => outcome(Some(self.broadcast(request).await)),
             Ok(Route::Profile(order)) => {
                 client.extend(order.takes_at_most());
@@ -136,20 +130,16 @@ impl Responder for Resources {
                 let reply = self.mailbox.ask(ask).await;
                 outcome(reply.map(|reply| reply.map(|json| json.to_string())))
             }
-            Err(no_route) => return no_resource(no_route),
+            Err(no_route) => {
+                let part = self.parts.at(request.uri().path());
+                let Some(part) = part.filter(|_| no_route == NoRoute::NotFound) else {
+                    return no_resource(no_route);
+                };
+                return part.administer(request, AdminDoor::ControlSocket).await;
+            }
         };
         response(status, "application/json", json)
     }
-}
-
-/// The connection speaks another protocol from now on.
-fn switching() -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::default());
-    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    let headers = response.headers_mut();
-    headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-    headers.insert(UPGRADE, HeaderValue::from_static("carat-console"));
-    response
 }
 
 fn no_resource(no_route: NoRoute) -> Response<Full<Bytes>> {

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::simulation::processes::ProcessTable;
-use crate::supervise::{ConsoleMessage, ConsoleOrder, ConsoleReport, Message};
+use crate::supervise::{Message, OneOffMessage, OneOffOrder, OneOffReport};
 use carat_supervisor::{AppEvent, AppProcessId, Event};
 
 /// A client of the control socket that wants a console, sends it a signal now and then, and may leave before its end.
@@ -33,13 +33,14 @@ impl ConsoleClient {
             .await;
         let (reports, mut reported) = mpsc::unbounded_channel();
         let stream = || OwnedFd::from(File::open("/dev/null").expect("a device"));
-        let order = ConsoleOrder {
+        let order = OneOffOrder {
+            name: "console",
             order: self.client.to_string().into_bytes(),
             descriptors: [(); 3].map(|()| stream()).into(),
             reports,
         };
         let (asker, reply) = oneshot::channel();
-        world.send(Message::Console(ConsoleMessage::Open(order, asker)));
+        world.send(Message::OneOff(OneOffMessage::Open(order, asker)));
         let Ok(Ok(id)) = reply.await else {
             return;
         };
@@ -49,8 +50,8 @@ impl ConsoleClient {
             tokio::select! {
                 biased;
                 report = reported.recv() => match report {
-                    Some(ConsoleReport::Begun) => {}
-                    Some(ConsoleReport::Ended(_)) => return self.end(),
+                    Some(OneOffReport::Begun) => {}
+                    Some(OneOffReport::Ended(_)) => return self.end(),
                     None => return,
                 },
                 () = world.pause(think), if !self.has_left => self.act(id).await,
@@ -64,14 +65,14 @@ impl ConsoleClient {
         if world.random.chance(200) {
             let signal = Signal::USR1.as_raw();
             let (done, is_done) = oneshot::channel();
-            world.send(Message::Console(ConsoleMessage::Signal(id, signal, done)));
+            world.send(Message::OneOff(OneOffMessage::Signal(id, signal, done)));
             // The server may be gone.
             let _ = is_done.await;
         } else if self.client % 2 == 0 && world.random.chance(400) {
             world.note("hangs up", self.client as u64, 0);
             self.has_left = true;
             world.consoles.borrow_mut().leave(self.client);
-            world.tell(Event::App(AppEvent::ConsoleLeft(id)));
+            world.tell(Event::App(AppEvent::OneOffLeft(id)));
         }
     }
 

@@ -13,7 +13,7 @@ use super::cable_client::CableClient;
 use super::client::SimulatedClient;
 use super::console_client::ConsoleClient;
 use super::tasks_waker::TasksWaker;
-use crate::parts::make_parts;
+use crate::parts::{Surroundings, make_parts};
 use crate::simulation::plan::{Answer, Moment};
 use crate::simulation::processes::{ProcessTable, SimulatedHost, reading};
 use crate::simulation::world::{World, micros};
@@ -81,7 +81,11 @@ impl ServerRun {
             ClientMemory::new(CLIENT_MEMORY),
         );
         let core = EdgeCore::new(&world.settings, &log, dispatcher);
-        let parts = make_parts(&core, &[]).expect("the parts of the scenario");
+        let surroundings = Surroundings {
+            listeners: &[],
+            mailbox: &mailbox,
+        };
+        let parts = make_parts(&core, &surroundings).expect("the parts of the scenario");
         let server = Server::new(&core, parts, &BUDGET);
         let ready = Ready::new(Vec::new(), None);
         let host = SimulatedHost(Rc::clone(&world));

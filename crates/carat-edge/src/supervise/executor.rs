@@ -16,11 +16,11 @@ use super::machine_limits::descriptors_for;
 use super::upgrade::Successor;
 use crate::supervise::messages::Mailbox;
 use crate::supervise::processes::{
-    Channel, ConsoleClients, Generations, Host, Ready, WorkerSockets, check_worker,
+    Channel, Generations, Host, OneOffClients, Ready, WorkerSockets, check_worker,
 };
 use carat_dispatch::{FrameTransport, Lane, carry};
 use carat_exchange::clock;
-use carat_http::Server;
+use carat_http::{Part, Server};
 use carat_log::{LaneTag, WorkerId};
 use carat_machine::Container;
 use carat_settings::Settings;
@@ -41,7 +41,7 @@ pub(super) struct Executor<H> {
     channels: HashMap<RubyProcess, Channel>,
     generations: Generations,
     lanes: HashMap<WorkerId, Vec<Rc<Lane>>>,
-    pub(super) consoles: ConsoleClients,
+    pub(super) one_offs: OneOffClients,
     /// The new edge of an upgrade.
     pub(super) successor: Option<Successor>,
 }
@@ -58,7 +58,7 @@ impl<H: Host> Executor<H> {
             channels: HashMap::new(),
             generations,
             lanes: HashMap::new(),
-            consoles: ConsoleClients::default(),
+            one_offs: OneOffClients::default(),
             successor: None,
         }
     }
@@ -130,7 +130,9 @@ impl<H: Host> Executor<H> {
         match command {
             ClientsCommand::HoldRequests => dispatcher.await_workers(clock::now()),
             ClientsCommand::ReleaseRequests => dispatcher.end_wait(clock::now()),
-            ClientsCommand::EndReload(result) => dispatcher.end_reload(result),
+            ClientsCommand::EndRestart(result) => {
+                (self.server.parts.iter()).for_each(|part| part.restarted(&result));
+            }
             ClientsCommand::Limit { budget } => return Some(self.limit_clients(budget)),
             ClientsCommand::TurnAway => self.server.turn_away(),
             ClientsCommand::StopAccepting(within) => self.server.drain(within),
@@ -190,9 +192,7 @@ impl<H: Host> Executor<H> {
 
     pub(super) fn announce(&mut self) {
         let server = &self.server;
-        if let Some(reload) = &server.dispatcher.reload {
-            reload.begin();
-        }
+        server.parts.iter().for_each(Part::serving);
         self.ready.announce(&server.settings.version, &server.log);
     }
 
@@ -388,13 +388,13 @@ impl<H: Host> Executor<H> {
             }
             AppCommand::Begin(id) => {
                 let channel = self.channels.get(&RubyProcess::App(id));
-                if !channel.is_some_and(|channel| self.consoles.begin(id, channel)) {
+                if !channel.is_some_and(|channel| self.one_offs.begin(id, channel)) {
                     self.send_signal(RubyProcess::App(id), Kind::Begin);
                 }
                 None
             }
-            AppCommand::ConsoleEnded { id, end } => {
-                self.consoles.ended(id, end);
+            AppCommand::OneOffEnded { id, end } => {
+                self.one_offs.ended(id, end);
                 None
             }
             AppCommand::Signal { pid, signal } => {

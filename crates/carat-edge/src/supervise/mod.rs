@@ -18,9 +18,11 @@ pub(crate) use machine_limits::{client_memory_limit, descriptor_budget};
 #[cfg(test)]
 pub(crate) use messages::FreshSettings;
 pub(crate) use messages::{
-    ConsoleMessage, ConsoleOrder, ConsoleReport, ControlRequest, Mailbox, Message, ProcessStats,
-    ProfileMessage, ProfileOrder, StatsMessage, StatsReport,
+    ControlRequest, Mailbox, Message, ProcessStats, ProfileMessage, ProfileOrder, StatsMessage,
+    StatsReport,
 };
+#[allow(unused_imports, reason = "a build without parts orders none")]
+pub(crate) use messages::{OneOffMessage, OneOffOrder, OneOffReport};
 #[cfg(test)]
 pub(crate) use processes::Host;
 pub(crate) use processes::{LocalHost, Ready, take_descriptor};

@@ -176,7 +176,7 @@ impl<H: Host> Supervisor<H> {
             ClientsCommand::StopAccepting(_) => self.begin_stop(),
             ClientsCommand::HoldRequests
             | ClientsCommand::ReleaseRequests
-            | ClientsCommand::EndReload(_)
+            | ClientsCommand::EndRestart(_)
             | ClientsCommand::Limit { .. }
             | ClientsCommand::CutOff => {}
         }
@@ -202,9 +202,7 @@ impl<H: Host> Supervisor<H> {
                 self.handle([Event::Restart(RestartEvent::SettingsFailed { cause })])
             }
             Message::Sources(json) => {
-                if let Some(reload) = &self.server.dispatcher.reload {
-                    reload.watch_sources(&json);
-                }
+                self.server.parts.iter().for_each(|it| it.sources(&json));
                 None
             }
             Message::SuccessorSettled => {
@@ -213,7 +211,7 @@ impl<H: Host> Supervisor<H> {
             }
             Message::Control(request, asker) => self.control(request, asker),
             Message::LogReopened => {
-                self.service_manager.reload_ends();
+                self.service_manager.reopening_ends();
                 None
             }
             Message::Profile(message) => {
@@ -230,7 +228,7 @@ impl<H: Host> Supervisor<H> {
                 let of_stuck = self.reports.stacks.receive(report, &self.server.log);
                 of_stuck.and_then(|report| self.handle([Event::Worker(WorkerEvent::Stack(report))]))
             }
-            Message::Console(message) => self.console(message),
+            Message::OneOff(message) => self.one_off(message),
             Message::Stats(message) => {
                 self.reports.collect(message, &self.state, &self.executor);
                 None
@@ -287,10 +285,8 @@ impl<H: Host> Supervisor<H> {
                 return self.handle([Event::Worker(WorkerEvent::DescriptorsLost(tag.worker))]);
             }
             LaneEvent::CodeChanged => {
-                if let Some(reload) = &self.server.dispatcher.reload {
-                    reload.note_asked();
-                }
-                return self.handle([Event::Restart(RestartEvent::ReloadRequested)]);
+                self.server.dispatcher.renewal.note_asked();
+                return self.handle([Event::Restart(RestartEvent::CodeChanged)]);
             }
             LaneEvent::Drained(tag) | LaneEvent::Lost(tag) => tag,
         };
@@ -384,7 +380,7 @@ impl<H: Host> Supervisor<H> {
 
     fn reopen_logs(&mut self) {
         self.server.parts.iter().for_each(Part::reopen);
-        self.service_manager.reload_begins();
+        self.service_manager.reopening_begins();
         let mailbox = self.executor.mailbox.clone();
         self.server
             .log

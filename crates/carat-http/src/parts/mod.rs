@@ -8,6 +8,6 @@ mod part_sample;
 
 pub use edge_core::EdgeCore;
 pub use lends::Lends;
-pub use part::{Part, PartStep, PartTask, ReplyStep, SlowReply};
+pub use part::{AdminDoor, AdminResponse, Part, PartStep, PartTask, ReplyStep, SlowReply};
 pub use part_list::PartList;
 pub use part_sample::{PartSample, SampleValue};

@@ -3,7 +3,10 @@ use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::rc::Rc;
 
-use http::{HeaderMap, Response};
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
 use serde_json::Value;
 
 use super::lends::Lends;
@@ -19,6 +22,11 @@ use carat_settings::Settings;
 pub trait Part {
     /// The key of the part in `carat status` and `carat memory`.
     fn name(&self) -> &'static str;
+
+    /// Whether the part has a hook of requests. Requests pass by a part that has none.
+    fn sees_requests(&self) -> bool {
+        true
+    }
 
     // The hooks of a request follow in the order in which they are called.
 
@@ -80,6 +88,16 @@ pub trait Part {
     /// From now on, workers of this generation serve, and these settings hold.
     fn adopt(&self, _settings: &Settings, _generation: u32) {}
 
+    /// The files that the application's code is in, as the mold that has loaded it names them: a JSON object.
+    fn sources(&self, _json: &str) {}
+
+    /// The first workers are ready.
+    fn serving(&self) {}
+
+    /// A restart is over, where one replaces all workers at once: the workers that take requests have the newest code, or
+    /// why they have not.
+    fn restarted(&self, _result: &Result<(), String>) {}
+
     /// The last work of a server that has stopped as it should. It delays the exit, so it has a limit.
     fn shut_down(&self) -> Option<Later<()>> {
         None
@@ -100,6 +118,24 @@ pub trait Part {
     /// The numbers of the part for monitoring systems.
     fn samples(&self) -> Vec<PartSample> {
         Vec::new()
+    }
+
+    /// The paths at which the part answers those who run the server. The paths of the core come first.
+    fn admin_paths(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Answers a request for one of these paths.
+    fn administer<'a>(
+        &'a self,
+        _request: &'a mut Request<Incoming>,
+        _door: AdminDoor,
+    ) -> AdminResponse<'a> {
+        Box::pin(async {
+            let mut response = Response::default();
+            *response.status_mut() = StatusCode::NOT_FOUND;
+            response
+        })
     }
 }
 
@@ -131,6 +167,18 @@ pub enum ReplyStep {
     /// The part has taken over the connection: there is no response.
     TakenOver,
 }
+
+/// Where those who run the server ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdminDoor {
+    /// The control socket, which only the user of the server and root can open.
+    ControlSocket,
+    /// A port, which others may reach, too: a secret shows who asks.
+    Port,
+}
+
+/// The wait for the response to a request of those who run the server.
+pub type AdminResponse<'a> = Pin<Box<dyn Future<Output = Response<Full<Bytes>>> + 'a>>;
 
 /// Work of a part beside requests.
 pub struct PartTask {

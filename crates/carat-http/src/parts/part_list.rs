@@ -3,12 +3,27 @@ use super::part::Part;
 
 /// The parts that are switched on, in the order in which they act.
 #[derive(Default)]
-pub struct PartList(Box<[Box<dyn Part>]>);
+pub struct PartList {
+    /// The parts that see requests, and then the others.
+    parts: Box<[Box<dyn Part>]>,
+    /// How many see requests.
+    seeing: usize,
+}
 
 impl PartList {
     /// The parts in their order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &dyn Part> + ExactSizeIterator {
-        self.0.iter().map(|part| &**part)
+        self.parts.iter().map(|part| &**part)
+    }
+
+    /// The parts that see requests.
+    pub(crate) fn steps(&self) -> impl DoubleEndedIterator<Item = &dyn Part> + ExactSizeIterator {
+        self.parts[..self.seeing].iter().map(|part| &**part)
+    }
+
+    /// The part that answers those who run the server at this path.
+    pub fn at(&self, path: &str) -> Option<&dyn Part> {
+        self.iter().find(|part| part.admin_paths().contains(&path))
     }
 
     fn lenders(&self) -> impl Iterator<Item = &dyn Lends> {
@@ -39,7 +54,12 @@ impl PartList {
 
 impl FromIterator<Box<dyn Part>> for PartList {
     fn from_iter<T: IntoIterator<Item = Box<dyn Part>>>(parts: T) -> PartList {
-        PartList(parts.into_iter().collect())
+        let (seeing, others): (Vec<_>, Vec<_>) =
+            parts.into_iter().partition(|part| part.sees_requests());
+        PartList {
+            seeing: seeing.len(),
+            parts: seeing.into_iter().chain(others).collect(),
+        }
     }
 }
 
@@ -76,6 +96,35 @@ mod tests {
                 self.0.set(1);
             }
         }
+    }
+
+    /// A part that only those who run the server know of.
+    struct Hidden;
+
+    impl Part for Hidden {
+        fn name(&self) -> &'static str {
+            "hidden"
+        }
+
+        fn sees_requests(&self) -> bool {
+            false
+        }
+
+        fn admin_paths(&self) -> &'static [&'static str] {
+            &["/hidden"]
+        }
+    }
+
+    #[test]
+    fn requests_pass_by_a_part_that_answers_only_those_who_run_the_server() {
+        let holder = Box::new(Holder(Cell::new(0))) as Box<dyn Part>;
+        let parts: PartList = [Box::new(Hidden) as Box<dyn Part>, holder]
+            .into_iter()
+            .collect();
+        let names: Vec<_> = parts.steps().map(Part::name).collect();
+        assert_eq!((names, parts.iter().count()), (vec!["holder"], 2));
+        assert_eq!(parts.at("/hidden").map(Part::name), Some("hidden"));
+        assert!(parts.at("/").is_none());
     }
 
     #[test]

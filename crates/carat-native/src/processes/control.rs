@@ -80,7 +80,7 @@ impl Control {
 
     /// Waits for the next message and returns it as an Array: `[:drain]`, `[:bye]`, `[:promote, generation]`,
     /// `[:ask_stats]`, `[:ask_fork_safety]`, `[:trim_memory]`, `[:begin_profile, interval, clocks]`, `[:end_profile]`,
-    /// `[:ask_stack, lane, request]`, `[:begin]`, `[:console, order, stdin, stdout, stderr]` with numbers of descriptors, `[:fork_app, name, number, generation, control]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`, where the
+    /// `[:ask_stack, lane, request]`, `[:begin]`, `[:one_off, order, stdin, stdout, stderr]` with numbers of descriptors, `[:fork_app, name, number, generation, control]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`, where the
     /// last two hold IOs. Returns nil when the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
         let message = control
@@ -106,8 +106,8 @@ impl Control {
             ControlMessage::Promote(generation) => {
                 (name("promote"), generation).into_value_with(ruby)
             }
-            ControlMessage::Console(order, streams) => {
-                let message = ruby.ary_new_from_values(&[name("console")]);
+            ControlMessage::OneOff(order, streams) => {
+                let message = ruby.ary_new_from_values(&[name("one_off")]);
                 message.push(ruby.str_from_slice(&order))?;
                 for stream in streams {
                     message.push(stream.into_raw_fd())?;

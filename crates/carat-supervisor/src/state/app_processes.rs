@@ -2,9 +2,9 @@
 //! replaced, and how it ends.
 
 mod app_process;
-mod consoles;
 mod declaration;
 mod load_meter;
+mod one_offs;
 
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
@@ -13,8 +13,8 @@ use carat_settings::{ProcessSettings, RestartPolicy};
 use rustix::process::Signal;
 
 use self::app_process::AppProcess;
-use self::consoles::ConsoleProcesses;
 use self::declaration::{Declaration, ForkOrigin};
+use self::one_offs::OneOffProcesses;
 use super::processes::memory_monitor::AppGrowth;
 use super::processes::running_process::RunningProcess;
 use super::reaction::Reaction;
@@ -28,13 +28,13 @@ use crate::ruby_process::{AppProcessId, Role, RubyProcess};
 #[derive(Debug)]
 pub struct AppProcesses {
     declarations: Vec<Declaration>,
-    pub(super) consoles: ConsoleProcesses,
+    pub(super) one_offs: OneOffProcesses,
     /// How many were forked.
     serial: u64,
     oldest_generation: u32,
     /// Whether the server before this one may still run its own.
     pub(super) awaits_predecessor: bool,
-    /// Whether all are to end, except consoles.
+    /// Whether all are to end, except one-off processes.
     is_ending: bool,
 }
 
@@ -84,7 +84,7 @@ impl AppProcesses {
     pub(super) fn new(settings: Vec<ProcessSettings>) -> AppProcesses {
         AppProcesses {
             declarations: settings.into_iter().map(Declaration::new).collect(),
-            consoles: ConsoleProcesses::default(),
+            one_offs: OneOffProcesses::default(),
             serial: 0,
             oldest_generation: 0,
             awaits_predecessor: false,
@@ -97,10 +97,10 @@ impl AppProcesses {
         AppProcessId(self.serial + 1)
     }
 
-    /// A client of the control socket wants a console, which is forked as soon as a mold can.
-    pub(super) fn open_console(&mut self, id: AppProcessId, reaction: &Reaction) {
+    /// A client of the control socket wants a one-off process of this name, which is forked as soon as a mold can.
+    pub(super) fn open_one_off(&mut self, id: AppProcessId, name: &str, reaction: &Reaction) {
         self.serial = id.0;
-        self.consoles.open(id, reaction);
+        self.one_offs.open(id, name, reaction);
     }
 
     /// The settings of the processes that the configuration declares.
@@ -151,12 +151,12 @@ impl AppProcesses {
         }
     }
 
-    /// Whether all are to end from now on, and consoles as well.
+    /// Whether all are to end from now on, and one-off processes as well.
     pub(super) fn set_ending(&mut self, is_ending: bool, is_stopping: bool) {
-        (self.is_ending, self.consoles.are_ending) = (is_ending, is_stopping);
+        (self.is_ending, self.one_offs.are_ending) = (is_ending, is_stopping);
     }
 
-    /// Whether none runs, and none will. A server that succeeds this one does not wait for consoles.
+    /// Whether none runs, and none will. A server that succeeds this one does not wait for one-off processes.
     pub fn are_over(&self) -> bool {
         self.is_ending && self.have_ended()
     }
@@ -202,7 +202,7 @@ impl AppProcesses {
         for declaration in &mut self.declarations {
             declaration.advance(origin, reaction);
         }
-        self.consoles.advance(generation, reaction);
+        self.one_offs.advance(generation, reaction);
         self.declarations
             .retain(|it| it.is_declared || !it.is_over());
         if let (Some(origin), Some(_), false) = (origin, generation, self.awaits_predecessor) {
@@ -228,12 +228,12 @@ impl AppProcesses {
         let mut all = self
             .declarations
             .iter_mut()
-            .chain([&mut self.consoles.processes]);
+            .chain(&mut self.one_offs.of_names);
         all.find(|it| it.members.iter().any(|process| process.id == id))
     }
 
     fn all(&self) -> impl Iterator<Item = &Declaration> {
-        self.declarations.iter().chain([&self.consoles.processes])
+        self.declarations.iter().chain(&self.one_offs.of_names)
     }
 
     /// The declaration whose load this process measures.

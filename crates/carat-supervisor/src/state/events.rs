@@ -90,11 +90,11 @@ impl State {
     fn apply_to_app(&mut self, event: AppEvent, reaction: &mut Reaction) {
         let life = &mut self.lifecycle;
         match event {
-            AppEvent::ConsoleRequested(id) => life.apps.open_console(id, reaction),
-            AppEvent::ConsoleSignaled { id, signal } => {
-                life.apps.consoles.signal(id, signal, reaction);
+            AppEvent::OneOffRequested { id, name } => life.apps.open_one_off(id, name, reaction),
+            AppEvent::OneOffSignaled { id, signal } => {
+                life.apps.one_offs.signal(id, signal, reaction);
             }
-            AppEvent::ConsoleLeft(id) => life.apps.consoles.leave(id, reaction),
+            AppEvent::OneOffLeft(id) => life.apps.one_offs.leave(id, reaction),
             AppEvent::GroupEnded(id) => life.group_ended(id, reaction),
             AppEvent::Load { meter, load } => life.load_measured(meter, load, reaction),
             AppEvent::Scaled { name, bounds } => life.apps.scale(&name, bounds, reaction),
@@ -102,13 +102,13 @@ impl State {
         }
     }
 
-    /// What belongs to a restart that is over has no effect.
+    /// An event that belongs to a restart that is over has no effect.
     fn apply_to_restart(&mut self, event: RestartEvent, reaction: &mut Reaction) {
         let life = &mut self.lifecycle;
         let (restarts, processes) = (&mut life.restarts, &mut life.processes);
         match event {
             RestartEvent::Requested => self.restart_requested(reaction),
-            RestartEvent::ReloadRequested => self.reload_requested(reaction),
+            RestartEvent::CodeChanged => self.code_changed(reaction),
             RestartEvent::RollbackRequested => {
                 if !self.is_stopping() {
                     self.lifecycle.roll_back(reaction);
@@ -206,10 +206,10 @@ impl State {
     }
 
     /// Source files have changed.
-    fn reload_requested(&mut self, reaction: &mut Reaction) {
+    fn code_changed(&mut self, reaction: &mut Reaction) {
         if self.is_stopping() {
             // The old code serves the last requests.
-            return reaction.push(Command::Clients(ClientsCommand::EndReload(Ok(()))));
+            return reaction.push(Command::Clients(ClientsCommand::EndRestart(Ok(()))));
         }
         let (life, cause) = (&mut self.lifecycle, "source files have changed");
         self.upgrades.cancel(cause, reaction);

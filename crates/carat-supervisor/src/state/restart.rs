@@ -180,7 +180,7 @@ impl Restarts {
         if may_begin && self.current.is_none() && self.history.has_queued() {
             self.begin_or_queue(processes, reaction);
         }
-        self.report_reload(reaction);
+        self.report_end(reaction);
     }
 
     /// How long a mold, or the first worker of it, may take to boot: the new settings may say something else.
@@ -328,15 +328,15 @@ impl Restarts {
     fn finish_replacing(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
         let limits = reaction.limits;
         let oldest = processes.molds.oldest_generation;
-        // A reload does not wait for the requests of old code.
-        let may_respond = |it: &Worker| !limits.reload || it.is_ready();
+        // While somebody works on the code, nobody waits for the requests of the old one.
+        let may_respond = |it: &Worker| !limits.replaces_at_once || it.is_ready();
         let is_left = |it: &Worker| it.generation < oldest && may_respond(it);
         if processes.workers.iter().any(is_left) {
             return;
         }
         if let Some(previous) = &mut processes.molds.previous {
             // While somebody works on the code, nobody goes back to the old one.
-            let kept = limits.keep_previous * u32::from(!limits.reload);
+            let kept = limits.keep_previous * u32::from(!limits.replaces_at_once);
             previous.until = Some(reaction.now + kept);
         }
         let undone = self.current.as_mut().and_then(|it| it.undone.take());
@@ -368,7 +368,7 @@ impl Restarts {
         let Some(restart) = self.finish(Err(cause.to_owned()), reaction) else {
             return;
         };
-        let line = LogLine::error(if reaction.limits.reload {
+        let line = LogLine::error(if reaction.limits.replaces_at_once {
             "restart failed: clients get the cause until it is fixed"
         } else {
             "restart failed: the old code continues to serve"
@@ -437,13 +437,13 @@ impl Restarts {
     }
 
     /// Reports how the last restart ended, unless another one follows.
-    fn report_reload(&mut self, reaction: &mut Reaction) {
+    fn report_end(&mut self, reaction: &mut Reaction) {
         if self.current.is_some() {
             return;
         }
         let news = self.history.news.take();
-        if let Some(result) = news.filter(|_| reaction.limits.reload) {
-            reaction.push(Command::Clients(ClientsCommand::EndReload(result)));
+        if let Some(result) = news.filter(|_| reaction.limits.replaces_at_once) {
+            reaction.push(Command::Clients(ClientsCommand::EndRestart(result)));
         }
     }
 }
@@ -453,7 +453,7 @@ impl Restarts {
 pub(super) fn retire_old_code(processes: &mut Processes, reaction: &mut Reaction) {
     let oldest = processes.molds.oldest_generation;
     for worker in processes.workers.iter_mut() {
-        if reaction.limits.reload && worker.is_ready() && worker.generation < oldest {
+        if reaction.limits.replaces_at_once && worker.is_ready() && worker.generation < oldest {
             worker.retire("worker is replaced", reaction);
         }
     }

@@ -9,17 +9,12 @@ use carat_log::LaneTag;
 
 impl Lane {
     /// A lane of a worker that begins what a test says.
-    pub(crate) fn unshared(worker: u32, capacity: u16) -> Rc<Lane> {
+    pub fn unshared(worker: u32, capacity: u16) -> Rc<Lane> {
         Lane::of_thread(worker, 0, capacity, &WorkerRequests::default())
     }
 
-    /// A lane of a worker with several lanes, which begins what a test says.
-    pub(crate) fn of_thread(
-        worker: u32,
-        lane: u16,
-        capacity: u16,
-        load: &WorkerRequests,
-    ) -> Rc<Lane> {
+    /// A lane of a worker that has several, and that begins what a test says.
+    pub fn of_thread(worker: u32, lane: u16, capacity: u16, load: &WorkerRequests) -> Rc<Lane> {
         let worker = carat_log::WorkerId {
             number: worker,
             serial: u64::from(worker),
@@ -38,12 +33,12 @@ impl Lane {
     }
 
     /// The worker begins this request; returns whether it may.
-    pub(crate) fn worker_begins(&self, id: u32) -> bool {
+    pub fn worker_begins(&self, id: u32) -> bool {
         self.page.begin(id).expect("written")
     }
 
-    /// Says whether the worker's thread runs code after its response.
-    pub(crate) fn worker_lingers(&self, lingers: bool) {
+    /// The worker's thread goes on after its response, or is ready again.
+    pub fn worker_lingers(&self, lingers: bool) {
         self.page.linger(lingers).expect("written");
         if lingers {
             self.note_lingering();
@@ -51,11 +46,12 @@ impl Lane {
     }
 
     /// Fills the outbox, as when the worker reads nothing.
-    pub(crate) fn fill_outbox(&self) {
+    pub fn fill_outbox(&self) {
         self.outbox.push(|out| out.resize(OUTBOX_LIMIT, 0));
     }
 
-    pub(crate) fn ids(&self) -> Vec<u32> {
+    /// The numbers of the requests that the lane holds.
+    pub fn ids(&self) -> Vec<u32> {
         self.in_flight().iter().map(|request| request.id).collect()
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn shared_page(file: File) -> SharedPage {
 }
 
 /// A page that no worker shares.
-#[cfg(test)]
+#[cfg(any(test, feature = "fixture"))]
 pub(crate) fn unshared_page() -> SharedPage {
     let file = rustix::fs::memfd_create("page", rustix::fs::MemfdFlags::CLOEXEC);
     let file = File::from(file.expect("a memfd"));

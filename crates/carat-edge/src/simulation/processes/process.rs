@@ -357,7 +357,7 @@ impl SimulatedProcess {
             | ControlMessage::TrimMemory
             | ControlMessage::BeginProfile(_)
             | ControlMessage::EndProfile => {}
-            ControlMessage::Console(order, _) => self.begin_console(&order, world),
+            ControlMessage::OneOff(order, _) => self.begin_console(&order, world),
             ControlMessage::ForkApp(order, control) => self.fork_app(order, control, world),
             ControlMessage::Begin => self.begin(world),
             ControlMessage::End => self.exit_soon(1, world),

@@ -2,8 +2,8 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
-use crate::supervise::messages::console_message::ConsoleMessage;
 use crate::supervise::messages::control_request::{ControlReply, ControlRequest};
+use crate::supervise::messages::one_off_message::OneOffMessage;
 use crate::supervise::messages::profile_order::{ProfileOrder, ProfileReply};
 use crate::supervise::messages::settings_reader::FreshSettings;
 use crate::supervise::messages::stats_report::StatsReport;
@@ -26,7 +26,8 @@ pub(crate) enum Message {
     AskStacks(oneshot::Sender<Value>),
     /// Where a request stands.
     Stack(StackReport),
-    Console(ConsoleMessage),
+    #[allow(dead_code, reason = "a build without parts orders none")]
+    OneOff(OneOffMessage),
     LogReopened,
 }
 

@@ -1,4 +1,4 @@
 //! Orders that arrive at the control socket.
 
-mod console;
 mod control;
+mod one_off;

@@ -55,14 +55,14 @@ impl ServiceManager {
 
     /// The server begins a `systemctl reload`. While it boots or stops, it is not ready afterward either, and a restart
     /// that is under way still is.
-    pub(crate) fn reload_begins(&mut self) {
+    pub(crate) fn reopening_begins(&mut self) {
         if self.is_ready && !self.is_restarting {
             self.reloading("reloading");
         }
     }
 
     /// A `systemctl reload` is over.
-    pub(crate) fn reload_ends(&mut self) {
+    pub(crate) fn reopening_ends(&mut self) {
         if self.is_ready && !self.is_restarting {
             self.ready();
         }
@@ -210,13 +210,13 @@ mod tests {
     #[test]
     fn a_reload_before_the_server_is_ready_does_not_make_it_ready() {
         let (mut manager, socket) = pair(None, Instant::now());
-        manager.reload_begins();
-        manager.reload_ends();
+        manager.reopening_begins();
+        manager.reopening_ends();
         assert_eq!(received(&socket), [""; 0]);
         manager.ready();
         manager.stopping();
-        manager.reload_begins();
-        manager.reload_ends();
+        manager.reopening_begins();
+        manager.reopening_ends();
         let states = ["READY=1\nSTATUS=serving", "STOPPING=1\nSTATUS=stopping"];
         assert_eq!(received(&socket), states);
     }
@@ -238,8 +238,8 @@ mod tests {
         assert!(states[1].ends_with("\nSTATUS=restarting"));
         assert_eq!(states[2], "READY=1\nSTATUS=serving");
         manager.follow_restart(restarting);
-        manager.reload_begins();
-        manager.reload_ends();
+        manager.reopening_begins();
+        manager.reopening_ends();
         manager.draining();
         manager.follow_restart(None);
         assert_eq!(received(&socket)[1..], ["STOPPING=1\nSTATUS=draining"]);

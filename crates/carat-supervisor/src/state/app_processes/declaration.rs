@@ -42,7 +42,7 @@ pub(super) struct Declaration {
     /// Whether the current code declares it.
     pub(super) is_declared: bool,
     /// Whether a client of the control socket asks for each, and learns how it ends.
-    pub(super) is_console: bool,
+    pub(super) is_one_off: bool,
     /// How many should run: a number between these that follows the load, unless both are the same.
     pub(super) wanted: u32,
     bounds: RangeInclusive<u32>,
@@ -60,7 +60,7 @@ impl Declaration {
     pub(super) fn new(settings: ProcessSettings) -> Declaration {
         Declaration {
             is_declared: true,
-            is_console: false,
+            is_one_off: false,
             wanted: settings.count,
             bounds: settings.count..=settings.most,
             rule: LoadRule::default(),
@@ -311,9 +311,9 @@ impl Declaration {
         };
         let process = self.members.remove(index);
         reaction.push(Command::CloseControl(RubyProcess::App(id)));
-        if self.is_console {
+        if self.is_one_off {
             let end = Err(cause.to_owned());
-            reaction.push(Command::App(AppCommand::ConsoleEnded { id, end }));
+            reaction.push(Command::App(AppCommand::OneOffEnded { id, end }));
         } else if process.stays() {
             let delay = self.backoff.fail(reaction.now);
             let line = LogLine::error("process failed to boot");
@@ -334,20 +334,20 @@ impl Declaration {
         let Some(process) = self.members.iter_mut().find(|it| it.id == id) else {
             return;
         };
-        let line = if self.is_console && !is_oom && process.is_running() {
+        let line = if self.is_one_off && !is_oom && process.is_running() {
             // Its status is the client's concern.
-            let line = process.identify(&settings.name, LogLine::info("console ended"));
+            let line = process.identify(&settings.name, LogLine::info("process ended"));
             line.text("cause", status)
         } else {
             process.exit_line(settings, status, is_oom)
         };
-        if self.is_console {
+        if self.is_one_off {
             reaction.log(line);
             let end = match process.cause.take() {
                 Some(cause) => Err(cause),
                 None => Ok(status),
             };
-            reaction.push(Command::App(AppCommand::ConsoleEnded { id, end }));
+            reaction.push(Command::App(AppCommand::OneOffEnded { id, end }));
         } else if !process.stays() {
             reaction.log(line);
         } else if is_final(settings.restart, status) {

@@ -402,9 +402,9 @@ fn an_edge_that_hands_over_ends_its_own() {
 }
 
 #[test]
-fn a_console_waits_for_a_mold_and_its_client_hears_how_it_ends() {
+fn a_one_off_process_waits_for_a_mold_and_its_client_hears_how_it_ends() {
     let mut world = World::new(fixed(1));
-    let id = world.open_console();
+    let id = world.open_one_off();
     world.tick();
     assert!(world.app_pids().is_empty());
     world.settle();
@@ -412,42 +412,42 @@ fn a_console_waits_for_a_mold_and_its_client_hears_how_it_ends() {
     let status = ExitStatus::Exited(3);
     world.exit(only(&world), status, false);
     let end = Ok(status);
-    assert!(world.has(&Command::App(AppCommand::ConsoleEnded { id, end })));
+    assert!(world.has(&Command::App(AppCommand::OneOffEnded { id, end })));
     world.settle();
     assert_eq!(world.count("process died"), 0);
-    assert!(world.app_pids().is_empty() && world.consoles.is_empty());
+    assert!(world.app_pids().is_empty() && world.one_offs.is_empty());
 }
 
 #[test]
-fn a_console_without_a_mold_is_given_up_at_boot_timeout_or_by_a_stop() {
+fn a_one_off_process_without_a_mold_is_given_up_at_boot_timeout_or_by_a_stop() {
     let mut world = World::of(fixed(1));
     world.no_process_starts = true;
     world.die(world.mold_pids()[0]);
-    world.open_console();
-    let id = world.open_console();
-    world.send(Event::App(AppEvent::ConsoleLeft(id)));
+    world.open_one_off();
+    let id = world.open_one_off();
+    world.send(Event::App(AppEvent::OneOffLeft(id)));
     world.wait(Duration::from_secs(3));
-    assert_eq!(world.consoles.len(), 1);
+    assert_eq!(world.one_offs.len(), 1);
     world.wait(Duration::from_secs(60));
-    assert!(world.consoles.is_empty());
-    let id = world.open_console();
+    assert!(world.one_offs.is_empty());
+    let id = world.open_one_off();
     world.stop();
     let end = Err("the server is stopping".to_owned());
-    assert!(world.has(&Command::App(AppCommand::ConsoleEnded { id, end })));
-    assert!(world.consoles.is_empty());
+    assert!(world.has(&Command::App(AppCommand::OneOffEnded { id, end })));
+    assert!(world.one_offs.is_empty());
 }
 
 #[test]
-fn a_restart_leaves_a_console_alone_and_a_stop_hangs_up() {
+fn a_restart_leaves_a_one_off_process_alone_and_a_stop_hangs_up() {
     let (mut world, app) = one();
-    world.open_console();
+    world.open_one_off();
     world.settle();
-    let console = world.app_pids()[1];
+    let one_off = world.app_pids()[1];
     restart(&mut world);
-    assert!(!is_ending(&world, console));
+    assert!(!is_ending(&world, one_off));
     world.end(app);
     world.stop();
-    assert!(is_ending(&world, console));
+    assert!(is_ending(&world, one_off));
     world.wait(Duration::from_secs(31));
-    assert!(world.process(console).is_killed);
+    assert!(world.process(one_off).is_killed);
 }

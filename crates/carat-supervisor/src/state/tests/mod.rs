@@ -45,7 +45,7 @@ pub(super) fn limits() -> Limits {
         drain_delay: Duration::ZERO,
         shutdown_timeout: Duration::from_secs(30),
         tunnel_timeout: Duration::from_secs(5),
-        reload: false,
+        replaces_at_once: false,
         upgrade_timeout: Duration::from_secs(300),
         keep_previous: Duration::from_secs(60),
         restart_hold: true,

@@ -40,9 +40,9 @@ enum Happening {
     AppsHave(u32, u64),
     AppsHaveDescendants(bool),
     AppsSave(u64),
-    ConsoleOpens,
-    ConsoleSignals(usize),
-    ConsoleLeaves(usize),
+    OneOffOpens,
+    OneOffSignals(usize),
+    OneOffLeaves(usize),
 }
 
 /// An incident of a process.
@@ -105,9 +105,9 @@ fn happening() -> impl Strategy<Value = Happening> {
         2 => Just(Happening::FilesChange),
         4 => any::<bool>().prop_map(Happening::SettingsAreRead),
         4 => any::<bool>().prop_map(Happening::IsChecked),
-        2 => Just(Happening::ConsoleOpens),
-        1 => index.clone().prop_map(Happening::ConsoleSignals),
-        1 => index.prop_map(Happening::ConsoleLeaves),
+        2 => Just(Happening::OneOffOpens),
+        1 => index.clone().prop_map(Happening::OneOffSignals),
+        1 => index.prop_map(Happening::OneOffLeaves),
         4 => happening_to_apps(),
     ]
 }
@@ -145,19 +145,19 @@ impl World {
             }
             Happening::IsScaled(max) => self.scale(max),
             Happening::UpgradeFails => self.fail_upgrade(),
-            Happening::FilesChange if self.limits.reload => self.change_files(),
-            Happening::ConsoleOpens if self.state.console_obstacle().is_none() => {
-                self.open_console();
+            Happening::FilesChange if self.limits.replaces_at_once => self.change_files(),
+            Happening::OneOffOpens if self.state.one_off_obstacle().is_none() => {
+                self.open_one_off();
             }
-            Happening::ConsoleSignals(index) | Happening::ConsoleLeaves(index) => {
-                let ids = self.consoles.clone();
+            Happening::OneOffSignals(index) | Happening::OneOffLeaves(index) => {
+                let ids = self.one_offs.clone();
                 match (ids.get(index % ids.len().max(1)).copied(), happening) {
                     (None, _) => {}
-                    (Some(id), Happening::ConsoleLeaves(_)) => {
-                        self.send(Event::App(AppEvent::ConsoleLeft(id)))
+                    (Some(id), Happening::OneOffLeaves(_)) => {
+                        self.send(Event::App(AppEvent::OneOffLeft(id)))
                     }
                     (Some(id), _) => {
-                        self.send(Event::App(AppEvent::ConsoleSignaled { id, signal: 0 }))
+                        self.send(Event::App(AppEvent::OneOffSignaled { id, signal: 0 }))
                     }
                 }
             }
@@ -294,8 +294,8 @@ impl World {
             it.is_busy &= !matches!(it.process, RubyProcess::App(_));
             it.bytes = it.bytes.min(MOLD_BYTES);
         }
-        for id in self.consoles.clone() {
-            self.send(Event::App(AppEvent::ConsoleLeft(id)));
+        for id in self.one_offs.clone() {
+            self.send(Event::App(AppEvent::OneOffLeft(id)));
         }
         for _ in 0..20 {
             self.fail_upgrade();
@@ -338,7 +338,7 @@ impl World {
         let has_apps = running.filter(is_app).count() == apps as usize;
         let others = 1 + apps as usize;
         let is_alone = lasting.count() == self.serving_pids().len() + others && has_apps;
-        let is_alone = is_alone && self.consoles.is_empty();
+        let is_alone = is_alone && self.one_offs.is_empty();
         serving == expected && is_alone && self.mold_pids().len() == 1
     }
 }
@@ -374,7 +374,7 @@ proptest! {
 
     #[test]
     fn each_reload_ends_with_new_code_alone_or_with_a_cause(all in happenings()) {
-        let limits = Limits { reload: true, ..elastic() };
+        let limits = Limits { replaces_at_once: true, ..elastic() };
         let mut world = World::serving(limits, refork());
         for happening in &all {
             world.happen(happening);
@@ -475,7 +475,7 @@ proptest! {
 #[test]
 fn a_worker_that_is_being_killed_counts_before_a_second_mold_boots() {
     let limits = Limits {
-        reload: true,
+        replaces_at_once: true,
         ..elastic()
     };
     let mut world = World::serving(limits, refork());

@@ -9,9 +9,8 @@ use crate::event::{Event, RestartEvent};
 use crate::limits::Limits;
 
 fn reloading(workers: u32) -> Limits {
-    let reload = true;
     Limits {
-        reload,
+        replaces_at_once: true,
         ..fixed(workers)
     }
 }
@@ -24,14 +23,14 @@ fn changed(workers: u32) -> World {
 }
 
 fn change(world: &mut World, workers: u32) {
-    world.send(Event::Restart(RestartEvent::ReloadRequested));
+    world.send(Event::Restart(RestartEvent::CodeChanged));
     world.finish_settings(reloading(workers));
 }
 
 /// The results of reloads that the dispatcher was told.
 fn reports(world: &World) -> Vec<Result<(), String>> {
     let result = |command: &Command| {
-        if let Command::Clients(ClientsCommand::EndReload(result)) = command {
+        if let Command::Clients(ClientsCommand::EndRestart(result)) = command {
             Some(result.clone())
         } else {
             None
@@ -82,8 +81,8 @@ fn a_request_of_old_code_does_not_delay_the_next_reload() {
 #[test]
 fn changes_during_a_reload_are_reported_with_the_one_that_follows() {
     let mut world = changed(1);
-    world.send(Event::Restart(RestartEvent::ReloadRequested));
-    world.send(Event::Restart(RestartEvent::ReloadRequested));
+    world.send(Event::Restart(RestartEvent::CodeChanged));
+    world.send(Event::Restart(RestartEvent::CodeChanged));
     world.settle_while(|world| world.count("restarting") < 2);
     assert_eq!((reports(&world).len(), world.count("restarted")), (0, 1));
     world.finish_settings(reloading(1));
@@ -95,7 +94,7 @@ fn changes_during_a_reload_are_reported_with_the_one_that_follows() {
 #[test]
 fn code_that_cannot_be_loaded_is_reported_with_its_cause() {
     let mut world = World::of(reloading(1));
-    world.send(Event::Restart(RestartEvent::ReloadRequested));
+    world.send(Event::Restart(RestartEvent::CodeChanged));
     let cause = "a.rb:1: wrong".to_owned();
     let failed = Err(cause.clone());
     world.send(Event::Restart(RestartEvent::SettingsFailed { cause }));
@@ -106,7 +105,7 @@ fn code_that_cannot_be_loaded_is_reported_with_its_cause() {
 fn a_change_while_the_server_stops_leaves_the_requests_to_the_old_code() {
     let mut world = World::of(reloading(1));
     world.stop();
-    world.send(Event::Restart(RestartEvent::ReloadRequested));
+    world.send(Event::Restart(RestartEvent::CodeChanged));
     assert_eq!(reports(&world), [Ok(())]);
     assert_eq!(world.count("restarting"), 0);
 }

@@ -74,10 +74,10 @@ pub(super) struct World {
     pub(super) is_load_stuck: bool,
     /// How many of them may run at any time.
     pub(super) most_apps: u32,
-    /// All consoles that were asked for.
+    /// All one-off processes that were asked for.
     opened: Vec<AppProcessId>,
-    /// The consoles whose clients have not heard of their end.
-    pub(super) consoles: Vec<AppProcessId>,
+    /// The one-off processes whose clients have not heard of their end.
+    pub(super) one_offs: Vec<AppProcessId>,
     /// Whether what a further process has forked outlives it.
     pub(super) has_descendants: bool,
     pub(super) commands: Vec<Command>,
@@ -163,7 +163,7 @@ impl World {
             is_load_stuck: false,
             most_apps: apps.iter().map(|it| it.count).sum(),
             opened: Vec::new(),
-            consoles: Vec::new(),
+            one_offs: Vec::new(),
             has_descendants: false,
             commands: Vec::new(),
             outcome: None,
@@ -336,7 +336,7 @@ impl World {
     fn carry_out_clients(&mut self, command: &ClientsCommand) -> Option<Event> {
         match command {
             ClientsCommand::Limit { budget } => return Some(self.limit_clients(*budget)),
-            ClientsCommand::EndReload(result) => self.end_reload(result),
+            ClientsCommand::EndRestart(result) => self.end_reload(result),
             ClientsCommand::HoldRequests
             | ClientsCommand::ReleaseRequests
             | ClientsCommand::TurnAway
@@ -349,7 +349,7 @@ impl World {
     /// Source files change.
     pub(super) fn change_files(&mut self) {
         self.changed_in = Some(self.state.processes().molds.generation);
-        self.send(Event::Restart(RestartEvent::ReloadRequested));
+        self.send(Event::Restart(RestartEvent::CodeChanged));
     }
 
     /// Whether clients wait for new code.
@@ -435,9 +435,9 @@ impl World {
                 return self.signal_group(id, pid, signal);
             }
             AppCommand::Begin(id) => return self.measure(id),
-            AppCommand::ConsoleEnded { id, .. } => {
-                let index = self.consoles.iter().position(|it| *it == id);
-                self.consoles
+            AppCommand::OneOffEnded { id, .. } => {
+                let index = self.one_offs.iter().position(|it| *it == id);
+                self.one_offs
                     .remove(index.expect("its client hears of one end"));
             }
         }
@@ -864,11 +864,11 @@ impl World {
     /// The processes of `app_pids` that run the application's block.
     pub(super) fn members(&self) -> Vec<u32> {
         let pids = self.app_pids().into_iter();
-        let is_console = |it: &FakeProcess| match it.process {
+        let is_one_off = |it: &FakeProcess| match it.process {
             RubyProcess::App(id) => self.opened.contains(&id),
             RubyProcess::Mold(_) | RubyProcess::Worker(_) => false,
         };
-        let others = |it: &FakeProcess| it.is_meter || is_console(it);
+        let others = |it: &FakeProcess| it.is_meter || is_one_off(it);
         pids.filter(|pid| !others(&self.processes[pid])).collect()
     }
 
@@ -878,12 +878,15 @@ impl World {
         pids.filter(|pid| self.processes[pid].is_meter).collect()
     }
 
-    /// A client of the control socket wants a console.
-    pub(super) fn open_console(&mut self) -> AppProcessId {
+    /// A client of the control socket wants a one-off process.
+    pub(super) fn open_one_off(&mut self) -> AppProcessId {
         let id = self.state.apps().next_id();
-        self.consoles.push(id);
+        self.one_offs.push(id);
         self.opened.push(id);
-        self.send(Event::App(AppEvent::ConsoleRequested(id)));
+        self.send(Event::App(AppEvent::OneOffRequested {
+            id,
+            name: "one-off",
+        }));
         id
     }
 

@@ -5,8 +5,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::console_socket::ConsoleSocket;
-use crate::supervise::{ConsoleMessage, ConsoleOrder, ConsoleReport, Mailbox, Message};
+use crate::supervise::{Mailbox, Message, OneOffMessage, OneOffOrder, OneOffReport};
 use carat_supervisor::{AppEvent, AppProcessId, Event};
+
+/// The name of the processes.
+const NAME: &str = "console";
 
 /// How long a client may take to say what it wants.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -24,7 +27,8 @@ pub(super) async fn attend(upgrade: OnUpgrade, mailbox: Mailbox) {
     let (reports, reported) = mpsc::unbounded_channel();
     let opened = match order {
         Ok((order, descriptors)) => {
-            let order = ConsoleOrder {
+            let order = OneOffOrder {
+                name: NAME,
                 order,
                 descriptors,
                 reports,
@@ -35,13 +39,13 @@ pub(super) async fn attend(upgrade: OnUpgrade, mailbox: Mailbox) {
     };
     match opened {
         Ok(id) => follow(id, &mut socket, reported, &mailbox).await,
-        Err(cause) => socket.report(ConsoleReport::Ended(Err(cause))).await,
+        Err(cause) => socket.report(OneOffReport::Ended(Err(cause))).await,
     }
 }
 
-async fn open(mailbox: &Mailbox, order: ConsoleOrder) -> Result<AppProcessId, String> {
+async fn open(mailbox: &Mailbox, order: OneOffOrder) -> Result<AppProcessId, String> {
     let (asker, reply) = oneshot::channel();
-    mailbox.send(Message::Console(ConsoleMessage::Open(order, asker)));
+    mailbox.send(Message::OneOff(OneOffMessage::Open(order, asker)));
     let gone = |_| Err("the server is about to exit".to_owned());
     reply.await.unwrap_or_else(gone)
 }
@@ -50,7 +54,7 @@ async fn open(mailbox: &Mailbox, order: ConsoleOrder) -> Result<AppProcessId, St
 async fn follow(
     id: AppProcessId,
     socket: &mut ConsoleSocket,
-    mut reported: mpsc::UnboundedReceiver<ConsoleReport>,
+    mut reported: mpsc::UnboundedReceiver<OneOffReport>,
     mailbox: &Mailbox,
 ) {
     let mut has_client = true;
@@ -59,7 +63,7 @@ async fn follow(
             report = reported.recv() => {
                 // Without the supervisor the edge is about to exit.
                 let Some(report) = report else { return };
-                let is_last = matches!(report, ConsoleReport::Ended(_));
+                let is_last = matches!(report, OneOffReport::Ended(_));
                 socket.report(report).await;
                 if is_last {
                     return;
@@ -68,12 +72,12 @@ async fn follow(
             signal = socket.signal(), if has_client => {
                 if let Some(signal) = signal {
                     let (done, is_done) = oneshot::channel();
-                    mailbox.send(Message::Console(ConsoleMessage::Signal(id, signal, done)));
+                    mailbox.send(Message::OneOff(OneOffMessage::Signal(id, signal, done)));
                     // A client sends no faster than the supervisor handles.
                     let _ = is_done.await;
                 } else {
                     has_client = false;
-                    mailbox.event(Event::App(AppEvent::ConsoleLeft(id)));
+                    mailbox.event(Event::App(AppEvent::OneOffLeft(id)));
                 }
             },
         }

@@ -2,20 +2,21 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use http::Response;
+use http::request::Parts;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::{sleep, timeout};
 
-use crate::frames::FailurePage;
-use crate::lanes::{Exchange, LaneEvent, LaneEvents};
-use crate::queue::{Hold, PoolQueues};
-use carat_exchange::{Reply, SpoolQuota, SpoolReservation, clock};
+use crate::source_files::SourceFiles;
+use crate::source_watch::{SourceWatch, WatchRemark};
+use carat_dispatch::{CodeCheck, Dispatcher, FailurePage};
+use carat_exchange::{ReplyBody, clock};
 use carat_log::Log;
 use carat_settings::Settings;
-use carat_watch::{SourceFiles, SourceWatch, WatchRemark};
 
 /// Code is loaded once the files have been quiet for this long, unless a request waits for it.
 const QUIET: Duration = Duration::from_millis(50);
@@ -33,22 +34,15 @@ const FAILURE_HOLDS: Duration = Duration::from_secs(2);
 
 /// The option `reload`: which code the workers have, compared with the files. Requests get the code of the files as they
 /// are when the request arrives.
-#[derive(Debug)]
-pub struct Reload {
+pub(super) struct Reload {
     log: Rc<Log>,
-    events: LaneEvents,
-    /// The quota that all spooled bodies share.
-    spool_quota: Arc<SpoolQuota>,
+    dispatcher: Rc<Dispatcher>,
     watch: RefCell<SourceWatch>,
     phase: RefCell<ReloadPhase>,
-    /// Requests wait while new code is loaded.
-    pub(crate) hold: Hold,
-    /// How long requests wait for new code at most.
+    /// How long requests wait for new code.
     limit: Cell<Duration>,
-    /// The supervisor has yet to take the last request for new code.
-    is_requested: Cell<bool>,
-    /// Whether changed code may be loaded before a request asks for it: once between two requests, so that an
-    /// application that writes its own files does not keep the server busy.
+    /// Code is loaded without waiting for a request once between two requests: an application that writes its own files
+    /// does not keep the server busy.
     may_begin_early: Cell<bool>,
     attempts: Cell<u8>,
 }
@@ -56,7 +50,7 @@ pub struct Reload {
 /// The code that the workers have.
 #[derive(Debug)]
 enum ReloadPhase {
-    /// No code: the server does not serve yet, or stops.
+    /// Nothing yet: the server does not serve.
     Idle,
     /// The workers have the code of the files, as far as is known.
     Current,
@@ -67,23 +61,15 @@ enum ReloadPhase {
 }
 
 impl Reload {
-    pub(crate) fn new(
-        settings: &Settings,
-        log: &Rc<Log>,
-        events: LaneEvents,
-        spool_quota: &Arc<SpoolQuota>,
-    ) -> Reload {
+    pub(super) fn new(settings: &Settings, log: &Rc<Log>, dispatcher: &Rc<Dispatcher>) -> Reload {
         let (watch, remark) = SourceWatch::new();
         report(remark, log);
         let reload = Reload {
             log: Rc::clone(log),
-            events,
-            spool_quota: Arc::clone(spool_quota),
+            dispatcher: Rc::clone(dispatcher),
             watch: RefCell::new(watch),
             phase: RefCell::new(ReloadPhase::Idle),
-            hold: Hold::default(),
             limit: Cell::default(),
-            is_requested: Cell::new(false),
             may_begin_early: Cell::new(true),
             attempts: Cell::new(0),
         };
@@ -91,24 +77,18 @@ impl Reload {
         reload
     }
 
-    /// Lets requests wait for new code as long as two loads of the application may take.
-    pub(crate) fn adopt(&self, settings: &Settings) {
+    /// Requests wait for new code long enough for an application that is loaded twice.
+    pub(super) fn adopt(&self, settings: &Settings) {
         self.limit.set(settings.boot_timeout * 2);
     }
 
     /// The server serves: from now on it watches its files.
-    pub fn begin(&self) {
+    pub(super) fn begin(&self) {
         self.phase.replace(ReloadPhase::Current);
     }
 
-    /// The server stops: requests that wait for new code get the old one. Returns false if none were held.
-    pub(crate) fn stop(&self) -> bool {
-        self.phase.replace(ReloadPhase::Idle);
-        self.hold.end(clock::now())
-    }
-
     /// The mold that loads the application named its files, as JSON.
-    pub fn watch_sources(&self, json: &str) {
+    pub(super) fn watch_sources(&self, json: &str) {
         match serde_json::from_str::<SourceFiles>(json) {
             Ok(sources) => report(self.watch.borrow_mut().retarget(sources), &self.log),
             Err(error) => {
@@ -116,24 +96,6 @@ impl Reload {
                 self.log.warn(message, &[("cause", &error.to_string())]);
             }
         }
-    }
-
-    /// Responds to a request while the code cannot be loaded. If files have changed, the code is loaded first, and
-    /// the request waits. Returns false if the request is for the application.
-    pub(crate) fn responds_itself(&self, exchange: &Exchange) -> bool {
-        // A client is interested in the newest code.
-        self.may_begin_early.set(true);
-        self.attempts.set(0);
-        self.load_changes();
-        if self.may_be_mended(clock::now()) {
-            self.log.info("loading code that failed to load", &[]);
-            self.load();
-        }
-        let ReloadPhase::Failed(page, _) = &*self.phase.borrow() else {
-            return false;
-        };
-        self.show(page, exchange);
-        true
     }
 
     /// Asks for the code of the files if they have changed.
@@ -154,78 +116,62 @@ impl Reload {
     /// wait until the code serves.
     fn load(&self) {
         if !self.is_loading() {
-            self.hold.begin(clock::now(), self.limit.get());
+            self.dispatcher.renewal.hold_requests(self.limit.get());
             self.phase.replace(ReloadPhase::Loading);
         }
-        if !self.is_requested.replace(true) {
-            self.events.send(LaneEvent::CodeChanged);
-        }
+        self.dispatcher.renewal.ask();
     }
 
-    /// The supervisor has received [`LaneEvent::CodeChanged`]: it begins, or has another load follow the one under way.
-    pub fn note_asked(&self) {
-        self.is_requested.set(false);
-    }
-
-    /// Ends a reload: the workers that take requests have the code of the files, or `result` says why not, and the
-    /// requests that `queue` holds get the error. Returns false if requests continue to wait, or did not wait.
-    pub(crate) fn end(&self, result: Result<(), String>, queue: &PoolQueues) -> bool {
-        if self.is_requested.get() {
+    /// The workers that take requests have the code of the files, or why they have not. Responds to the requests that
+    /// wait if the code cannot be loaded.
+    pub(super) fn end(&self, result: &Result<(), String>) {
+        if self.dispatcher.renewal.is_asked() {
             // Another load follows the one that has ended.
-            return false;
+            return;
         }
         match result {
             Ok(()) => {
                 self.phase.replace(ReloadPhase::Current);
-                self.hold.end(clock::now())
+                self.dispatcher.end_renewal();
             }
             // `carat restart` failed without a change of the files.
-            Err(_) if matches!(*self.phase.borrow(), ReloadPhase::Current) => false,
+            Err(_) if matches!(*self.phase.borrow(), ReloadPhase::Current) => {}
             Err(cause) => {
-                self.fail(&cause, clock::now());
+                self.fail(cause, clock::now());
                 // Perhaps not all files were there yet.
                 let attempts = self.attempts.get() + 1;
                 self.attempts.set(attempts);
                 if attempts < ATTEMPTS_LIMIT {
                     self.load_changes();
                 }
-                self.respond_to_waiting(queue)
+                self.respond_to_waiting();
             }
         }
     }
 
-    /// Ends a wait for new code that lasts too long. Called once a tick. Returns whether requests continue.
-    pub(crate) fn expire(&self, now: Instant, queue: &PoolQueues) -> bool {
-        let is_over = self.hold.left(now).is_some_and(|left| left.is_zero());
-        if is_over {
+    /// Does not let requests wait for new code for ever. Called once a tick.
+    pub(super) fn expire(&self, now: Instant) {
+        let left = self.dispatcher.renewal.left(now);
+        if left.is_some_and(|left| left.is_zero()) {
             let limit = self.limit.get();
             self.fail(&format!("the code is not loaded within {limit:?}"), now);
+            self.respond_to_waiting();
         }
-        is_over && self.respond_to_waiting(queue)
     }
 
-    /// Responds to all waiting requests if the code cannot be loaded. Returns whether requests continue.
-    fn respond_to_waiting(&self, queue: &PoolQueues) -> bool {
+    /// Responds to all waiting requests if the code cannot be loaded. Others go on unless code is being loaded.
+    fn respond_to_waiting(&self) {
         if let ReloadPhase::Failed(page, _) = &*self.phase.borrow() {
-            for exchange in queue.take_all() {
-                self.show(page, &exchange);
-            }
+            (self.dispatcher).answer_waiting(|request| page.response(request));
         }
-        !self.is_loading() && self.hold.end(clock::now())
+        if !self.is_loading() {
+            self.dispatcher.end_renewal();
+        }
     }
 
-    fn show(&self, page: &FailurePage, exchange: &Exchange) {
-        exchange.call.discard_body();
-        exchange.settle(Ok(Reply {
-            response: page.response(&exchange.call.parts),
-            spooled: SpoolReservation::of(&self.spool_quota),
-            queue_time: exchange.waited(clock::now()),
-            app_time: Duration::ZERO,
-        }));
-    }
-
+    /// Whether no code is to be loaded: the server does not serve yet, or stops.
     fn is_idle(&self) -> bool {
-        matches!(*self.phase.borrow(), ReloadPhase::Idle)
+        self.dispatcher.renewal.is_over() || matches!(*self.phase.borrow(), ReloadPhase::Idle)
     }
 
     fn is_loading(&self) -> bool {
@@ -244,14 +190,15 @@ impl Reload {
     fn may_be_mended(&self, now: Instant) -> bool {
         match *self.phase.borrow() {
             ReloadPhase::Failed(_, since) => {
-                !self.hold.is_on() && now.saturating_duration_since(since) >= FAILURE_HOLDS
+                !self.dispatcher.renewal.is_on()
+                    && now.saturating_duration_since(since) >= FAILURE_HOLDS
             }
-            _ => false,
+            ReloadPhase::Idle | ReloadPhase::Current | ReloadPhase::Loading => false,
         }
     }
 
     /// Loads changed code before a request asks for it. Returns if the kernel does not notice changes.
-    pub async fn load_early(self: Rc<Self>) -> io::Result<()> {
+    pub(super) async fn load_early(self: Rc<Self>) -> io::Result<()> {
         let Some(descriptor) = self.descriptor() else {
             return Ok(());
         };
@@ -293,6 +240,24 @@ impl Reload {
     }
 }
 
+impl CodeCheck for Reload {
+    /// Begins to load the code first if files have changed, and then the request has to wait.
+    fn check(&self, request: &Parts) -> Option<Response<ReplyBody>> {
+        // A client is interested in the newest code.
+        self.may_begin_early.set(true);
+        self.attempts.set(0);
+        self.load_changes();
+        if self.may_be_mended(clock::now()) {
+            self.log.info("loading code that failed to load", &[]);
+            self.load();
+        }
+        match &*self.phase.borrow() {
+            ReloadPhase::Failed(page, _) => Some(page.response(request)),
+            ReloadPhase::Idle | ReloadPhase::Current | ReloadPhase::Loading => None,
+        }
+    }
+}
+
 /// Logs what limits the watch.
 fn report(remarks: impl IntoIterator<Item = WatchRemark>, log: &Log) {
     for remark in remarks {
@@ -319,12 +284,12 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::PendingReply;
-    use crate::fixture::{Fixture, locally};
+    use carat_dispatch::{Fixture, LaneEvent, PendingReply, locally};
 
     /// A server that watches a directory with the file `a.rb`.
     struct Project {
         fixture: Fixture,
+        reload: Rc<Reload>,
         directory: TempDir,
     }
 
@@ -333,20 +298,23 @@ mod tests {
             // Requests get the same failure for a while.
             tokio::time::pause();
             let directory = tempfile::tempdir().expect("a directory");
+            let fixture = Fixture::with_queue(capacities);
+            let settings = Settings::plain();
+            let log = Rc::new(Log::open(&settings).expect("a log"));
+            let reload = Rc::new(Reload::new(&settings, &log, &fixture.dispatcher));
+            let check: Rc<dyn CodeCheck> = reload.clone();
+            (fixture.dispatcher.renewal).set_check(Rc::downgrade(&check));
             let project = Project {
-                fixture: Fixture::reloading(capacities),
+                fixture,
+                reload,
                 directory,
             };
             project.write("one");
             let tree = project.directory.path().display();
             let json = format!(r#"{{"trees":["{tree}"],"files":[],"except":[],"complete":true}}"#);
-            project.reload().watch_sources(&json);
-            project.reload().begin();
+            project.reload.watch_sources(&json);
+            project.reload.begin();
             project
-        }
-
-        fn reload(&self) -> &Reload {
-            self.fixture.dispatcher.reload.as_ref().expect("reload")
         }
 
         /// The number of requests that each lane holds.
@@ -366,7 +334,7 @@ mod tests {
 
         fn end(&self, result: Result<(), &str>) {
             let result = result.map_err(str::to_owned);
-            self.fixture.dispatcher.end_reload(result);
+            self.reload.end(&result);
         }
 
         fn write(&self, content: &str) {
@@ -378,7 +346,7 @@ mod tests {
             let mut count = 0;
             while let Ok(event) = self.fixture.events.try_recv() {
                 assert_eq!(event, LaneEvent::CodeChanged);
-                self.reload().note_asked();
+                self.fixture.dispatcher.renewal.note_asked();
                 count += 1;
             }
             count
@@ -483,11 +451,10 @@ mod tests {
         locally(|| {
             let project = Project::new(&[3]);
             let waiting = project.change("two");
-            let limit = project.reload().limit.get();
-            let dispatcher = &project.fixture.dispatcher;
-            dispatcher.expire_reload(clock::now());
+            let limit = project.reload.limit.get();
+            project.reload.expire(clock::now());
             assert_eq!(project.fixture.queue().len(), 1);
-            dispatcher.expire_reload(clock::now() + limit);
+            project.reload.expire(clock::now() + limit);
             assert_eq!(status(waiting), Some(500));
         });
     }
@@ -497,7 +464,7 @@ mod tests {
         locally(|| {
             let project = Project::new(&[3]);
             let waiting = project.change("two");
-            project.fixture.dispatcher.stop_reloading();
+            project.fixture.dispatcher.stop_renewals();
             let late = project.change("three");
             assert_eq!(project.load(), [2]);
             drop((waiting, late));
@@ -508,7 +475,7 @@ mod tests {
     fn what_the_mold_says_may_be_nonsense() {
         locally(|| {
             let project = Project::new(&[3]);
-            project.reload().watch_sources("{}");
+            project.reload.watch_sources("{}");
             let pending = project.dispatch();
             assert_eq!(project.load(), [1]);
             drop(pending);

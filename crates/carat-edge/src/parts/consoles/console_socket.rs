@@ -7,14 +7,13 @@ use carat_link::{Inbox, Outbox};
 use carat_supervisor::ExitStatus;
 use carat_wire::Kind;
 use carat_wire::control::{
-    CONSOLE_DESCRIPTORS, CONSOLE_LIMIT, Exited, decode_console_signal, encode_boot_failed,
-    encode_signal,
+    Exited, ONE_OFF_DESCRIPTORS, ONE_OFF_LIMIT, decode_signal, encode_boot_failed, encode_signal,
 };
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::net::UnixStream;
 
-use crate::supervise::ConsoleReport;
+use crate::supervise::OneOffReport;
 
 /// The connection of a client that wants a console, after its request over HTTP: frames from now on.
 pub(super) struct ConsoleSocket {
@@ -49,18 +48,18 @@ impl ConsoleSocket {
                 ..
             } = &mut self.inbox;
             // Before anything else of it is stored.
-            if frames.announced() > CONSOLE_LIMIT {
+            if frames.announced() > ONE_OFF_LIMIT {
                 return Err("the command and its environment are too long");
             }
-            if descriptors.len() > CONSOLE_DESCRIPTORS {
+            if descriptors.len() > ONE_OFF_DESCRIPTORS {
                 return Err(MALFORMED);
             }
             let frame = match frames.next() {
-                Ok(Some(frame)) if frame.kind == Kind::Console => frame,
+                Ok(Some(frame)) if frame.kind == Kind::OneOff => frame,
                 Ok(None) => continue,
                 _ => return Err(MALFORMED),
             };
-            let own = descriptors.take(CONSOLE_DESCRIPTORS, frame.has_first_descriptor);
+            let own = descriptors.take(ONE_OFF_DESCRIPTORS, frame.has_first_descriptor);
             let own = own.map_err(|_| MALFORMED)?;
             return Ok((frame.payload.to_vec(), own.collect()));
         }
@@ -71,27 +70,27 @@ impl ConsoleSocket {
         loop {
             match self.inbox.frames.next() {
                 Ok(Some(frame)) if frame.kind == Kind::Signal => {
-                    let number = decode_console_signal(frame.payload).ok()?;
+                    let number = decode_signal(frame.payload).ok()?;
                     return i32::try_from(number).ok();
                 }
                 Ok(None) => {}
                 _ => return None,
             }
             let is_open = self.fill().await && self.inbox.descriptors.is_empty();
-            if !is_open || self.inbox.frames.announced() > CONSOLE_LIMIT {
+            if !is_open || self.inbox.frames.announced() > ONE_OFF_LIMIT {
                 return None;
             }
         }
     }
 
     /// Tells the client. All that it is ever told fits in its socket, whether it reads or not.
-    pub(super) async fn report(&self, report: ConsoleReport) {
+    pub(super) async fn report(&self, report: OneOffReport) {
         let mut outbox = Outbox::default();
         let out = outbox.buffer();
         match report {
-            ConsoleReport::Begun => encode_signal(out, Kind::Begin),
-            ConsoleReport::Ended(Ok(status)) => exited(status).encode(out),
-            ConsoleReport::Ended(Err(cause)) => encode_boot_failed(out, cause.as_bytes()),
+            OneOffReport::Begun => encode_signal(out, Kind::Begin),
+            OneOffReport::Ended(Ok(status)) => exited(status).encode(out),
+            OneOffReport::Ended(Err(cause)) => encode_boot_failed(out, cause.as_bytes()),
         }
         // A client that is gone is noticed by the next read.
         let _ = poll_fn(|cx| Poll::Ready(self.socket.poll_flush(cx, &mut outbox))).await;

@@ -32,7 +32,7 @@ pub struct StoredResponse {
     pub status: StatusCode,
     /// The header fields of the response, without those of the connection.
     pub headers: HeaderMap,
-    /// All of its body.
+    /// The bytes of the body, all of them.
     pub body: Bytes,
     /// Until when it may be served.
     pub freshness: Freshness,
@@ -48,13 +48,14 @@ enum EncodedForm {
     Made(Bytes),
 }
 
-/// Another response is fetched for an entry. Dropping it ends that.
+/// The fetch of another response for an entry. Dropping it ends the fetch.
 pub struct Refreshing(Rc<StoredResponse>);
 
 impl StoredResponse {
     pub(crate) fn new(
         url: Rc<[u8]>,
-        (status, headers): (StatusCode, &HeaderMap),
+        status: StatusCode,
+        headers: &HeaderMap,
         body: Bytes,
         freshness: Freshness,
     ) -> StoredResponse {
@@ -74,7 +75,8 @@ impl StoredResponse {
     pub fn confirmed(&self, headers: &HeaderMap, freshness: Freshness) -> StoredResponse {
         let mut entry = StoredResponse::new(
             Rc::clone(&self.url),
-            (self.status, headers),
+            self.status,
+            headers,
             self.body.clone(),
             freshness,
         );
@@ -230,7 +232,8 @@ pub(crate) mod tests {
         let body = Bytes::from_static(body.as_bytes());
         Rc::new(StoredResponse::new(
             Rc::from(&b"/"[..]),
-            (StatusCode::OK, &headers),
+            StatusCode::OK,
+            &headers,
             body,
             freshness,
         ))

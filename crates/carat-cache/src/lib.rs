@@ -4,12 +4,12 @@
 //! ```
 //! use std::time::{Instant, SystemTime};
 //!
-//! use carat_cache::{ExchangeTimes, Exchanged, RequestKey, Store};
+//! use carat_cache::{ExchangeTimes, Exchanged, RequestKey, Store, UrlHost};
 //! use http::{HeaderMap, HeaderValue, StatusCode, header::CACHE_CONTROL};
 //!
 //! let mut store = Store::new(1 << 20);
 //! let request = HeaderMap::new();
-//! let key = RequestKey::new(("https", (b"example.com", 443)), ("/", ""), &request);
+//! let key = RequestKey::new("https", UrlHost::of(b"example.com", 443), "/", "", &request);
 //! let public = HeaderValue::from_static("public, max-age=60");
 //! let now = Instant::now();
 //! let exchanged = Exchanged {
@@ -41,7 +41,7 @@ pub use entry::{Refreshing, StoredResponse};
 pub use freshness::{CacheVerdict, Freshness};
 pub use part::part;
 pub use request_policy::{RequestPolicy, is_unsafe};
-pub use selection::{RequestKey, url_key};
+pub use selection::{RequestKey, UrlHost, url_key};
 pub use storable::ExchangeTimes;
 pub use store::{Exchanged, Store};
 pub use validation::{ask_to_confirm, client_has, confirmed, is_failure};

@@ -30,7 +30,7 @@ pub(crate) struct VariantSlot {
     is_proven: Cell<bool>,
 }
 
-/// Which response goes first: S3-FIFO (Yang et al., SOSP 2023). A scan passes through probation and evicts nothing that
+/// The order in which responses go: S3-FIFO (Yang et al., SOSP 2023). A scan passes through probation and evicts nothing that
 /// was asked for twice.
 #[derive(Debug, Default)]
 pub(crate) struct Queues {

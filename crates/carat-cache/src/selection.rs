@@ -40,7 +40,21 @@ const UNNAMED_FIELDS: [&str; 30] = [
 /// Fields that a response may name in Vary; one that names more is not stored.
 const VARY_LIMIT: usize = 16;
 
-/// What a request asks for, by what the application is known to read.
+/// The host that the application takes a request to be for, with its port.
+#[derive(Debug, Clone, Copy)]
+pub struct UrlHost<'a> {
+    name: &'a [u8],
+    port: u16,
+}
+
+impl<'a> UrlHost<'a> {
+    /// The host with this name, in letters of any case.
+    pub fn of(name: &'a [u8], port: u16) -> UrlHost<'a> {
+        UrlHost { name, port }
+    }
+}
+
+/// The URL and the fields of a request that the application is known to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestKey {
     /// Host, path and query.
@@ -50,10 +64,12 @@ pub struct RequestKey {
 }
 
 impl RequestKey {
-    /// `host` is what the application takes for it, with its port.
+    /// The key of a request for this URL.
     pub fn new(
-        (scheme, host): (&str, (&[u8], u16)),
-        (path, query): (&str, &str),
+        scheme: &str,
+        host: UrlHost<'_>,
+        path: &str,
+        query: &str,
         headers: &HeaderMap,
     ) -> RequestKey {
         let mut origin = Vec::from(scheme.as_bytes());
@@ -78,10 +94,11 @@ impl RequestKey {
 }
 
 /// A URL without its scheme.
-pub fn url_key((host, port): (&[u8], u16), path: &str, query: &str) -> Box<[u8]> {
-    let length = host.len() + path.len() + query.len() + 4;
+pub fn url_key(host: UrlHost<'_>, path: &str, query: &str) -> Box<[u8]> {
+    let UrlHost { name, port } = host;
+    let length = name.len() + path.len() + query.len() + 4;
     let mut url = Vec::with_capacity(length);
-    url.extend(host.iter().map(u8::to_ascii_lowercase));
+    url.extend(name.iter().map(u8::to_ascii_lowercase));
     url.push(b'\n');
     url.extend_from_slice(&port.to_be_bytes());
     url.extend_from_slice(path.as_bytes());
@@ -92,7 +109,7 @@ pub fn url_key((host, port): (&[u8], u16), path: &str, query: &str) -> Box<[u8]>
     url.into()
 }
 
-/// Which requests a stored response answers: those with the same origin, and the same values of the fields that it names
+/// The requests that a stored response answers: those with the same origin, and the same values of the fields that it names
 /// in Vary (RFC 9111, section 4.1).
 ///
 /// Frameworks choose a media type by Accept and name it only in part of their responses, Rails for no browser. So a response
@@ -163,7 +180,7 @@ impl Selection {
     }
 }
 
-/// What tells a request apart while nothing is known of its response.
+/// The bytes that tell a request apart while nothing is known of its response.
 pub(crate) fn unanswered(key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
     let mut text = Vec::from(&*key.origin);
     if !accept_of(request).takes_anything() {
@@ -211,7 +228,13 @@ mod tests {
     use crate::entry::tests::headers;
 
     fn key(request: &HeaderMap) -> RequestKey {
-        RequestKey::new(("http", (b"Example.com", 80)), ("/a", "b=1"), request)
+        RequestKey::new(
+            "http",
+            UrlHost::of(b"Example.com", 80),
+            "/a",
+            "b=1",
+            request,
+        )
     }
 
     #[test]
@@ -292,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_url_is_its_host_port_path_and_query() {
-        let url = |host: &[u8], port, path, query| url_key((host, port), path, query);
+        let url = |host: &[u8], port, path, query| url_key(UrlHost::of(host, port), path, query);
         let one = url(b"A.example", 80, "/a", "b");
         assert_eq!(one, url(b"a.EXAMPLE", 80, "/a", "b"));
         for other in [

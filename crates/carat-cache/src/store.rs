@@ -112,7 +112,7 @@ impl Store {
         Some(entry)
     }
 
-    /// What tells requests apart that may share one response, as far as it is known.
+    /// The fingerprint of requests that may share one response, as far as it is known.
     pub fn shared_key(&self, key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
         let newest = self.urls.get(&*key.url).and_then(|slots| slots.last());
         let mut text = newest.map_or_else(
@@ -151,7 +151,7 @@ impl Store {
             return None;
         }
         let url = self.shared_url(exchanged.key);
-        let mut entry = StoredResponse::new(url, (status, headers), Bytes::new(), freshness);
+        let mut entry = StoredResponse::new(url, status, headers, Bytes::new(), freshness);
         let head = head_bytes(exchanged.key, &selection, &entry);
         if !self.make_room(head + body.len()) {
             return None;
@@ -360,6 +360,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::selection::UrlHost;
 
     const KIB: usize = 1024;
     const MOMENT: Duration = Duration::from_millis(1);
@@ -432,8 +433,8 @@ mod tests {
     fn asked(path: &str, language: &str) -> (RequestKey, HeaderMap) {
         let language = HeaderValue::from_str(language).expect("a value");
         let request = HeaderMap::from_iter([(http::header::ACCEPT_LANGUAGE, language)]);
-        let host = (&b"example.com"[..], 80);
-        let key = RequestKey::new(("http", host), (path, ""), &request);
+        let host = UrlHost::of(b"example.com", 80);
+        let key = RequestKey::new("http", host, path, "", &request);
         (key, request)
     }
 

@@ -1,4 +1,4 @@
-//! What a fiber scheduler knows: which fibers wait for what, and which may run. It runs none itself.
+//! The state of a fiber scheduler: which fibers wait for what, and which may run. It runs none itself.
 //!
 //! Everything is generic over the [`Handle`] of a fiber, and over the [`Poller`] that asks the kernel for readiness. A
 //! runtime enters waits in a [`SchedulerState`], reports readiness and time to it, and runs the fibers that it returns.

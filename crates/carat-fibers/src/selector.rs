@@ -1,4 +1,4 @@
-//! Which waits are for which descriptors.
+//! The waits for descriptors.
 //!
 //! A descriptor stays registered and is armed for one event at a time, so a wait costs one call of the poller. The
 //! call also tells when the number stands for another file: the poller forgets descriptors that are closed, and an

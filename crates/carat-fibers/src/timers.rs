@@ -1,4 +1,4 @@
-//! What happens at a given time: a balanced tree, so adding, cancelling and finding the next takes O(log n), and a timer
+//! The events of given times: a balanced tree, so adding, cancelling and finding the next takes O(log n), and a timer
 //! that was cancelled leaves nothing behind.
 
 use std::collections::BTreeSet;

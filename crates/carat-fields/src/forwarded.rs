@@ -1,4 +1,4 @@
-//! What proxies say about the requests that they pass on.
+//! The words of proxies about the requests that they pass on.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -80,7 +80,7 @@ fn last_value(line: &[u8]) -> Option<&[u8]> {
     values.find(|value| !value.is_empty())
 }
 
-/// The sender of a request, as a proxy names it.
+/// The sender of the request, by the word of a proxy.
 enum Node {
     Address(IpAddr),
     /// A proxy that connects through a Unix socket: `unix:` in nginx.

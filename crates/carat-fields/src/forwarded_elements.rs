@@ -1,6 +1,6 @@
 use std::collections::VecDeque;
 
-/// What one proxy says about a request: an element of `Forwarded`.
+/// The words of one proxy about a request: an element of `Forwarded`.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ForwardedElement<'a> {
     /// The parameter `for`.

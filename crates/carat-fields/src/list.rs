@@ -63,7 +63,7 @@ pub fn weight(parameter: &[u8]) -> Option<Weight> {
     }
 }
 
-/// What a parameter says about the weight, if it does.
+/// The weight that a parameter names, if it does.
 fn weight_text(parameter: &[u8]) -> Option<&[u8]> {
     let (name, value) = parameter.trim_ascii().split_at_checked(2)?;
     name.eq_ignore_ascii_case(b"q=").then_some(value)

@@ -10,7 +10,7 @@ pub enum RequestedRanges {
     Whole,
     /// Only bytes beyond the end.
     Unsatisfiable,
-    /// These bytes, at least one range. No range is empty and no two touch, so together they never
+    /// The wanted bytes, at least one range. No range is empty and no two touch, so together they never
     /// exceed the content. They are in the order of the request.
     Parts(Vec<Range<u64>>),
 }

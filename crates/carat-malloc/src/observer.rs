@@ -1,4 +1,4 @@
-//! The hooks that a profile puts between the process and its allocator while it runs.
+//! The functions that a profile puts between the process and its allocator, for as long as it is taken.
 //!
 //! jemalloc has hooks of its own, but while one is installed, each call in each thread leaves its fast path, which
 //! costs more than the functions below. Without an observer, each of these costs one comparison.

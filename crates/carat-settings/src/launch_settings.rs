@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// What the launcher tells the edge beside the options: the commands that it runs, and the surroundings of the server.
+/// The settings that the launcher adds to the options: the commands that it runs, and the surroundings of the server.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
 #[serde(deny_unknown_fields)]

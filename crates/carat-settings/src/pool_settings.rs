@@ -12,7 +12,7 @@ pub struct PoolSettings {
     pub threads: Option<usize>,
     /// How many of them may wait; `None` for as many as of all others.
     pub queue_limit: Option<usize>,
-    /// Which requests are next when several wait.
+    /// The order in which waiting requests are next.
     pub priority: PoolPriority,
 }
 

@@ -8,7 +8,7 @@ use crate::durations::optional_seconds;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessSettings {
-    /// Which block the mold runs in it.
+    /// The name of the block that runs in it.
     pub name: String,
     /// How many run, at least.
     pub count: u32,

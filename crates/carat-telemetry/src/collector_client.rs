@@ -153,7 +153,7 @@ async fn received(connection: &mut TcpStream) -> io::Result<(Delivery, bool)> {
     Ok((delivery, is_complete))
 }
 
-/// What the beginning of a response says: the delivery, the length of the body, and where it begins. `None` if it is not
+/// The news at the beginning of a response: the delivery, the length of the body, and where it begins. `None` if it is not
 /// complete yet.
 fn head(bytes: &[u8]) -> io::Result<Option<(Delivery, Option<usize>, usize)>> {
     let mut fields = [httparse::EMPTY_HEADER; COLLECTOR_FIELDS_LIMIT];

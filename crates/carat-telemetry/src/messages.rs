@@ -1,5 +1,6 @@
 //! Messages of OTLP. The numbers of fields and constants are those of `opentelemetry/proto`.
 
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::protobuf::ProtoMessage;
@@ -57,9 +58,9 @@ fn spans(request: &TracedRequest) -> Vec<ProtoMessage> {
     {
         let ids = &request.ids;
         spans.extend([
-            phase(request, "queue", ids.queue, (queued, begun)),
-            phase(request, "application", ids.application, (begun, answered)),
-            phase(request, "send", ids.send, (answered, request.took)),
+            phase(request, "queue", ids.queue, queued..begun),
+            phase(request, "application", ids.application, begun..answered),
+            phase(request, "send", ids.send, answered..request.took),
         ]);
     }
     spans
@@ -86,8 +87,8 @@ fn root(request: &TracedRequest) -> ProtoMessage {
     };
     attributes.extend(failure.map(|failure| text("error.type", &failure)));
     let name = if method == "_OTHER" { "HTTP" } else { method };
-    let times = (Duration::ZERO, request.took);
-    let mut root = span(request, name, request.ids.request, times).number(6, SERVER);
+    let time = Duration::ZERO..request.took;
+    let mut root = span(request, name, request.ids.request, time).number(6, SERVER);
     root = root.bytes(3, &request.trace_state);
     if let Some(parent) = request.parent {
         root = root.bytes(4, parent);
@@ -101,29 +102,19 @@ fn root(request: &TracedRequest) -> ProtoMessage {
     root
 }
 
-fn phase(
-    request: &TracedRequest,
-    name: &str,
-    id: SpanId,
-    between: (Duration, Duration),
-) -> ProtoMessage {
-    let phase = span(request, name, id, between).number(6, INTERNAL);
+fn phase(request: &TracedRequest, name: &str, id: SpanId, time: Range<Duration>) -> ProtoMessage {
+    let phase = span(request, name, id, time).number(6, INTERNAL);
     phase.bytes(4, request.ids.request)
 }
 
-fn span(
-    request: &TracedRequest,
-    name: &str,
-    id: SpanId,
-    (from, to): (Duration, Duration),
-) -> ProtoMessage {
+fn span(request: &TracedRequest, name: &str, id: SpanId, time: Range<Duration>) -> ProtoMessage {
     let nanoseconds = |time| u64::try_from((request.start + time).as_nanos()).unwrap_or(u64::MAX);
     ProtoMessage::default()
         .bytes(1, request.ids.trace)
         .bytes(2, id)
         .bytes(5, name)
-        .fixed64(7, nanoseconds(from))
-        .fixed64(8, nanoseconds(to))
+        .fixed64(7, nanoseconds(time.start))
+        .fixed64(8, nanoseconds(time.end))
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ pub(crate) struct RequestSpan {
 impl RequestSpan {
     pub(crate) fn begin(
         ids: SpanIds,
-        (parent, trace_state): (Option<SpanId>, String),
+        parent: Option<SpanId>,
+        trace_state: String,
         request: SpanRequest,
         queue: Rc<SpanQueue>,
     ) -> RequestSpan {

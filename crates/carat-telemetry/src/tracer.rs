@@ -64,8 +64,7 @@ impl Tracer {
             let request = SpanRequest::of(call);
             let parent = parent.map(|parent| parent.span);
             let queue = Rc::clone(&self.destination.queue);
-            let parent = (parent, state.unwrap_or_default());
-            RequestSpan::begin(ids, parent, request, queue)
+            RequestSpan::begin(ids, parent, state.unwrap_or_default(), request, queue)
         })
     }
 

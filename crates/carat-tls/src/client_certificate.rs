@@ -16,8 +16,8 @@ const CHAIN: [&str; 4] = [
     "SSL_CLIENT_CERT_CHAIN_3",
 ];
 
-/// What the application learns about a client that was asked for its certificate, by the names of nginx and Apache. `chain`
-/// begins with the client's own certificate, which has been verified.
+/// The variables by which the application learns about a client that was asked for its certificate, with the names of nginx
+/// and Apache. `chain` begins with the client's own certificate, which has been verified.
 pub(super) fn client_variables(chain: Option<&[CertificateDer<'_>]>) -> Vec<ClientVariable> {
     let Some(chain) = chain.filter(|chain| !chain.is_empty()) else {
         return vec![("SSL_CLIENT_VERIFY", b"NONE".to_vec())];

@@ -42,7 +42,7 @@ enum TlsOutput<'a> {
 
 /// The outcome of a step.
 enum SessionStep {
-    /// There may be more.
+    /// More may follow.
     Again,
     /// The session has decrypted bytes.
     Plaintext,
@@ -62,7 +62,7 @@ pub(super) enum TlsProgress {
     InHandshake,
     /// The client has sent no complete record.
     Established,
-    /// There are decrypted bytes.
+    /// Decrypted bytes wait.
     Plaintext,
     /// The client sends no more.
     Closed,

@@ -19,7 +19,7 @@ const STEP: usize = 64 * 1024;
 /// Bytes of a file that a thread fetches from the disk at once.
 const FETCH_LIMIT: u64 = 1024 * 1024;
 
-/// Which pages of a file are cached: for others, sendfile(2) would wait for the disk.
+/// The pages of a file that are cached: to send others, sendfile(2) would wait for the disk.
 pub(super) struct FilePages {
     /// The end of the part that a thread has fetched, which counts as cached where the file system does not say.
     fetched: u64,

@@ -57,7 +57,7 @@ enum PartsPiece {
 }
 
 impl PartsBody {
-    /// The parts `ranges` of `whole`, whose content has this type.
+    /// The ranges of `whole`, whose content has this type.
     pub(super) fn new(
         whole: &Whole,
         ranges: &[Range<u64>],

@@ -33,8 +33,10 @@ struct CachedBody {
 pub(super) fn response(
     cache: &Rc<ResponseCache>,
     entry: &Rc<StoredResponse>,
-    (request, is_head): (&HeaderMap, bool),
-    (how, now): (&'static str, Instant),
+    request: &HeaderMap,
+    is_head: bool,
+    how: &'static str,
+    now: Instant,
 ) -> Response<ReplyBody> {
     let has_it = client_has(request, entry);
     let body = if has_it || is_head || entry.body.is_empty() {

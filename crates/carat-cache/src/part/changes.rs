@@ -2,7 +2,7 @@ use http::header::{CONTENT_LOCATION, LOCATION};
 use http::uri::PathAndQuery;
 use http::{HeaderMap, Uri};
 
-use crate::{is_unsafe, url_key};
+use crate::{UrlHost, is_unsafe, url_key};
 use carat_exchange::{Call, RequestTarget};
 
 /// The URL that a request may change (RFC 9111, section 4.4).
@@ -20,7 +20,7 @@ impl ChangedUrl {
 
     fn of(call: &Call) -> ChangedUrl {
         let target = RequestTarget::of(call);
-        let host = (target.server_name, target.server_port);
+        let host = UrlHost::of(target.server_name, target.server_port);
         ChangedUrl {
             host: target.server_name.into(),
             port: target.server_port,
@@ -41,7 +41,7 @@ impl ChangedUrl {
             let target = uri.path_and_query().filter(|_| is_own);
             let path = target.map(PathAndQuery::path)?;
             let query = target.and_then(PathAndQuery::query).unwrap_or_default();
-            Some(url_key((&self.host, self.port), path, query))
+            Some(url_key(UrlHost::of(&self.host, self.port), path, query))
         });
         let mut urls: Vec<_> = also.collect();
         urls.push(self.url);
@@ -60,7 +60,7 @@ mod tests {
         let mut call = Call::plain("POST", "/a?b");
         let host = HeaderValue::from_static("example.com");
         call.parts.headers.insert(http::header::HOST, host);
-        let key = |path, query| url_key((b"example.com", 80), path, query);
+        let key = |path, query| url_key(UrlHost::of(b"example.com", 80), path, query);
         for (location, named) in [
             ("/c?d", Some(key("/c", "d"))),
             ("http://EXAMPLE.com/c", Some(key("/c", ""))),

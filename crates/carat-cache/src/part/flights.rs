@@ -59,7 +59,7 @@ impl Flight {
 }
 
 impl Lead {
-    /// There is a response.
+    /// A response has come.
     pub(super) fn land(self) {
         self.flight.has_landed.set(true);
     }

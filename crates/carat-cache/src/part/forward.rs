@@ -219,7 +219,7 @@ impl ResponseCache {
         }
     }
 
-    /// Another response has come, which was not stored.
+    /// A response has come, which was not stored.
     fn drop_stale(&self, forwarded: &Forwarded, reply: &Reply) {
         if let Some(stale) = &forwarded.stale {
             if !reply.response.status().is_server_error() {

@@ -144,8 +144,8 @@ impl ResponseCache {
         policy: RequestPolicy,
         how: &'static str,
     ) -> Reply {
-        let request = (headers, policy.is_head);
-        let response = cached_reply::response(self, entry, request, (how, clock::now()));
+        let now = clock::now();
+        let response = cached_reply::response(self, entry, headers, policy.is_head, how, now);
         self.dispatch.own_reply(response)
     }
 }

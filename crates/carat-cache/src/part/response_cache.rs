@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::changes::ChangedUrl;
 use super::counts::CacheCounts;
 use super::flights::Flights;
-use crate::{RequestKey, Store, StoredResponse};
+use crate::{RequestKey, Store, StoredResponse, UrlHost};
 use carat_exchange::{Call, Refusal, Reply, RequestTarget, clock};
 use carat_http::RequestDispatch;
 
@@ -92,10 +92,11 @@ impl ResponseCache {
 /// The parts of a request by which the application knows it, as a key of the cache.
 pub(super) fn key_of(call: &Call) -> RequestKey {
     let target = RequestTarget::of(call);
-    let host = (target.server_name, target.server_port);
     RequestKey::new(
-        (call.scheme().name(), host),
-        (target.path, target.query),
+        call.scheme().name(),
+        UrlHost::of(target.server_name, target.server_port),
+        target.path,
+        target.query,
         &call.parts.headers,
     )
 }

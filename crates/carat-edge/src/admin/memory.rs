@@ -74,10 +74,10 @@ fn report(version: &str, stats: StatsReport, held: Vec<(&'static str, Value)>) -
     });
     let budget = stats.allowance.map(|it| {
         let container = it.container.memory().limit;
-        budget((it.limit, it.used), container, it.machine)
+        budget(it.limit, it.used, container, it.machine)
     });
     let measured: Vec<_> = measured.collect();
-    memory_report((version, own_pid), &measured, budget.as_ref(), held).to_string()
+    memory_report(version, own_pid, &measured, budget.as_ref(), held).to_string()
 }
 
 /// The processes that further processes of the application have forked.

@@ -16,7 +16,8 @@ pub(super) struct MeasuredProcess {
 /// The response to `GET /memory`; all sizes are bytes, and what there is not is null. `held` has what
 /// clients and parts may hold, and do.
 pub(super) fn memory_report(
-    (version, pid): (&str, u32),
+    version: &str,
+    pid: u32,
     processes: &[MeasuredProcess],
     budget: Option<&Value>,
     held: Vec<(&'static str, Value)>,
@@ -50,11 +51,7 @@ pub(super) fn memory_report(
 
 /// The memory that all may use together (the option `memory`). The smaller of the memory of the container and of the machine
 /// counts.
-pub(super) fn budget(
-    (limit, used): (u64, u64),
-    container: Option<u64>,
-    machine: Option<u64>,
-) -> Value {
+pub(super) fn budget(limit: u64, used: u64, container: Option<u64>, machine: Option<u64>) -> Value {
     let container = container.map(|bytes| (bytes, "container"));
     let machine = machine.map(|bytes| (bytes, "machine"));
     let tightest = container.into_iter().chain(machine);
@@ -184,7 +181,7 @@ mod tests {
 
     fn report(processes: &[MeasuredProcess]) -> Value {
         let clients = json!({ "limit": 8, "used": 2 });
-        memory_report(("0.1.0", 41), processes, None, vec![("clients", clients)])
+        memory_report("0.1.0", 41, processes, None, vec![("clients", clients)])
     }
 
     #[test]
@@ -220,7 +217,7 @@ mod tests {
     #[test]
     fn the_budget_comes_from_the_smaller_of_container_and_machine() {
         let source = |container, machine| {
-            let budget = budget((8, 2), container, machine);
+            let budget = budget(8, 2, container, machine);
             json!([budget["whole"], budget["source"]])
         };
         assert_eq!(source(Some(10), Some(20)), json!([10, "container"]));

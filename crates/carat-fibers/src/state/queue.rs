@@ -1,4 +1,4 @@
-//! Which fiber runs next.
+//! The fibers that may run, the next one first.
 
 use super::SchedulerState;
 use crate::handle::Handle;

@@ -5,7 +5,7 @@ use carat_exchange::Refusal;
 /// How a connection of HTTP/2 ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Http2End {
-    /// Both sides have said what they had to say.
+    /// The stream is complete: both sides have said what they had to say.
     Closed,
     /// The server has ended the connection; the client is still to read why.
     GoneAway,

@@ -24,13 +24,14 @@ pub(crate) fn take_body(
     let call = request.take_call();
     let body = replace(&mut request.body, ReceivedBody::None);
     let (state, dispatch) = (Rc::clone(&context.state), Rc::clone(&context.dispatch));
-    let upload = receive_and_dispatch((call, body), state, dispatch, Rc::clone(bodies));
+    let upload = receive_and_dispatch(call, body, state, dispatch, Rc::clone(bodies));
     ControlFlow::Break(RequestAnswer::Later(Box::pin(upload)))
 }
 
 #[expect(clippy::manual_async_fn, reason = "that holds each argument twice")]
 fn receive_and_dispatch(
-    (mut call, body): (Call, ReceivedBody),
+    mut call: Call,
+    body: ReceivedBody,
     state: Rc<ConnectionState>,
     dispatch: Rc<RequestDispatch>,
     bodies: Rc<RequestBodies>,

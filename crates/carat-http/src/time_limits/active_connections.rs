@@ -114,8 +114,9 @@ impl ActiveConnections {
     /// Adds what the allocator holds for clients beyond what is counted. When that is much, parts leave them their memory.
     fn measure(&self, now: Instant) {
         let memory = &self.memory;
-        let counted = (memory.counted(), self.parts.held());
-        let uncounted = self.allocator.uncounted(counted, memory.limit(), now);
+        let (counted, lent) = (memory.counted(), self.parts.held());
+        let limit = memory.limit();
+        let uncounted = self.allocator.uncounted(counted, lent, limit, now);
         memory.set_uncounted(uncounted);
         memory.lend(self.parts.give_way(memory.needs_more()));
     }

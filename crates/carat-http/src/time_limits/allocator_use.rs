@@ -30,7 +30,7 @@ pub(super) struct AllocatorUse {
 impl AllocatorUse {
     /// Bytes that clients make the edge hold beyond the `counted` ones and the allowance. While less than half of `limit` is
     /// used, nobody has to know. `lent` bytes are those that parts hold.
-    pub(super) fn uncounted(&self, (counted, lent): (u64, u64), limit: u64, now: Instant) -> u64 {
+    pub(super) fn uncounted(&self, counted: u64, lent: u64, limit: u64, now: Instant) -> u64 {
         let is_busy = counted > limit / 2;
         self.give_back_at_once(is_busy);
         if !is_busy && !self.may_grow(counted, limit, now) {

@@ -20,7 +20,7 @@ const CLIENT_CHECK: Duration = Duration::from_secs(1);
 
 /// How the active phase of a connection ends.
 pub(crate) enum ActiveEnd {
-    /// There was nothing to read: readiness has false positives, and tokio assumes that a new
+    /// Nothing was there to read: readiness has false positives, and tokio assumes that a new
     /// connection is ready.
     FalseAlarm,
     /// Nothing happens, so the connection can be parked.

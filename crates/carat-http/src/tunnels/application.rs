@@ -40,7 +40,8 @@ impl Application {
         self.edge().map_or(0, EdgeApplication::held_bytes)
     }
 
-    /// Others need what it holds for the client. Returns whether a part of the edge has just told the client so.
+    /// The memory that it holds for the client is needed by others. Returns whether a part of the edge has just told the
+    /// client so.
     pub(crate) fn make_room(&mut self) -> bool {
         match self {
             Application::Edge(edge) if edge.end().is_none() => {

@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// Most bytes that one direction of a tunnel moves at once, and keeps while the reader does not take them.
 pub(crate) const TUNNEL_BUFFER_LIMIT: usize = 16 * 1024;
 
-/// One direction of a tunnel. It has no buffer while its reader takes what arrives.
+/// A direction of a tunnel. It has no buffer while its reader takes what arrives.
 pub(super) struct TunnelDirection {
     /// Bytes that the reader has not taken.
     rest: Vec<u8>,
@@ -26,7 +26,7 @@ enum DirectionStage {
     Over,
 }
 
-/// Which side of a direction has failed.
+/// The side of a direction that has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BrokenSide {
     Writer,

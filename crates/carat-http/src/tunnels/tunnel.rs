@@ -64,7 +64,8 @@ impl TunnelEnds {
     /// The ends of a tunnel over a stream of HTTP/2 whose headers are sent. `first` is what the application has sent
     /// behind its own.
     pub(crate) fn of_stream(
-        (application, place): (Application, TunnelPlace),
+        application: Application,
+        place: TunnelPlace,
         log: Box<dyn TunnelLog>,
         first: Vec<u8>,
         state: Rc<ConnectionState>,
@@ -327,7 +328,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         None
     }
 
-    /// Others need what the tunnel holds. A part of the edge tells its client so first.
+    /// The memory that the tunnel holds is needed by others. A part of the edge tells its client so first.
     fn make_room(&mut self) -> Option<TunnelEnd> {
         if !self.relay.application_mut().make_room() {
             return Some(TunnelEnd::Stuck);
@@ -445,8 +446,8 @@ mod tests {
         let state = Rc::new(ConnectionState::new(memory.account()));
         state.begin_message();
         let application = Application::Worker(application);
-        let ends = (application, WorkerTunnels::default().open());
-        TunnelEnds::of_stream(ends, Box::new(NoLog), Vec::new(), state)
+        let place = WorkerTunnels::default().open();
+        TunnelEnds::of_stream(application, place, Box::new(NoLog), Vec::new(), state)
     }
 
     fn locally(test: impl Future<Output = ()>) {
@@ -600,8 +601,9 @@ mod tests {
                 let state = Rc::new(ConnectionState::new(memory.account()));
                 state.begin_message();
                 let application = Application::Edge(Box::<Holder>::default());
-                let ends = (application, WorkerTunnels::default().open());
-                let ends = TunnelEnds::of_stream(ends, Box::new(NoLog), Vec::new(), state);
+                let place = WorkerTunnels::default().open();
+                let log = Box::new(NoLog);
+                let ends = TunnelEnds::of_stream(application, place, log, Vec::new(), state);
                 let deadline = Rc::new(server.deadlines.deadline());
                 let room = Rc::new(Cell::new(room));
                 let mut client = Client {

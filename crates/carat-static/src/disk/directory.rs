@@ -18,7 +18,7 @@ const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY);
 
-/// What a lookup may wait for.
+/// The things that a lookup may wait for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Nothing: only what the kernel has cached is found.

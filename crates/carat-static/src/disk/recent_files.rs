@@ -135,7 +135,7 @@ impl FileVersion {
         }
     }
 
-    /// That of an open file, as the kernel knows it: a disk is not asked.
+    /// The version of an open file, as the kernel knows it: a disk is not asked.
     fn now(file: &OwnedFd) -> Option<FileVersion> {
         let flags = AtFlags::STATX_DONT_SYNC | AtFlags::EMPTY_PATH;
         let stat = statx(file, c"", flags, StatxFlags::BASIC_STATS).ok()?;

@@ -14,7 +14,7 @@ pub(crate) struct Conditions {
     modified_since: Option<SystemTime>,
 }
 
-/// What the conditions of a request say about a file.
+/// The verdict of a request's conditions about a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Send,

@@ -14,7 +14,7 @@ pub enum FileContent {
     Empty,
     /// The bytes themselves.
     Bytes(Bytes),
-    /// So many bytes of this file.
+    /// A number of bytes of a file.
     File(File, u64),
 }
 

@@ -1,4 +1,4 @@
-//! What a response says about a file, and whether the client has it already.
+//! The header fields of a response about a file, and whether the client has it already.
 
 mod conditions;
 mod content;

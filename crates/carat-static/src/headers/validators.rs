@@ -4,12 +4,12 @@ use carat_coding::Coding;
 use http::HeaderValue;
 use rustix::fs::Stat;
 
-/// What tells one version of a file from another (RFC 9110, 8.8).
+/// The marks that tell one version of a file from another (RFC 9110, 8.8).
 #[derive(Clone)]
 pub(crate) struct Validators {
     /// A strong entity tag: the time of the last change in nanoseconds, the size, and the coding.
     pub(crate) etag: HeaderValue,
-    /// The same time, in whole seconds.
+    /// The time of the change, in whole seconds.
     pub(crate) last_modified: SystemTime,
 }
 

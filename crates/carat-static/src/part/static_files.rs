@@ -139,7 +139,7 @@ fn body(content: FileContent) -> ReplyBody {
     }
 }
 
-/// All of a file, of which a client may request ranges.
+/// A whole file, of which a client may request ranges.
 pub(super) fn whole(file: File, length: u64) -> ReplyBody {
     let mut range = FileRange::new(file, 0, length);
     range.allows_ranges = true;

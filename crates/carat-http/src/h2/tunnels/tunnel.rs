@@ -75,8 +75,8 @@ async fn open(stream: TakenStream<'_>) -> io::Result<Http2StreamEnd> {
     log.sent(first.len());
     client.stream.borrow().keep_alive();
     let mut stream = TunnelStream::new(from_client, to_client, client);
-    let ends = (application, tunnel.place);
-    let ends = TunnelEnds::of_stream(ends, log, first, Rc::clone(state));
+    let state = Rc::clone(state);
+    let ends = TunnelEnds::of_stream(application, tunnel.place, log, first, state);
     let end = serve_tunnel(&mut stream, ends, deadline, server).await;
     if end == TunnelEnd::Complete {
         // A client that is gone needs not be told.

@@ -244,7 +244,10 @@ impl FrameBatch<'_> {
                 self.lane.in_flight_mut().take_over(reply.id, self.now);
             }
             ResponseBody::Stream if is_valid => {}
-            _ => {
+            ResponseBody::None
+            | ResponseBody::Inline(_)
+            | ResponseBody::File { .. }
+            | ResponseBody::Stream => {
                 self.lane.release(reply.id, self.now);
                 exchange.call.discard_body();
             }
@@ -310,8 +313,11 @@ impl FrameBatch<'_> {
     fn reserve(&self, response: &http::Response<ReplyBody>) -> Option<SpoolReservation> {
         let reservation = SpoolReservation::of(&self.dispatcher.spool_quota);
         let fits = match &response.body().content {
-            ReplyContent::File(range) if !range.allows_ranges => reservation.grow(range.length),
-            _ => true,
+            ReplyContent::File(range) => range.allows_ranges || reservation.grow(range.length),
+            ReplyContent::Full(_)
+            | ReplyContent::Stored(_)
+            | ReplyContent::Stream(_)
+            | ReplyContent::Tunnel(_) => true,
         };
         fits.then_some(reservation)
     }

@@ -29,11 +29,12 @@ pub(super) enum Http2StreamEnd {
 
 impl From<Refusal> for Http2StreamEnd {
     fn from(refusal: Refusal) -> Http2StreamEnd {
-        match refusal {
-            Refusal::Malformed(GuardError::FieldName | GuardError::FieldPadding) => {
-                Http2StreamEnd::Malformed
-            }
-            _ => Http2StreamEnd::Complete,
+        let malformed = Refusal::Malformed(GuardError::FieldName);
+        let padded = Refusal::Malformed(GuardError::FieldPadding);
+        if [malformed, padded].contains(&refusal) {
+            Http2StreamEnd::Malformed
+        } else {
+            Http2StreamEnd::Complete
         }
     }
 }

@@ -45,7 +45,7 @@ impl<W> Waiters<W> {
         let after = waiters.len();
         match wanted {
             WaitFor::Update(id) if after == 0 => drop(self.updates.remove(&id)),
-            _ => {}
+            WaitFor::Request | WaitFor::Update(_) | WaitFor::SlotDemand => {}
         }
         after < before
     }

@@ -75,7 +75,11 @@ impl Retirements {
             ReplacementReason::Memory { .. }
             | ReplacementReason::Budget { .. }
             | ReplacementReason::Restart => self.allow_heavy(wanted),
-            _ => self.is_empty(),
+            ReplacementReason::Requests(_)
+            | ReplacementReason::Age(_)
+            | ReplacementReason::Promotion
+            | ReplacementReason::Outdated
+            | ReplacementReason::OpenFiles => self.is_empty(),
         }
     }
 }

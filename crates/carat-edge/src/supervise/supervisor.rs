@@ -22,7 +22,7 @@ use carat_supervisor::{
 use carat_dispatch::LaneEvent;
 use carat_exchange::clock;
 use carat_http::{Part, Server, TICK};
-use carat_log::Field;
+use carat_log::{Field, Log};
 
 /// Connects the world with the state: whatever happens becomes an event, and each command is carried out.
 pub(crate) struct Supervisor<H> {
@@ -99,7 +99,7 @@ impl<H: Host> Supervisor<H> {
             if let Some(outcome) = outcome {
                 match &outcome {
                     Outcome::Failed(cause) => self.service_manager.failed(cause),
-                    Outcome::Finished | Outcome::Cut => self.log_with_pid("stopped"),
+                    Outcome::Finished | Outcome::Cut => log_with_pid(&self.server.log, "stopped"),
                 }
                 return outcome;
             }
@@ -369,13 +369,8 @@ impl<H: Host> Supervisor<H> {
 
     fn begin_stop(&mut self) {
         self.service_manager.stopping();
-        self.log_with_pid("stopping");
+        log_with_pid(&self.server.log, "stopping");
         self.ticks = ticks(TICK / 4);
-    }
-
-    fn log_with_pid(&self, message: &str) {
-        let pid: [Field<'_>; 1] = [("pid", &std::process::id())];
-        self.server.log.info(message, &pid);
     }
 
     fn reopen_logs(&mut self) {
@@ -430,4 +425,9 @@ fn ticks(period: Duration) -> Interval {
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks
+}
+
+fn log_with_pid(log: &Log, message: &str) {
+    let pid: [Field<'_>; 1] = [("pid", &std::process::id())];
+    log.info(message, &pid);
 }

@@ -267,7 +267,7 @@ impl ServerRun {
             Moment::Continue(pid) => self.continue_process(pid),
             Moment::Kill(pid) => world.kill(pid),
             Moment::Reap(pid, status) => {
-                world.tell(Event::Process(ProcessEvent::Exited { pid, status }))
+                world.tell(Event::Process(ProcessEvent::Exited { pid, status }));
             }
             Moment::MemoryRead(subjects) => {
                 world.tell(Event::MemoryRead(reading(&subjects, &world)));

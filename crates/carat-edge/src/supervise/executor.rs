@@ -71,11 +71,11 @@ impl<H: Host> Executor<H> {
     /// Carries out a command, and returns what happened at once.
     pub(super) fn carry_out(&mut self, command: Command) -> Option<Event> {
         match command {
-            Command::Mold(command) => return self.carry_out_mold(command),
-            Command::Worker(command) => return self.carry_out_worker(command),
+            Command::Mold(command) => return self.carry_out_mold(&command),
+            Command::Worker(command) => return self.carry_out_worker(&command),
             Command::App(command) => return self.carry_out_app(command),
             Command::Clients(command) => return self.carry_out_clients(command),
-            Command::Upgrade(command) => return self.carry_out_upgrade(command),
+            Command::Upgrade(command) => return self.carry_out_upgrade(&command),
             Command::ReadSettings => self.read_settings(),
             Command::End(process) => self.send_signal(process, Kind::Drain),
             Command::Terminate { pid } => self.host.signal(pid, Signal::TERM),
@@ -90,8 +90,8 @@ impl<H: Host> Executor<H> {
         None
     }
 
-    fn carry_out_mold(&mut self, command: MoldCommand) -> Option<Event> {
-        match command {
+    fn carry_out_mold(&mut self, command: &MoldCommand) -> Option<Event> {
+        match *command {
             MoldCommand::Boot {
                 generation,
                 settings,
@@ -105,8 +105,8 @@ impl<H: Host> Executor<H> {
         None
     }
 
-    fn carry_out_worker(&mut self, command: WorkerCommand) -> Option<Event> {
-        match command {
+    fn carry_out_worker(&mut self, command: &WorkerCommand) -> Option<Event> {
+        match *command {
             WorkerCommand::Fork {
                 worker,
                 generation,
@@ -141,8 +141,8 @@ impl<H: Host> Executor<H> {
         None
     }
 
-    fn carry_out_upgrade(&mut self, command: UpgradeCommand) -> Option<Event> {
-        match command {
+    fn carry_out_upgrade(&mut self, command: &UpgradeCommand) -> Option<Event> {
+        match *command {
             UpgradeCommand::StartSuccessor => return Some(self.start_successor()),
             UpgradeCommand::KeepServing { .. } => self.successor = None,
             UpgradeCommand::HandOver { .. } => self.server.hand_over(),

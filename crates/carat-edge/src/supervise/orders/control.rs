@@ -176,7 +176,7 @@ fn restart_report(state: &State, number: u32) -> ControlReply {
     let report = report.ok_or_else(|| format!("restart {number} is not known"))?;
     let (name, cause) = match report {
         RestartReport::Queued => ("queued", None),
-        RestartReport::UnderWay(stage) => (stage, None),
+        RestartReport::UnderWay(step) => (step, None),
         RestartReport::Done => ("done", None),
         RestartReport::Failed(cause) => ("failed", Some(cause)),
     };

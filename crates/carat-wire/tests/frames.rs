@@ -321,7 +321,7 @@ fn hints() -> impl Strategy<Value = Message> {
                     count,
                     fields: &encoded,
                 },
-            )
+            );
         };
         message(Kind::Hints, encode, (id, &fields))
     })

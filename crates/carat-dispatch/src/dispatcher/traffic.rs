@@ -469,7 +469,7 @@ mod tests {
             };
             receive(&fixture, 0, |out| {
                 encode(out, head(1), EncodedHeaders::default(), |out| {
-                    body::file(out, 0, 9, false)
+                    body::file(out, 0, 9, false);
                 });
             });
             receive(&fixture, 0, |out| {

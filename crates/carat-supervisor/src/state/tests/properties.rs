@@ -154,10 +154,10 @@ impl World {
                 match (ids.get(index % ids.len().max(1)).copied(), happening) {
                     (None, _) => {}
                     (Some(id), Happening::OneOffLeaves(_)) => {
-                        self.send(Event::App(AppEvent::OneOffLeft(id)))
+                        self.send(Event::App(AppEvent::OneOffLeft(id)));
                     }
                     (Some(id), _) => {
-                        self.send(Event::App(AppEvent::OneOffSignaled { id, signal: 0 }))
+                        self.send(Event::App(AppEvent::OneOffSignaled { id, signal: 0 }));
                     }
                 }
             }

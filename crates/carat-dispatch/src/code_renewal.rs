@@ -40,7 +40,7 @@ impl CodeRenewal {
         }
     }
 
-    /// From now on, requests are checked. There is one check at most.
+    /// Checks requests from now on. There is one check at most.
     pub fn set_check(&self, check: Weak<dyn CodeCheck>) {
         // A second one is a mistake that no settings make.
         let _ = self.check.set(check);
@@ -52,7 +52,7 @@ impl CodeRenewal {
         check.upgrade()?.check(request)
     }
 
-    /// Requests wait for other code from now on, for at most this long.
+    /// Lets requests wait for other code, for at most this long.
     pub fn hold_requests(&self, limit: Duration) {
         self.hold.begin(clock::now(), limit);
     }
@@ -72,7 +72,7 @@ impl CodeRenewal {
         self.hold.left(now)
     }
 
-    /// Asks the supervisor for other code, unless it has been asked and has not begun.
+    /// Asks the supervisor for other code, unless it has been asked already and has yet to begin.
     pub fn ask(&self) {
         if !self.is_asked.replace(true) {
             self.events.send(LaneEvent::CodeChanged);
@@ -89,7 +89,7 @@ impl CodeRenewal {
         self.is_asked.set(false);
     }
 
-    /// The server stops. False if no request waited.
+    /// The server stops. Returns false if no request waited.
     pub(crate) fn stop(&self) -> bool {
         self.is_over.set(true);
         self.hold.end(clock::now())

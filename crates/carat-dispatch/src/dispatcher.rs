@@ -363,7 +363,7 @@ impl Dispatcher {
         }
     }
 
-    /// The server stops: requests that wait for other code get that of the workers.
+    /// The server stops: requests that wait for other code get the workers' code.
     pub fn stop_renewals(&self) {
         if self.renewal.stop() {
             self.resume(clock::now());

@@ -56,7 +56,7 @@ impl Fixture {
         Fixture::with(settings, unshared(capacities))
     }
 
-    /// Opens a lane for each thread of some workers; the lanes of each worker.
+    /// Opens a lane for each thread of some workers, and returns the lanes of each worker.
     pub fn with_threads(workers: u32, threads: u16) -> (Fixture, Vec<Vec<Rc<Lane>>>) {
         let worker = |number| {
             let load = WorkerRequests::default();
@@ -151,7 +151,7 @@ mod ignored {
         fn abandoned(&self) {}
     }
 
-    /// The two ends of a streamed response of such a worker.
+    /// The two ends of a streamed response of a worker that ignores how it is read.
     pub(crate) fn ignored_stream() -> (ReplySender, ReplyStream) {
         let memory = ClientMemory::new(u64::MAX);
         let held = MemoryReservation::of(&memory.account());

@@ -100,9 +100,9 @@ kinds! {
     Begin = 49,
     /// Further process to the edge: the load of the processes of its name.
     Load = 56,
-    /// Client of the edge's control socket to the edge, and the edge to a process that has sent `Ready`: what to run for
-    /// whom. The standard streams of the client, three descriptors, travel with the frame. The client gets `Begin` when
-    /// that runs, `BootFailed` when it never will, and `Exited` in the end.
+    /// Client of the edge's control socket to the edge, and the edge to a process that has sent `Ready`: what to run.
+    /// The standard streams of the client, three descriptors, travel with the frame. The client gets `Begin` when the
+    /// process runs, `BootFailed` if it never will, and `Exited` at its end.
     OneOff = 50,
     /// Client with a one-off process to the edge: send this signal to the process.
     Signal = 51,

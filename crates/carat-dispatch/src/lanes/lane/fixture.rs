@@ -13,7 +13,7 @@ impl Lane {
         Lane::of_thread(worker, 0, capacity, &WorkerRequests::default())
     }
 
-    /// A lane of a worker that has several, and that begins what a test says.
+    /// A lane of a worker with several lanes, which begins what a test says.
     pub fn of_thread(worker: u32, lane: u16, capacity: u16, load: &WorkerRequests) -> Rc<Lane> {
         let worker = carat_log::WorkerId {
             number: worker,
@@ -37,7 +37,7 @@ impl Lane {
         self.page.begin(id).expect("written")
     }
 
-    /// The worker's thread goes on after its response, or is ready again.
+    /// Says whether the worker's thread runs code after its response.
     pub fn worker_lingers(&self, lingers: bool) {
         self.page.linger(lingers).expect("written");
         if lingers {

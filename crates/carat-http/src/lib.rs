@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod accept;
+#[path = "../../carat-cable/src/part/mod.rs"]
 mod cable;
 mod connection_permits;
 mod connections;

@@ -1,6 +1,6 @@
-//! Action Cable without I/O: the frames of a WebSocket (RFC 6455), the texts of the protocols `actioncable-v1-json` and
-//! `actioncable-v1-ext-json`, and what the edge and the application tell each other about a client. It has no socket, no
-//! clock and no runtime.
+//! Action Cable: the frames of a WebSocket (RFC 6455), the texts of the protocols `actioncable-v1-json` and
+//! `actioncable-v1-ext-json`, and what the edge and the application tell each other about a client, all of it without
+//! sockets, clock, and runtime. Those are in `part`, the part of the edge.
 //!
 //! ```
 //! use carat_cable::{ClientCommand, FrameReader, WebSocketEvent, confirm_subscription, text_frame};
@@ -22,11 +22,15 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "part")]
+mod part;
 mod protocol;
 mod sockets;
 mod websocket;
 mod worker;
 
+#[cfg(feature = "part")]
+pub use part::{Cable, CablePart, CableSocket, part};
 pub use protocol::{ClientCommand, HistoryPosition, HistoryRequest, NotACommand, Payload};
 pub use protocol::{confirm_history, reject_history, welcome_session};
 pub use protocol::{confirm_subscription, disconnect, message, ping, reject_subscription, welcome};

@@ -76,6 +76,11 @@ const PARTS: &[PartEntry] = &[
         |core, _| Ok(carat_rate_limit::part(core))
     ),
     part!(
+        "cable",
+        |settings| settings.parts.cable.path.is_some(),
+        |core, _| Ok(carat_cable::part(core))
+    ),
+    part!(
         "site",
         |settings| {
             let site = &settings.parts.site;

@@ -25,8 +25,8 @@ pub struct Call {
     pub memory: Rc<MemoryAccount>,
     /// The files that were taken out of the body; `None` for one that was put back.
     pub files: Vec<Option<Spool>>,
-    /// Whether the request comes from the cable in the edge.
-    pub is_cable: bool,
+    /// Whether the request comes from a part, in the name of the client.
+    pub is_from_part: bool,
     /// When the request began to wait for a worker, as time since 1970; set if the application gets it
     /// (`X-Request-Start`).
     pub waits_since: Option<Duration>,
@@ -59,7 +59,7 @@ impl Call {
             body: CallBody::None,
             memory,
             files: Vec::new(),
-            is_cable: false,
+            is_from_part: false,
             waits_since: None,
             body_wait_ms: 0,
             hints: None,

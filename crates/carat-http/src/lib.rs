@@ -3,8 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod accept;
-#[path = "../../carat-cable/src/part/mod.rs"]
-mod cable;
 mod connection_permits;
 mod connections;
 mod date_field;
@@ -24,17 +22,16 @@ mod time_limits;
 mod tunnels;
 
 pub use accept::accept;
-pub use cable::{Cable, CableSocket, CableStats};
 pub use parts::{
-    AdminDoor, AdminResponse, EdgeCore, Lends, Part, PartList, PartSample, PartStep, PartTask,
-    ReplyStep, SampleValue, SlowReply,
+    AdminDoor, AdminResponse, EdgeCore, Farewell, Lends, Part, PartList, PartSample, PartStep,
+    PartTask, ReplyStep, SampleValue, SlowReply, TimeHistogram, admin_refusal, admin_response,
 };
 pub use readiness::ReadinessPaths;
 pub use request::{
     AccessEntry, AccessLog, ArrivedRequest, FinishedRequest, Later, ReplySearch, RequestAnswer,
     RequestContext, RequestDispatch, RequestObserver, RequestSlots, RequestStep, WaitingRequest,
 };
-pub use request_metrics::{RequestMetrics, RequestTotals, TimeCounts};
+pub use request_metrics::{RequestMetrics, RequestTotals, TimeCounts, register_times};
 pub use server::Server;
 pub use sockets::{
     AcceptFailures, InheritedListener, Listener, Listeners, bind_all, bind_everywhere,

@@ -1,4 +1,4 @@
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -7,16 +7,14 @@ use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::parts::TimeHistogram;
 use crate::request::{FinishedRequest, RequestObserver, RequestSlots};
 use carat_dispatch::{MAIN_POOL, PathPattern};
 use carat_exchange::Call;
 use carat_settings::PoolSettings;
 
-/// Upper bounds of the buckets, in microseconds.
-const BUCKETS: [u64; 15] = [
-    1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
-    5_000_000, 10_000_000, 30_000_000, 60_000_000,
-];
+/// The upper bounds of the buckets, in microseconds.
+const BUCKETS: [u64; TimeHistogram::SIZE - 1] = TimeHistogram::BOUNDS;
 /// The values of the label `status`. The first is for clients that left before the response.
 const CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
 const MICROS: f64 = 1_000_000.0;
@@ -48,14 +46,6 @@ struct PoolTimes {
 #[derive(Debug, Default)]
 struct Histograms([TimeHistogram; CLASSES.len()]);
 
-/// How long something took, each time.
-#[derive(Debug, Default)]
-pub struct TimeHistogram {
-    /// The counts by upper bound. The last bucket counts what is above all bounds.
-    buckets: [Cell<u64>; BUCKETS.len() + 1],
-    micros: Cell<u64>,
-}
-
 /// The counts until a moment, for the plots of a dashboard.
 #[derive(Clone, Default)]
 pub struct RequestTotals {
@@ -69,7 +59,7 @@ pub struct RequestTotals {
 
 /// How many times were in each bucket.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct TimeCounts([u64; BUCKETS.len() + 1]);
+pub struct TimeCounts([u64; TimeHistogram::SIZE]);
 
 /// Counts by the value of one label. All values are known beforehand, so that the number of series has a bound.
 #[derive(Debug)]
@@ -179,14 +169,14 @@ impl RequestMetrics {
             let classes = CLASSES.iter().zip(&of(main).0);
             return ScrapedTimes(
                 classes
-                    .map(|(class, times)| times.count([("status", *class)]))
+                    .map(|(class, times)| scrape(times, [("status", *class)]))
                     .collect(),
             );
         }
         let classes = self.pools.iter().flat_map(|pool| {
             let classes = CLASSES.iter().zip(&of(pool).0);
             let seen = classes.filter(|(_, times)| times.counts().any(|count| count > 0));
-            seen.map(|(class, times)| times.count([("status", *class), ("pool", &pool.name)]))
+            seen.map(|(class, times)| scrape(times, [("status", *class), ("pool", &pool.name)]))
         });
         ScrapedTimes(classes.collect())
     }
@@ -228,37 +218,25 @@ impl PoolTimes {
     }
 }
 
-impl TimeHistogram {
-    pub(crate) fn observe(&self, time: Duration) {
-        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        // Most times are short.
-        let bucket = BUCKETS.iter().position(|bound| micros <= *bound);
-        let bucket = bucket.unwrap_or(BUCKETS.len());
-        add(&self.buckets[bucket], 1);
-        add(&self.micros, micros);
-    }
+/// Registers times that a part has counted.
+pub fn register_times(registry: &mut Registry, name: &str, help: &str, times: &TimeHistogram) {
+    let times = ScrapedTimes(vec![scrape(times, [])]);
+    registry.register_with_unit(name, help, Unit::Seconds, times);
+}
 
-    /// Registers what has been counted so far.
-    pub fn register(&self, registry: &mut Registry, name: &str, help: &str) {
-        let times = ScrapedTimes(vec![self.count([])]);
-        registry.register_with_unit(name, help, Unit::Seconds, times);
-    }
-
-    #[expect(clippy::cast_precision_loss, reason = "a sum of times is rounded")]
-    fn count<'a>(&self, labels: impl IntoIterator<Item = (&'static str, &'a str)>) -> ScrapedClass {
-        let bounds = BUCKETS.iter().map(|micros| *micros as f64 / MICROS);
-        ScrapedClass {
-            labels: labels
-                .into_iter()
-                .map(|(name, value)| (name, value.to_owned()))
-                .collect(),
-            sum: self.micros.get() as f64 / MICROS,
-            buckets: bounds.chain([f64::MAX]).zip(self.counts()).collect(),
-        }
-    }
-
-    fn counts(&self) -> impl Iterator<Item = u64> {
-        self.buckets.iter().map(Cell::get)
+#[expect(clippy::cast_precision_loss, reason = "a sum of times is rounded")]
+fn scrape<'a>(
+    times: &TimeHistogram,
+    labels: impl IntoIterator<Item = (&'static str, &'a str)>,
+) -> ScrapedClass {
+    let bounds = BUCKETS.iter().map(|micros| *micros as f64 / MICROS);
+    ScrapedClass {
+        labels: labels
+            .into_iter()
+            .map(|(name, value)| (name, value.to_owned()))
+            .collect(),
+        sum: times.micros() as f64 / MICROS,
+        buckets: bounds.chain([f64::MAX]).zip(times.counts()).collect(),
     }
 }
 
@@ -316,10 +294,6 @@ impl Histograms {
             histogram.observe(time);
         }
     }
-}
-
-fn add(counter: &Cell<u64>, number: u64) {
-    counter.set(counter.get().saturating_add(number));
 }
 
 impl LabelCounts {

@@ -8,11 +8,10 @@ use carat_policy::DescriptorBudget;
 use hyper::server::conn::http1;
 use tokio::sync::watch;
 
-use super::cable::Cable;
 use super::connection_permits::ConnectionPermits;
 use super::handshakes::Handshakes;
 use super::http2::Http2;
-use super::parts::{EdgeCore, Part, PartList};
+use super::parts::{EdgeCore, Farewell, Part, PartList};
 use super::request::RequestObserver;
 use super::request_metrics::RequestMetrics;
 use super::steps::Steps;
@@ -26,9 +25,6 @@ use carat_settings::Settings;
 /// server connects because it has one, and does not repeat a POST whose connection ends. At most half of
 /// the time that the stop may take.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
-
-/// In how much time clients of the cable are asked to connect again, one after the other.
-const CABLE_WINDOW: Duration = Duration::from_secs(1);
 
 /// The smallest buffer that hyper accepts.
 const HYPER_BUFFER_MIN: usize = 8 * 1024;
@@ -132,7 +128,7 @@ impl Server {
         self.dispatcher.stop_renewals();
         self.steps.end.turns_away.set(true);
         self.steps.readiness.end();
-        self.disconnect_cable(self.settings.drain_delay.unwrap_or(CABLE_WINDOW));
+        self.leave_clients(Farewell::TurnsAway);
     }
 
     /// The clients go to another server from now on. Serves those that are connected until each one has got a response
@@ -141,7 +137,7 @@ impl Server {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
         self.steps.end.turns_away.set(true);
-        self.disconnect_cable(CABLE_WINDOW);
+        self.leave_clients(Farewell::HandsOver);
         self.has_handed_over.set(true);
         self.closed.set();
     }
@@ -170,7 +166,7 @@ impl Server {
     pub fn drain(&self, within: Duration) {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
-        self.disconnect_cable(CABLE_WINDOW.min(within / 2));
+        self.leave_clients(Farewell::Drains(within));
         self.closed.set();
         self.draining.set();
         let first_requests = FIRST_REQUEST.min(within / 2);
@@ -179,10 +175,9 @@ impl Server {
         self.deadlines.wake_all();
     }
 
-    fn disconnect_cable(&self, within: Duration) {
-        if let Some(cable) = self.cable() {
-            cable.disconnect_all(within);
-        }
+    fn leave_clients(&self, farewell: Farewell) {
+        let parts = self.parts.iter();
+        parts.for_each(|part| part.leave_clients(farewell));
     }
 
     /// Ends the connections that have no request yet.
@@ -214,9 +209,6 @@ impl Server {
         if !has_paused {
             self.dispatcher.tick();
             self.active.tick(now);
-            if let Some(cable) = self.cable() {
-                cable.tick();
-            }
             self.parts.iter().for_each(Part::tick);
             if self.first_requests_until.get().is_some_and(|at| now >= at) {
                 self.end_first_requests();
@@ -225,11 +217,6 @@ impl Server {
         self.report();
         self.log.flush();
         !has_paused
-    }
-
-    /// The sockets of the cable; `None` without the option `cable`.
-    pub fn cable(&self) -> Option<&Rc<Cable>> {
-        self.steps.cable.as_ref()
     }
 
     /// The bytes that clients may make the edge hold, and parts with them.

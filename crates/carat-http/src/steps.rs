@@ -6,7 +6,6 @@ use std::rc::Rc;
 use http::header::CONTENT_TYPE;
 use http::{Request, Response, StatusCode, Version};
 
-use crate::cable::Cable;
 use crate::parts::{EdgeCore, PartList, PartStep, ReplyStep};
 use crate::readiness::ReadinessChecks;
 use crate::request::{
@@ -30,8 +29,6 @@ pub(super) struct Steps {
     dispatch: Rc<RequestDispatch>,
     parts: Rc<PartList>,
     takeovers: Takeovers,
-    /// `None` without the option `cable`.
-    pub(super) cable: Option<Rc<Cable>>,
     /// `None` when responses are not compressed.
     encoders: Option<Rc<Encoders>>,
     pub(super) end: ConnectionEnd,
@@ -42,17 +39,15 @@ impl Steps {
         let (settings, log) = (&core.settings, &core.log);
         let dispatch = Rc::clone(&core.dispatch);
         let dispatcher = &dispatch.dispatcher;
-        let takeovers = Takeovers::new(settings);
         Rc::new(Steps {
             proxies: ProxyPolicy::new(settings),
             prefix: settings.prefix.clone(),
             bodies: Rc::new(RequestBodies::new(settings, log, &dispatcher.spool_quota)),
             readiness: ReadinessChecks::new(settings),
             parts: Rc::clone(parts),
-            cable: Cable::new(core, &takeovers),
             access_log: core.access_log.clone(),
             dispatch,
-            takeovers,
+            takeovers: Takeovers::new(core.tunnel_permits.clone()),
             encoders: Encoders::new(settings, log),
             end: ConnectionEnd::default(),
         })
@@ -115,7 +110,6 @@ impl Steps {
             is_http10: version == Version::HTTP_10,
             closes,
             scheme: call.scheme(),
-            cable: None,
             ranges,
             encoding,
             spooled: None,
@@ -139,9 +133,6 @@ impl Steps {
         check_prefix(request, context, self.prefix.as_ref())?;
         take_body(request, context, &self.bodies)?;
         self.readiness.check(request)?;
-        if let Some(cable) = &self.cable {
-            cable.look(request, context)?;
-        }
         ControlFlow::Break(self.answer(request, context, 0))
     }
 
@@ -204,13 +195,7 @@ impl Steps {
                 }
             }
             poll_fn(|cx| context.state.interim.poll_written(cx)).await;
-            let is_open = match (&self.cable, context.cable.take()) {
-                (Some(cable), Some(handshake)) => {
-                    Box::pin(cable.open(*handshake, &mut reply, context)).await
-                }
-                _ => false,
-            };
-            if is_open || self.takeovers.leave(&mut reply, context) {
+            if self.takeovers.leave(&mut reply, context) {
                 pending::<()>().await;
             }
             cut(reply, context)

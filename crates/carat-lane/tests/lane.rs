@@ -84,7 +84,7 @@ impl Edge {
             query: b"",
             scheme: Scheme::Http,
             has_short_window,
-            is_cable: false,
+            is_from_part: false,
             server_name: b"localhost",
             server_port: 80,
             remote_addr: b"127.0.0.1",

@@ -15,11 +15,11 @@ pub const PROFILE_LIMIT: usize = 7 * 1024 * 1024;
 /// Longest [`OneOff`](Kind::OneOff) in bytes: names of variables, their values, and the words of a command.
 pub const ONE_OFF_LIMIT: usize = 128 * 1024;
 
-/// Longest name of a stream of the cable in bytes.
-pub const STREAM_NAME_LIMIT: usize = 1024;
+/// Longest subject of a [`PartMessage`] in bytes.
+pub const PART_SUBJECT_LIMIT: usize = 1024;
 
-/// Longest message for the subscribers of a stream in bytes.
-pub const BROADCAST_LIMIT: usize = 1024 * 1024;
+/// Longest content of a [`PartMessage`] in bytes.
+pub const PART_CONTENT_LIMIT: usize = 1024 * 1024;
 
 /// How many descriptors travel with a [`OneOff`](Kind::OneOff).
 pub const ONE_OFF_DESCRIPTORS: usize = 3;
@@ -70,35 +70,42 @@ message! {
     then text
 }
 
-/// A Ruby process to the edge: a message for the subscribers of a stream of the cable.
+/// A Ruby process to a part of the edge, an optional capability, which knows what the message means.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Broadcast<'a> {
-    /// The name of the stream, at most [`STREAM_NAME_LIMIT`] bytes.
-    pub stream: &'a [u8],
-    /// A JSON value, at most [`BROADCAST_LIMIT`] bytes.
-    pub message: &'a [u8],
+pub struct PartMessage<'a> {
+    /// The name of the part.
+    pub part: &'a str,
+    /// At most [`PART_SUBJECT_LIMIT`] bytes.
+    pub subject: &'a [u8],
+    /// At most [`PART_CONTENT_LIMIT`] bytes.
+    pub content: &'a [u8],
 }
 
-impl<'a> Broadcast<'a> {
+impl<'a> PartMessage<'a> {
     /// Appends the frame to `out`. Returns false, and appends nothing, when a limit is exceeded.
     #[must_use]
     pub fn encode(&self, out: &mut Vec<u8>) -> bool {
-        let fits = self.stream.len() <= STREAM_NAME_LIMIT && self.message.len() <= BROADCAST_LIMIT;
+        let fits = self.part.len() <= PART_SUBJECT_LIMIT
+            && self.subject.len() <= PART_SUBJECT_LIMIT
+            && self.content.len() <= PART_CONTENT_LIMIT;
         if fits {
-            frame::push(out, Kind::Broadcast, |out| {
-                push_short(out, self.stream);
-                out.extend_from_slice(self.message);
+            frame::push(out, Kind::PartMessage, |out| {
+                push_short(out, self.part.as_bytes());
+                push_short(out, self.subject);
+                out.extend_from_slice(self.content);
             });
         }
         fits
     }
 
     /// Reads the payload.
-    pub fn decode(payload: &'a [u8]) -> Result<Broadcast<'a>, Malformed> {
+    pub fn decode(payload: &'a [u8]) -> Result<PartMessage<'a>, Malformed> {
         let mut cursor = Cursor::new(payload);
-        Ok(Broadcast {
-            stream: cursor.short()?,
-            message: cursor.rest(),
+        let part = std::str::from_utf8(cursor.short()?);
+        Ok(PartMessage {
+            part: part.map_err(|_| Malformed::BadValue("name of a part"))?,
+            subject: cursor.short()?,
+            content: cursor.rest(),
         })
     }
 }
@@ -126,11 +133,6 @@ message! {
 /// Appends what to run on the standard streams of a client.
 pub fn encode_one_off(out: &mut Vec<u8>, order: &[u8]) {
     frame::push(out, Kind::OneOff, |out| out.extend_from_slice(order));
-}
-
-/// Appends a message of one edge to another about the cable; `write` appends its content.
-pub fn encode_cable(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
-    frame::push(out, Kind::Cable, write);
 }
 
 /// Reads the number of a signal that a client has sent.
@@ -280,18 +282,24 @@ mod tests {
     }
 
     #[test]
-    fn a_broadcast_has_a_limit() {
-        let message = vec![b' '; BROADCAST_LIMIT + 1];
-        let stream = vec![b'x'; STREAM_NAME_LIMIT + 1];
-        let encodes = |name: usize, length: usize| {
+    fn a_message_for_a_part_has_a_limit() {
+        let content = vec![b' '; PART_CONTENT_LIMIT + 1];
+        let subject = "x".repeat(PART_SUBJECT_LIMIT + 1);
+        let encodes = |name: usize, subject_length: usize, length: usize| {
             let mut out = Vec::new();
-            let (stream, message) = (&stream[..name], &message[..length]);
-            let fits = Broadcast { stream, message }.encode(&mut out);
+            let message = PartMessage {
+                part: &subject[..name],
+                subject: &subject.as_bytes()[..subject_length],
+                content: &content[..length],
+            };
+            let fits = message.encode(&mut out);
             assert_eq!(fits, !out.is_empty());
             fits
         };
-        assert!(encodes(STREAM_NAME_LIMIT, BROADCAST_LIMIT));
-        assert!(!encodes(STREAM_NAME_LIMIT + 1, 1) && !encodes(1, BROADCAST_LIMIT + 1));
+        let limit = PART_SUBJECT_LIMIT;
+        assert!(encodes(limit, limit, PART_CONTENT_LIMIT));
+        assert!(!encodes(limit + 1, 1, 1) && !encodes(1, limit + 1, 1));
+        assert!(!encodes(1, 1, PART_CONTENT_LIMIT + 1));
     }
 
     #[test]

@@ -108,11 +108,8 @@ kinds! {
     Signal = 51,
     /// Edge to a client: see [`Exited`](crate::control::Exited).
     Exited = 52,
-    /// A Ruby process: a message for the subscribers of a stream of the cable: see
-    /// [`Broadcast`](crate::control::Broadcast).
-    Broadcast = 53,
-    /// Between two edges, one of which takes over: about the cable. A socket may travel with it.
-    Cable = 54,
+    /// A Ruby process to a part of the edge: see [`PartMessage`](crate::control::PartMessage).
+    PartMessage = 53,
 }
 
 /// A frame at the front of a buffer.

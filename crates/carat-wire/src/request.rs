@@ -23,8 +23,8 @@ pub struct RequestHead<'a> {
     pub scheme: Scheme,
     /// Whether a streamed response begins with [`SHORT_STREAM_WINDOW`](crate::stream::SHORT_STREAM_WINDOW).
     pub has_short_window: bool,
-    /// Whether the request comes from the edge's cable.
-    pub is_cable: bool,
+    /// Whether the request comes from a part of the edge, an optional capability, in the name of the client.
+    pub is_from_part: bool,
     /// The host of the request, without its port.
     pub server_name: &'a [u8],
     /// The port of the request, or the default of the scheme.
@@ -104,7 +104,7 @@ fn encode_head(out: &mut Vec<u8>, head: &RequestHead<'_>) {
     out.push(
         u8::from(head.scheme == Scheme::Https)
             | u8::from(head.has_short_window) << 1
-            | u8::from(head.is_cable) << 2,
+            | u8::from(head.is_from_part) << 2,
     );
     out.extend_from_slice(&head.server_port.to_le_bytes());
     push_short(out, head.method);
@@ -182,7 +182,7 @@ fn decode_head<'a>(cursor: &mut Cursor<'a>) -> Result<RequestHead<'a>, Malformed
             Scheme::Https
         },
         has_short_window: flags & 2 != 0,
-        is_cable: flags & 4 != 0,
+        is_from_part: flags & 4 != 0,
         server_port,
         method: cursor.short()?,
         path: cursor.long()?,
@@ -204,7 +204,7 @@ mod tests {
         query: b"q=1",
         scheme: Scheme::Https,
         has_short_window: true,
-        is_cable: true,
+        is_from_part: true,
         server_name: b"example.org",
         server_port: 8080,
         remote_addr: b"127.0.0.1",

@@ -4,9 +4,9 @@
 use std::fmt::Debug;
 
 use carat_wire::control::{
-    AskStack, Broadcast, Exited, ForkApp, ForkWorker, Sampling, Stack, TEXT_LIMIT,
+    AskStack, Exited, ForkApp, ForkWorker, PartMessage, Sampling, Stack, TEXT_LIMIT,
     decode_begin_profile, decode_load, decode_promote, encode_begin_profile, encode_boot_failed,
-    encode_cable, encode_load, encode_not_fork_safe, encode_one_off, encode_promote, encode_signal,
+    encode_load, encode_not_fork_safe, encode_one_off, encode_promote, encode_signal,
     encode_sources, encode_stats,
 };
 use carat_wire::hints::{self, Hints};
@@ -25,15 +25,12 @@ use proptest::sample::{Index, select};
 type EncodeText = fn(&mut Vec<u8>, &[u8]);
 
 /// Those that carry nothing but bytes; the text of the first three is cut at its limit.
-const TEXTS: [(Kind, EncodeText); 6] = [
+const TEXTS: [(Kind, EncodeText); 5] = [
     (Kind::BootFailed, encode_boot_failed),
     (Kind::NotForkSafe, encode_not_fork_safe),
     (Kind::Stats, encode_stats),
     (Kind::Sources, encode_sources),
     (Kind::OneOff, encode_one_off),
-    (Kind::Cable, |out, text| {
-        encode_cable(out, |out| out.extend_from_slice(text));
-    }),
 ];
 
 /// An encoded frame, and what its decoder must find in it.
@@ -104,9 +101,9 @@ fn decode(frame: Frame<'_>) -> Result<String, Malformed> {
             let it = Stack::decode(payload)?;
             text(&(it.lane, it.request, it.text))
         }
-        Kind::Broadcast => {
-            let it = Broadcast::decode(payload)?;
-            text(&(it.stream, it.message))
+        Kind::PartMessage => {
+            let it = PartMessage::decode(payload)?;
+            text(&(it.part, it.subject, it.content))
         }
         Kind::End | Kind::Abort | Kind::DescriptorsLost => text(&decode_id(payload)?),
         Kind::Hello => text(&Hello::decode(payload)?),
@@ -139,7 +136,7 @@ fn request() -> impl Strategy<Value = Message> {
     let files = collection::vec(any::<bool>(), 0..5);
     let parts = (numbers, scheme, texts, fields(), body, files);
     parts.prop_map(|(numbers, scheme, texts, fields, body, files)| {
-        let (id, version, has_short_window, is_cable, server_port) = numbers;
+        let (id, version, has_short_window, is_from_part, server_port) = numbers;
         let [method, path, query, server_name, remote_addr] = texts.each_ref().map(|it| &it[..]);
         let head = RequestHead {
             id,
@@ -148,7 +145,7 @@ fn request() -> impl Strategy<Value = Message> {
             query,
             scheme,
             has_short_window,
-            is_cable,
+            is_from_part,
             server_name,
             server_port,
             remote_addr,
@@ -290,11 +287,12 @@ fn open() -> impl Strategy<Value = Message> {
             generation: two,
             name: &bytes,
         };
-        let broadcast = Broadcast {
-            stream: &stream,
-            message: &bytes,
+        let to_part = PartMessage {
+            part: "it",
+            subject: &stream,
+            content: &bytes,
         };
-        let encode = |out: &mut Vec<u8>| assert!(broadcast.encode(out), "within its limits");
+        let encode = |out: &mut Vec<u8>| assert!(to_part.encode(out), "within its limits");
         let texts = TEXTS.map(|(kind, encode)| message(kind, |out| encode(out, &bytes), &bytes));
         let others = [
             message(
@@ -304,7 +302,7 @@ fn open() -> impl Strategy<Value = Message> {
             ),
             message(Kind::Stack, |out| stack.encode(out), (lane, one, &bytes)),
             message(Kind::ForkApp, |out| fork.encode(out), (one, two, &bytes)),
-            message(Kind::Broadcast, encode, (&stream, &bytes)),
+            message(Kind::PartMessage, encode, ("it", &stream, &bytes)),
         ];
         select([&texts[..], &others].concat())
     })

@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-use carat_cable::{BroadcastHistory, Hub};
+use crate::{BroadcastHistory, Hub};
 use carat_exchange::{ClientMemory, MemoryReservation};
 use carat_settings::Settings;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use crate::cable::cable_history::{random_name, unix_seconds};
-use carat_cable::{
+use crate::part::cable_history::{random_name, unix_seconds};
+use crate::{
     CableSession, ClientIdentity, ClientOutbox, CommandResult, KeptSession, KeptSessions,
     SessionClaim, SocketEnd,
 };

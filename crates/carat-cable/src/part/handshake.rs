@@ -9,11 +9,12 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
 use tokio::sync::Semaphore;
 
-use crate::cable::server::{Cable, is_result};
-use crate::cable::socket::CableSocket;
-use crate::request::{ArrivedRequest, CableHandshake, RequestAnswer, RequestContext, RequestStep};
-use carat_cable::{DeflateWindow, accept_key};
+use crate::part::cable_handshake::CableHandshake;
+use crate::part::server::{Cable, is_result};
+use crate::part::socket::CableSocket;
+use crate::{DeflateWindow, accept_key};
 use carat_exchange::{Refusal, Reply, ReplyBody, Takeover, Tunnel, TunnelApplication};
+use carat_http::{ArrivedRequest, RequestAnswer, RequestContext, RequestStep};
 
 /// The subprotocols, as clients of Action Cable ask for them.
 const PROTOCOLS: [&str; 2] = ["actioncable-v1-json", "actioncable-unsupported"];
@@ -27,7 +28,7 @@ const SESSION_NAME_LIMIT: usize = 32;
 
 impl Cable {
     /// Sends the handshake of a WebSocket to the application, as a request of the cable.
-    pub(crate) fn look(
+    pub(super) fn ask_for_socket(
         self: &Rc<Self>,
         request: &mut ArrivedRequest,
         context: &mut RequestContext,
@@ -56,16 +57,16 @@ impl Cable {
         let protocol = protocol_of(headers, self.hub.history().is_some());
         let deflate = self.compresses.then(|| deflate_of(headers)).flatten();
         let mut call = request.take_call();
-        call.is_cable = true;
+        call.is_from_part = true;
         call.parts.headers.remove(ACCEPT_ENCODING);
-        context.cable = Some(Box::new(CableHandshake {
+        context.slots.set(CableHandshake {
             accept,
             protocol,
             deflate,
             session: protocol.and_then(|_| session_of(&call.parts)),
             peer: Rc::clone(&call.peer),
             permit,
-        }));
+        });
         let cable = Rc::clone(self);
         ControlFlow::Break(RequestAnswer::Later(Box::pin(async move {
             // Nobody closes it.
@@ -76,7 +77,7 @@ impl Cable {
 
     /// Opens the socket if the application lets the client in. Returns whether it does: then HTTP is over, and there is no
     /// response.
-    pub(crate) async fn open(
+    pub(super) async fn open(
         self: &Rc<Self>,
         handshake: CableHandshake,
         reply: &mut Result<Reply, Refusal>,

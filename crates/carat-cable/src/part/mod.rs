@@ -1,5 +1,6 @@
-//! The cable: `WebSockets` of Action Cable that belong to the edge. Their commands are requests to the application.
+//! The part of the edge: `WebSockets` of Action Cable that belong to the edge. Their commands are requests to the application.
 
+mod cable_handshake;
 mod cable_history;
 mod cable_sessions;
 mod handshake;
@@ -10,5 +11,150 @@ mod pulse;
 mod server;
 mod socket;
 
-pub use server::{Cable, CableStats};
+use std::future::poll_fn;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::Duration;
+
+use http::Request;
+use hyper::body::Incoming;
+use serde_json::{Value, json};
+
+use cable_handshake::CableHandshake;
+use carat_exchange::{Refusal, Reply};
+use carat_http::{
+    AdminDoor, AdminResponse, ArrivedRequest, EdgeCore, Farewell, Part, PartSample, PartStep,
+    ReplyStep, RequestContext, SlowReply,
+};
+use carat_settings::Settings;
+use outside::BROADCAST_PATH;
+
+pub use server::Cable;
 pub use socket::CableSocket;
+
+/// In how much time clients are asked to connect again, one after the other.
+const CLOSING_WINDOW: Duration = Duration::from_secs(1);
+
+/// The sockets of Action Cable: the option `cable`.
+pub struct CablePart {
+    cable: Rc<Cable>,
+    drain_delay: Option<Duration>,
+    /// The secret of programs that broadcast over a port.
+    token: Option<String>,
+}
+
+/// `None` without the option `cable`.
+pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
+    let cable = Cable::new(core)?;
+    Some(Box::new(CablePart::new(cable, &core.settings)))
+}
+
+impl CablePart {
+    /// The part with these sockets.
+    pub fn new(cable: Rc<Cable>, settings: &Settings) -> CablePart {
+        CablePart {
+            cable,
+            drain_delay: settings.drain_delay,
+            token: settings.parts.cable.token.clone(),
+        }
+    }
+}
+
+impl Part for CablePart {
+    fn name(&self) -> &'static str {
+        "cable"
+    }
+
+    fn answer(&self, request: &mut ArrivedRequest, context: &mut RequestContext) -> PartStep {
+        match self.cable.ask_for_socket(request, context) {
+            ControlFlow::Break(answer) => PartStep::Answer(answer),
+            ControlFlow::Continue(()) => PartStep::Next,
+        }
+    }
+
+    /// Opens the socket if the application lets the client in.
+    fn reply<'a>(
+        &'a self,
+        reply: &'a mut Result<Reply, Refusal>,
+        context: &'a mut RequestContext,
+    ) -> Option<SlowReply<'a>> {
+        let handshake = context.slots.take::<CableHandshake>()?;
+        Some(Box::pin(async move {
+            // HTTP on the connection may be over after this.
+            poll_fn(|cx| context.state.interim.poll_written(cx)).await;
+            if self.cable.open(handshake, reply, context).await {
+                ReplyStep::TakenOver
+            } else {
+                ReplyStep::Next
+            }
+        }))
+    }
+
+    fn tick(&self) {
+        self.cable.tick();
+    }
+
+    fn leave_clients(&self, farewell: Farewell) {
+        self.cable.disconnect_all(match farewell {
+            Farewell::TurnsAway => self.drain_delay.unwrap_or(CLOSING_WINDOW),
+            Farewell::HandsOver => CLOSING_WINDOW,
+            Farewell::Drains(within) => CLOSING_WINDOW.min(within / 2),
+        });
+    }
+
+    /// A process of the application broadcasts: the subject is the stream.
+    fn message(&self, subject: &[u8], content: &[u8]) {
+        self.cable.broadcast(subject, content);
+    }
+
+    fn report(&self) -> Value {
+        json!(self.cable.stats())
+    }
+
+    fn samples(&self) -> Vec<PartSample> {
+        let stats = self.cable.stats();
+        let help = "Time from a broadcast until its last subscriber had its turn";
+        let fan_outs = PartSample::times("cable_fan_out", help, &self.cable.fan_outs);
+        let gauge = |name, help, value: usize| PartSample::gauge(name, help, value as u64);
+        let count = PartSample::counter;
+        vec![
+            gauge("cable_sockets", "WebSockets of the cable", stats.sockets),
+            gauge(
+                "cable_streams",
+                "Streams that someone receives",
+                stats.streams,
+            ),
+            count("cable_commands", "Commands of clients", stats.received),
+            count(
+                "cable_lost_commands",
+                "Of these, those that failed",
+                stats.lost,
+            ),
+            count(
+                "cable_broadcasts",
+                "Messages of the application",
+                stats.broadcasts,
+            ),
+            count("cable_messages", "Messages to subscribers", stats.sent),
+            count(
+                "cable_slow_clients",
+                "Clients that did not read",
+                stats.slow,
+            ),
+            fan_outs,
+        ]
+    }
+
+    fn admin_paths(&self) -> &'static [&'static str] {
+        &[BROADCAST_PATH]
+    }
+
+    fn administer<'a>(
+        &'a self,
+        request: &'a mut Request<Incoming>,
+        door: AdminDoor,
+    ) -> AdminResponse<'a> {
+        let secret = (door, self.token.as_deref());
+        Box::pin(self.cable.answer_program(request, secret))
+    }
+}

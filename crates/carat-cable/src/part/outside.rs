@@ -1,25 +1,59 @@
 use std::rc::Rc;
 
-use http::StatusCode;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use bytes::Bytes;
+use http::header::{ALLOW, AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
+use ring::hmac;
 use serde_json::json;
 
-use crate::cable::server::Cable;
-use carat_cable::{BroadcastOrder, CommandBody};
+use crate::part::server::Cable;
+use crate::{BroadcastOrder, CommandBody};
 use carat_exchange::Peer;
-use carat_wire::control::BROADCAST_LIMIT;
+use carat_http::{AdminDoor, admin_refusal, admin_response};
+use carat_wire::control::PART_CONTENT_LIMIT;
 
 /// Longest request for a broadcast in bytes: the message, and the name of its stream.
-const BROADCAST_BODY_LIMIT: usize = BROADCAST_LIMIT + 8 * 1024;
+const BROADCAST_BODY_LIMIT: usize = PART_CONTENT_LIMIT + 8 * 1024;
+
+/// The path at which programs ask for a broadcast.
+pub(super) const BROADCAST_PATH: &str = "/broadcast";
 
 impl Cable {
+    /// Answers a program that asks for a broadcast. On a port, it needs the token of the options.
+    pub(super) async fn answer_program(
+        self: &Rc<Self>,
+        request: &mut Request<Incoming>,
+        (door, token): (AdminDoor, Option<&str>),
+    ) -> Response<Full<Bytes>> {
+        let is_port = door == AdminDoor::Port;
+        if is_port && token.is_none() {
+            return admin_refusal(StatusCode::NOT_FOUND);
+        }
+        if *request.method() != Method::POST {
+            let refusal = admin_refusal(StatusCode::METHOD_NOT_ALLOWED);
+            return with_field(refusal, ALLOW, "POST");
+        }
+        if is_port && !token.is_some_and(|token| names_token(request.headers(), token)) {
+            let refusal = admin_refusal(StatusCode::UNAUTHORIZED);
+            return with_field(refusal, WWW_AUTHENTICATE, "Bearer");
+        }
+        match self.order(request.body_mut()).await {
+            Ok(json) => admin_response(StatusCode::OK, "application/json", json),
+            Err((status, reason)) if is_port => {
+                admin_response(status, "text/plain", format!("{reason}\n"))
+            }
+            Err((_, reason)) => {
+                let json = json!({ "error": reason }).to_string();
+                admin_response(StatusCode::CONFLICT, "application/json", json)
+            }
+        }
+    }
+
     /// Broadcasts what a program that is no process of the server asks for. Returns the answer as JSON, or whose mistake it
     /// was and which.
-    pub async fn order(
-        self: &Rc<Self>,
-        body: &mut Incoming,
-    ) -> Result<String, (StatusCode, String)> {
+    async fn order(self: &Rc<Self>, body: &mut Incoming) -> Result<String, (StatusCode, String)> {
         let body = Limited::new(body, BROADCAST_BODY_LIMIT).collect().await;
         let body = body.map_err(|error| {
             let status = if error.is::<LengthLimitError>() {
@@ -60,5 +94,54 @@ impl Cable {
             self.broadcast(stream, message)
         });
         Ok(reached.reduce(|one, other| one + other))
+    }
+}
+
+fn with_field(
+    mut response: Response<Full<Bytes>>,
+    name: HeaderName,
+    value: &'static str,
+) -> Response<Full<Bytes>> {
+    let value = HeaderValue::from_static(value);
+    response.headers_mut().insert(name, value);
+    response
+}
+
+/// Whether the client has the token (RFC 6750, section 2.1). How long that takes says nothing about it.
+fn names_token(headers: &HeaderMap, token: &str) -> bool {
+    let credentials = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+    let Some((scheme, named)) = credentials.and_then(|it| it.split_at_checked("Bearer ".len()))
+    else {
+        return false;
+    };
+    let key = hmac::Key::new(hmac::HMAC_SHA256, token.as_bytes());
+    let tag = hmac::sign(&key, token.as_bytes());
+    scheme.eq_ignore_ascii_case(b"Bearer ") && hmac::verify(&key, named, tag.as_ref()).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_token_is_all_that_follows_the_scheme() {
+        let names = |credentials: &str| {
+            let mut headers = HeaderMap::new();
+            let credentials = HeaderValue::from_str(credentials).expect("a value");
+            headers.insert(AUTHORIZATION, credentials);
+            names_token(&headers, "secret")
+        };
+        assert!(names("Bearer secret") && names("bearer secret"));
+        for credentials in [
+            "",
+            "Bearer",
+            "Bearer ",
+            "Bearer secre",
+            "Bearer secrets",
+            "Basic secret",
+        ] {
+            assert!(!names(credentials), "{credentials}");
+        }
+        assert!(!names_token(&HeaderMap::new(), "secret"));
     }
 }

@@ -2,9 +2,9 @@ use std::rc::Rc;
 
 use tokio::task::spawn_local;
 
-use crate::cable::cable_sessions::PartedClient;
-use crate::cable::server::Cable;
-use carat_cable::{CableSession, KeptSession};
+use crate::part::cable_sessions::PartedClient;
+use crate::part::server::Cable;
+use crate::{CableSession, KeptSession};
 use carat_exchange::{MemoryAccount, Peer};
 
 impl Cable {

@@ -2,8 +2,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use crate::cable::cable_history::unix_seconds;
-use carat_cable::{ClientOutbox, SocketNumber, ping, text_frame};
+use crate::part::cable_history::unix_seconds;
+use crate::{ClientOutbox, SocketNumber, ping, text_frame};
 
 /// Sends each client a ping every three seconds. Clients that get none for six connect again.
 #[derive(Debug, Default)]

@@ -11,21 +11,17 @@ use tokio::sync::Semaphore;
 use tokio::task::{spawn_local, yield_now};
 use tokio::time::sleep;
 
-use crate::cable::cable_history::{self, CableHistory};
-use crate::cable::cable_sessions::CableSessions;
-use crate::cable::pulse::Pulse;
-use crate::parts::EdgeCore;
-use crate::request::{AccessLog, Later, RequestDispatch, Takeovers};
-use crate::request_metrics::TimeHistogram;
+use crate::part::cable_history::{self, CableHistory};
+use crate::part::cable_sessions::CableSessions;
+use crate::part::pulse::Pulse;
+use crate::{ClientOutbox, CommandResult, DeflateWindow, Hub, Reached, SocketLimits, SocketNumber};
 use carat_body::response::read_file;
-use carat_cable::{
-    ClientOutbox, CommandResult, DeflateWindow, Hub, Reached, SocketLimits, SocketNumber,
-};
 use carat_dispatch::PathPattern;
 use carat_exchange::{
     Call, CallBody, InlineBytes, MemoryAccount, Peer, Reply, ReplyBody, ReplyContent,
     WorkerTunnels, clock,
 };
+use carat_http::{AccessLog, EdgeCore, Later, RequestDispatch, TimeHistogram};
 use carat_log::Log;
 
 /// Handshakes and commands that are with the application, or in its queue, at once. Others wait beside the queue, which so
@@ -65,7 +61,7 @@ pub struct Cable {
     pub(super) log: Rc<Log>,
     counts: CableCounts,
     /// From a broadcast until its last subscriber has had its turn.
-    pub fan_outs: TimeHistogram,
+    pub(super) fan_outs: TimeHistogram,
     last: Cell<SocketNumber>,
     /// Changes when the sockets are to go, and when they are to stay after all.
     closing: Cell<u64>,
@@ -83,21 +79,21 @@ struct CableCounts {
 
 /// The statistics of the cable, with counts since the server started.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub struct CableStats {
+pub(super) struct CableStats {
     /// Clients.
-    pub sockets: usize,
+    pub(super) sockets: usize,
     /// Streams that a client listens to.
-    pub streams: usize,
+    pub(super) streams: usize,
     /// Commands of clients.
-    pub received: u64,
+    pub(super) received: u64,
     /// Messages to subscribers.
-    pub sent: u64,
+    pub(super) sent: u64,
     /// Messages of the application and other programs.
-    pub broadcasts: u64,
+    pub(super) broadcasts: u64,
     /// Clients that were disconnected because they did not read.
-    pub slow: u64,
+    pub(super) slow: u64,
     /// Commands that the application did not carry out.
-    pub lost: u64,
+    pub(super) lost: u64,
 }
 
 fn add(count: &Cell<u64>, more: usize) {
@@ -106,7 +102,7 @@ fn add(count: &Cell<u64>, more: usize) {
 
 impl Cable {
     /// `None` without the option `cable`.
-    pub(crate) fn new(core: &EdgeCore, takeovers: &Takeovers) -> Option<Rc<Cable>> {
+    pub fn new(core: &EdgeCore) -> Option<Rc<Cable>> {
         let (settings, dispatch) = (&core.settings, &core.dispatch);
         let path = settings.parts.cable.path.as_ref()?;
         let prefix = settings.prefix.as_ref();
@@ -120,7 +116,7 @@ impl Cable {
             history: CableHistory::new(&dispatch.dispatcher.client_memory),
             sessions: CableSessions::new(settings),
             pulse: Pulse::default(),
-            permits: takeovers.permits.clone(),
+            permits: core.tunnel_permits.clone(),
             places: WorkerTunnels::default(),
             requests: Semaphore::new(REQUESTS_LIMIT),
             dispatch: Rc::clone(dispatch),
@@ -134,7 +130,7 @@ impl Cable {
     }
 
     /// Sends a message to the subscribers of a stream, and returns how many these are. `None` if it is no JSON.
-    pub fn broadcast(self: &Rc<Self>, stream: &[u8], message: &[u8]) -> Option<usize> {
+    pub(super) fn broadcast(self: &Rc<Self>, stream: &[u8], message: &[u8]) -> Option<usize> {
         let text = std::str::from_utf8(stream).ok();
         cable_history::set_time(&self.hub);
         let Some(reached) = text.and_then(|stream| self.hub.broadcast(stream, message)) else {
@@ -151,7 +147,7 @@ impl Cable {
     }
 
     /// Keeps connections alive. Called once a tick.
-    pub(crate) fn tick(self: &Rc<Self>) {
+    pub(super) fn tick(self: &Rc<Self>) {
         self.pulse.tick();
         let memory = &self.dispatch.dispatcher.client_memory;
         let limits = SocketLimits::of(memory.own_limit());
@@ -173,7 +169,7 @@ impl Cable {
     }
 
     /// Disconnects all clients, which may come back: one after the other, within this time.
-    pub(crate) fn disconnect_all(self: &Rc<Self>, within: Duration) {
+    pub(super) fn disconnect_all(self: &Rc<Self>, within: Duration) {
         self.end_kept(self.sessions.end_all());
         let closing = self.begin_closing();
         let cable = Rc::clone(self);
@@ -202,7 +198,7 @@ impl Cable {
     }
 
     /// The statistics of the cable.
-    pub fn stats(&self) -> CableStats {
+    pub(super) fn stats(&self) -> CableStats {
         let counts = &self.counts;
         CableStats {
             sockets: self.places.count(),
@@ -271,7 +267,7 @@ impl Cable {
         let bytes = InlineBytes::granted(body.into_bytes(), &memory);
         let mut call = Call::new(request.into_parts().0, peer, memory);
         call.body = CallBody::Inline(bytes);
-        call.is_cable = true;
+        call.is_from_part = true;
         let mut entry = self.access_log.start(&mut call);
         let reply = match self.dispatch.dispatch(call) {
             Ok(pending) => pending.await,

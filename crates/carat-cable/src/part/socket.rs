@@ -9,15 +9,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::{consume_budget, spawn_local};
 use tokio::time::{Sleep, sleep, sleep_until};
 
-use crate::cable::cable_history::set_time;
-use crate::cable::message_deadline::MessageDeadline;
-use crate::cable::server::Cable;
-use crate::request::Later;
-use carat_cable::{
+use crate::part::cable_history::set_time;
+use crate::part::message_deadline::MessageDeadline;
+use crate::part::server::Cable;
+use crate::{
     CableSession, ClientOutbox, CloseCode, CommandResult, DeflateWindow, FrameReader, KeptSession,
     Reached, SocketEnd, SocketNumber, WebSocketEvent, pong_frame,
 };
 use carat_exchange::{EdgeApplication, MemoryAccount, Peer, clock};
+use carat_http::Later;
 
 /// How long a client that has come back may take to ask for what it has missed.
 const PATIENCE: Duration = Duration::from_secs(2);

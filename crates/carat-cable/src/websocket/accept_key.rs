@@ -49,6 +49,12 @@ mod tests {
     }
 
     #[test]
+    fn the_key_that_the_edge_names_for_clients_of_http2_has_its_answer() {
+        let accept = accept_key(b"Y2FyYXQgb3ZlciBodHRwMg==");
+        assert_eq!(accept.as_deref(), Some("f3Y4KrM3OVMzjMeBUH/95GtQLl0="));
+    }
+
+    #[test]
     fn a_key_that_is_not_16_bytes_in_base64_has_no_answer() {
         let keys = [
             "",

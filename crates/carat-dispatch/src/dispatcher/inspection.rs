@@ -10,7 +10,7 @@ use carat_wire::is_behind;
 pub struct DispatcherView {
     /// The requests in the queue whose clients wait.
     pub queued: Vec<usize>,
-    /// The length of the queue, with commands of the cable, which have no number.
+    /// The length of the queue, with requests of parts, which have no number.
     pub queue_length: usize,
     /// How many requests may wait.
     pub queue_limit: usize,
@@ -122,7 +122,7 @@ impl Lane {
     }
 }
 
-/// The number of a simulated request; `None` for a command of the cable.
+/// The number of a simulated request; `None` for a request of a part.
 fn number_of(call: &Call) -> Option<usize> {
     call.parts.uri.path()[1..].parse().ok()
 }

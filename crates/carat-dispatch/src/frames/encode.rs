@@ -34,7 +34,7 @@ pub(crate) fn encode(outbox: &mut Outbox, id: u32, call: &Call, has_short_window
         query: target.query.as_bytes(),
         scheme: call.scheme(),
         has_short_window,
-        is_cable: call.is_cable,
+        is_from_part: call.is_from_part,
         server_name: target.server_name,
         server_port: target.server_port,
         remote_addr: call.remote().as_bytes(),

@@ -27,8 +27,6 @@ pub(super) enum Route {
     Memory,
     /// Where each running request stands.
     Stacks,
-    /// A message for the subscribers of a stream of the cable.
-    Broadcast,
     /// The profile of a worker, which takes its time.
     Profile(ProfileOrder),
     /// A request that the supervisor carries out or answers.
@@ -77,8 +75,7 @@ impl Route {
             "/profile" if *method == Method::POST => {
                 profile(query).map(Route::Profile).ok_or(NoRoute::BadQuery)
             }
-            "/broadcast" if *method == Method::POST => Ok(Route::Broadcast),
-            "/profile" | "/broadcast" => Err(NoRoute::NotAllowed("POST")),
+            "/profile" => Err(NoRoute::NotAllowed("POST")),
             "/end-profile" => write(method, || number(query).map(ControlRequest::EndProfile)),
             "/kill-worker" => write(method, || number(query).map(ControlRequest::KillWorker)),
             "/kill-process" => write(method, || kill_process(query)),

@@ -20,7 +20,7 @@ use super::socket_name::SocketName;
 use super::stale_sockets::remove_stale_sockets;
 use crate::supervise::{ControlRequest, Mailbox, Message, Predecessor, ProfileMessage};
 use carat_files::CONFIGURATION_THREADS;
-use carat_http::{AdminDoor, Cable, PartList, Server};
+use carat_http::{AdminDoor, PartList, Server};
 use carat_settings::Settings;
 
 /// Longer than any upgrade, which has a limit of its own.
@@ -47,7 +47,6 @@ pub(crate) async fn administer(
             let resources = Rc::new(Resources {
                 reader,
                 mailbox,
-                cable: server.cable().cloned(),
                 parts: Rc::clone(&server.parts),
             });
             tokio::select! {
@@ -86,17 +85,7 @@ fn bind(settings: &Settings, old: Option<&Path>) -> io::Result<ControlListener> 
 struct Resources {
     reader: MemoryReader,
     mailbox: Mailbox,
-    cable: Option<Rc<Cable>>,
     parts: Rc<PartList>,
-}
-
-impl Resources {
-    async fn broadcast(&self, request: &mut Request<Incoming>) -> Result<String, String> {
-        let no_cable = "the server has no cable (option `cable`)";
-        let cable = self.cable.as_ref().ok_or(no_cable)?;
-        let reached = cable.order(request.body_mut()).await;
-        reached.map_err(|(_, reason)| reason)
-    }
 }
 
 impl Responder for Resources {
@@ -114,7 +103,6 @@ impl Responder for Resources {
                 Some(stacks) => (StatusCode::OK, stacks.to_string()),
                 None => return refusal(StatusCode::SERVICE_UNAVAILABLE),
             },
-            Ok(Route::Broadcast) => outcome(Some(self.broadcast(request).await)),
             Ok(Route::Profile(order)) => {
                 client.extend(order.takes_at_most());
                 // Dropped after the reply: whoever hears of the end sees that nobody waits.

@@ -8,19 +8,34 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::simulation::plan::CableMessage;
 use crate::simulation::processes::ProcessTable;
-use carat_cable::CommandResult;
+use carat_cable::{Cable, CablePart, CableSocket, CommandResult};
 use carat_exchange::Peer;
-use carat_http::{CableSocket, Server};
+use carat_http::{EdgeCore, Part, PartList, Server};
 
 /// How long a client waits for its own messages, in microseconds: each may have to wait in the queue, and in a worker.
 const PATIENCE: u64 = 60_000_000;
 /// The application's response to a handshake.
 const WELCOME: &[u8] = br#"{"connection": "c", "send": ["{}"]}"#;
 
+/// The parts with a cable to which clients of the simulation have their own way.
+pub(super) fn with_own_cable(parts: PartList, core: &EdgeCore) -> (PartList, Rc<Cable>) {
+    let cable = Cable::new(core).expect("the option is set");
+    let own = |part: Box<dyn Part>| -> Box<dyn Part> {
+        if part.name() == "cable" {
+            Box::new(CablePart::new(Rc::clone(&cable), &core.settings))
+        } else {
+            part
+        }
+    };
+    let parts = parts.into_iter().map(own).collect();
+    (parts, cable)
+}
+
 /// A client of the cable: it subscribes to a room, talks, and listens.
 pub(super) struct CableClient {
     world: Rc<ProcessTable>,
     server: Rc<Server>,
+    cable: Rc<Cable>,
     /// Among all clients of the cable.
     index: usize,
     identifier: &'static str,
@@ -33,12 +48,17 @@ pub(super) struct CableClient {
 }
 
 impl CableClient {
-    pub(super) fn new(world: &Rc<ProcessTable>, server: &Rc<Server>) -> CableClient {
+    pub(super) fn new(
+        world: &Rc<ProcessTable>,
+        server: &Rc<Server>,
+        cable: &Rc<Cable>,
+    ) -> CableClient {
         CableClient {
             index: world.cable.borrow_mut().join(),
             identifier: world.random.pick(&["a", "b"]),
             world: Rc::clone(world),
             server: Rc::clone(server),
+            cable: Rc::clone(cable),
             received: Vec::new(),
             unsent: Vec::new(),
             is_subscribed: false,
@@ -57,8 +77,7 @@ impl CableClient {
         let result = CommandResult::parse(WELCOME).expect("a result");
         let peer = Rc::new(Peer::new("127.0.0.1".to_owned(), false, 80, None));
         let memory = self.server.client_memory().account();
-        let cable = self.server.cable().expect("the option is set");
-        let mut socket = CableSocket::open(cable, result, None, (peer, &memory));
+        let mut socket = CableSocket::open(&self.cable, result, None, (peer, &memory));
         let mut patience = PATIENCE;
         while !world.is_stopping.get() {
             let think = world.random.between(1000, 200_000);

@@ -5,6 +5,7 @@
 //! a buffer without a bound, a server that does not recover or does not stop. `CARAT_SIM_SEED=7 cargo test -p carat-edge
 //! simulation -- --nocapture` repeats one seed and prints what happens.
 
+#[cfg(feature = "cable")]
 mod cable_client;
 mod checks;
 mod client;

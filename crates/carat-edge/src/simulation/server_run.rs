@@ -9,6 +9,7 @@ use carat_policy::DescriptorBudget;
 use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep_until};
 
+#[cfg(feature = "cable")]
 use super::cable_client::CableClient;
 use super::client::SimulatedClient;
 use super::console_client::ConsoleClient;
@@ -49,6 +50,8 @@ const STOP_SLACK: u64 = 4_250_000 + TICK / 4;
 pub(super) struct ServerRun {
     pub(super) world: Rc<ProcessTable>,
     pub(super) server: Rc<Server>,
+    #[cfg(feature = "cable")]
+    cable: Rc<carat_cable::Cable>,
     /// `None` when the process of the edge has exited.
     supervisor: Option<Supervisor<SimulatedHost>>,
     /// All tasks of the edge and of the clients.
@@ -86,6 +89,8 @@ impl ServerRun {
             mailbox: &mailbox,
         };
         let parts = make_parts(&core, &surroundings).expect("the parts of the scenario");
+        #[cfg(feature = "cable")]
+        let (parts, cable) = super::cable_client::with_own_cable(parts, &core);
         let server = Server::new(&core, parts, &BUDGET);
         let ready = Ready::new(Vec::new(), None);
         let host = SimulatedHost(Rc::clone(&world));
@@ -100,6 +105,8 @@ impl ServerRun {
             )),
             world,
             server,
+            #[cfg(feature = "cable")]
+            cable,
             tasks: LocalSet::new(),
             waker: std::sync::Arc::default(),
             is_edge_paused: false,
@@ -180,8 +187,9 @@ impl ServerRun {
             let client = self.tasks.spawn_local(client.run());
             world.add_client(client.abort_handle());
         }
+        #[cfg(feature = "cable")]
         for _ in 0..world.scenario.members {
-            let member = CableClient::new(&world, &self.server);
+            let member = CableClient::new(&world, &self.server, &self.cable);
             let member = self.tasks.spawn_local(member.run());
             world.add_client(member.abort_handle());
         }
@@ -401,8 +409,8 @@ impl ServerRun {
         for number in waiting {
             self.world.answer(number, Answer::Reset);
         }
-        let lost = self.server.cable().map_or(0, |cable| cable.stats().lost);
-        if let Some(fault) = self.world.cable.borrow().fault(lost) {
+        #[cfg(feature = "cable")]
+        if let Some(fault) = self.cable_fault() {
             self.world.violate(fault);
         }
         let is_refused = matches!(self.outcome, Some(Outcome::Failed(_)));
@@ -410,6 +418,14 @@ impl ServerRun {
             self.world
                 .violate(format!("the server failed: {:?}", self.outcome));
         }
+    }
+
+    #[cfg(feature = "cable")]
+    fn cable_fault(&self) -> Option<String> {
+        let mut parts = self.server.parts.iter();
+        let report = parts.find(|part| part.name() == "cable")?.report();
+        let lost = report["lost"].as_u64().expect("a count");
+        self.world.cable.borrow().fault(lost)
     }
 
     fn check_tasks(&mut self) {

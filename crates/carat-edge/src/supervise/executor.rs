@@ -364,8 +364,8 @@ impl<H: Host> Executor<H> {
 
     /// Serves the control socket of a process.
     fn channel(&self, socket: impl FrameTransport + 'static, process: RubyProcess) -> Channel {
-        let cable = self.server.cable().cloned();
-        Channel::open(socket, process, self.mailbox.clone(), cable)
+        let parts = Rc::clone(&self.server.parts);
+        Channel::open(socket, process, self.mailbox.clone(), parts)
     }
 
     fn carry_out_app(&mut self, command: AppCommand) -> Option<Event> {

@@ -1,4 +1,7 @@
 use std::rc::Rc;
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
 
 use crate::request::{AccessLog, RequestDispatch};
 use carat_dispatch::Dispatcher;
@@ -15,6 +18,8 @@ pub struct EdgeCore {
     pub dispatch: Rc<RequestDispatch>,
     /// The lines of requests, also of those by which a part asks the application.
     pub access_log: AccessLog,
+    /// The permits of tunnels: the option `max_tunnels`. `None` without a limit.
+    pub tunnel_permits: Option<Arc<Semaphore>>,
 }
 
 impl EdgeCore {
@@ -29,6 +34,7 @@ impl EdgeCore {
             log: Rc::clone(log),
             dispatch: Rc::new(dispatch),
             access_log: AccessLog::new(log, settings.access_log),
+            tunnel_permits: settings.max_tunnels.map(Semaphore::new).map(Arc::new),
         }
     }
 }

@@ -1,13 +1,19 @@
 //! The contract between the core and its optional capabilities, the parts.
 
+mod admin_reply;
 mod edge_core;
 mod lends;
 mod part;
 mod part_list;
 mod part_sample;
+mod time_histogram;
 
+pub use admin_reply::{admin_refusal, admin_response};
 pub use edge_core::EdgeCore;
 pub use lends::Lends;
-pub use part::{AdminDoor, AdminResponse, Part, PartStep, PartTask, ReplyStep, SlowReply};
+pub use part::{
+    AdminDoor, AdminResponse, Farewell, Part, PartStep, PartTask, ReplyStep, SlowReply,
+};
 pub use part_list::PartList;
 pub use part_sample::{PartSample, SampleValue};
+pub use time_histogram::TimeHistogram;

@@ -1,7 +1,9 @@
+use std::future::ready;
 use std::io;
 use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
@@ -9,6 +11,7 @@ use http_body_util::Full;
 use hyper::body::Incoming;
 use serde_json::Value;
 
+use super::admin_reply::admin_refusal;
 use super::lends::Lends;
 use super::part_sample::PartSample;
 use crate::request::{
@@ -98,6 +101,12 @@ pub trait Part {
     /// why they have not.
     fn restarted(&self, _result: &Result<(), String>) {}
 
+    /// The server is about to leave its clients. It may do so in several ways, one after the other.
+    fn leave_clients(&self, _farewell: Farewell) {}
+
+    /// A process of the application says something to the part.
+    fn message(&self, _subject: &[u8], _content: &[u8]) {}
+
     /// The last work of a server that has stopped as it should. It delays the exit, so it has a limit.
     fn shut_down(&self) -> Option<Later<()>> {
         None
@@ -131,11 +140,7 @@ pub trait Part {
         _request: &'a mut Request<Incoming>,
         _door: AdminDoor,
     ) -> AdminResponse<'a> {
-        Box::pin(async {
-            let mut response = Response::default();
-            *response.status_mut() = StatusCode::NOT_FOUND;
-            response
-        })
+        Box::pin(ready(admin_refusal(StatusCode::NOT_FOUND)))
     }
 }
 
@@ -166,6 +171,17 @@ pub enum ReplyStep {
     Next,
     /// The part has taken over the connection: there is no response.
     TakenOver,
+}
+
+/// How a server leaves its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Farewell {
+    /// It serves on, and asks clients to go elsewhere with their next request.
+    TurnsAway,
+    /// Another server accepts clients from now on. Those that are connected are served until each has been told.
+    HandsOver,
+    /// It accepts no clients, and ends all connections within this time.
+    Drains(Duration),
 }
 
 /// Where those who run the server ask.

@@ -26,6 +26,13 @@ impl PartList {
         self.iter().find(|part| part.admin_paths().contains(&path))
     }
 
+    /// Passes what a process of the application says to the part of this name. Without that part, nobody hears it.
+    pub fn deliver(&self, part: &str, subject: &[u8], content: &[u8]) {
+        if let Some(part) = self.iter().find(|it| it.name() == part) {
+            part.message(subject, content);
+        }
+    }
+
     fn lenders(&self) -> impl Iterator<Item = &dyn Lends> {
         self.iter().filter_map(|part| part.memory())
     }
@@ -63,6 +70,17 @@ impl FromIterator<Box<dyn Part>> for PartList {
     }
 }
 
+/// Whoever composes a list of their own takes one apart.
+#[cfg(feature = "fixture")]
+impl IntoIterator for PartList {
+    type Item = Box<dyn Part>;
+    type IntoIter = std::vec::IntoIter<Box<dyn Part>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.parts.into_vec().into_iter()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
@@ -79,6 +97,14 @@ mod tests {
 
         fn memory(&self) -> Option<&dyn Lends> {
             Some(self)
+        }
+
+        fn message(&self, subject: &[u8], content: &[u8]) {
+            self.0.set((subject.len() + content.len()) as u64);
+        }
+
+        fn admin_paths(&self) -> &'static [&'static str] {
+            &["/holder"]
         }
     }
 
@@ -125,6 +151,17 @@ mod tests {
         assert_eq!((names, parts.iter().count()), (vec!["holder"], 2));
         assert_eq!(parts.at("/hidden").map(Part::name), Some("hidden"));
         assert!(parts.at("/").is_none());
+    }
+
+    #[test]
+    fn a_part_hears_messages_with_its_name_and_answers_at_its_paths() {
+        let holder = Box::new(Holder(Cell::new(0))) as Box<dyn Part>;
+        let parts: PartList = [holder].into_iter().collect();
+        parts.deliver("other", b"a", b"message");
+        assert_eq!(parts.held(), 0);
+        parts.deliver("holder", b"a", b"message");
+        assert_eq!(parts.held(), 8);
+        assert!(parts.at("/holder").is_some() && parts.at("/").is_none());
     }
 
     #[test]

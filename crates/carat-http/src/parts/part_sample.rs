@@ -1,3 +1,5 @@
+use super::time_histogram::TimeHistogram;
+
 /// A number of a part for monitoring systems.
 pub struct PartSample {
     /// The name, without the prefix `carat_`, the unit, and `_total`.
@@ -16,6 +18,8 @@ pub enum SampleValue {
     Bytes(u64),
     /// How many there have been since the server started.
     Counter(u64),
+    /// How long each has taken since the server started.
+    Times(Box<TimeHistogram>),
 }
 
 impl PartSample {
@@ -34,6 +38,12 @@ impl PartSample {
     /// How many there have been since the server started.
     pub fn counter(name: &'static str, help: &'static str, value: u64) -> PartSample {
         let value = SampleValue::Counter(value);
+        PartSample { name, help, value }
+    }
+
+    /// How long each has taken since the server started.
+    pub fn times(name: &'static str, help: &'static str, times: &TimeHistogram) -> PartSample {
+        let value = SampleValue::Times(Box::new(times.clone()));
         PartSample { name, help, value }
     }
 }

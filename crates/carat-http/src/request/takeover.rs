@@ -11,19 +11,17 @@ use tokio::sync::Semaphore;
 use crate::request::access::AccessEntry;
 use crate::request::request_context::RequestContext;
 use carat_exchange::{ConnectionState, Refusal, Reply, ReplyContent, Takeover, Tunnel, TunnelLog};
-use carat_settings::Settings;
 
 /// The replies by which an application takes over its connection.
 pub(crate) struct Takeovers {
-    /// The permits of tunnels; `None` without `max_tunnels`.
-    pub(crate) permits: Option<Arc<Semaphore>>,
+    /// `None` without `max_tunnels`.
+    permits: Option<Arc<Semaphore>>,
 }
 
 impl Takeovers {
-    pub(crate) fn new(settings: &Settings) -> Takeovers {
-        Takeovers {
-            permits: settings.max_tunnels.map(Semaphore::new).map(Arc::new),
-        }
+    /// Takeovers that need one of these permits, if there are any.
+    pub(crate) fn new(permits: Option<Arc<Semaphore>>) -> Takeovers {
+        Takeovers { permits }
     }
 
     /// Leaves the connection to the application if the reply takes it over. Returns whether it does: then HTTP is over, and

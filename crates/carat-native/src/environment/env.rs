@@ -38,7 +38,8 @@ pub(crate) fn environment(
         if request.head.scheme == Scheme::Https {
             env.put_https();
         }
-        if request.head.is_cable {
+        // The only part that asks.
+        if request.head.is_from_part {
             env.put_cable();
         }
         if template.protocols && known.may_have(roots().upgrade) {

@@ -46,7 +46,7 @@ fn encode(target: &[u8], scheme: Scheme) -> Vec<u8> {
         query: parts.next().unwrap_or_default(),
         scheme,
         has_short_window: false,
-        is_cable: false,
+        is_from_part: false,
         server_name: HOST.as_bytes(),
         server_port: scheme.default_port(),
         remote_addr: b"127.0.0.1",

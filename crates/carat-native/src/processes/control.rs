@@ -5,7 +5,7 @@ use std::os::fd::{IntoRawFd, OwnedFd};
 
 use carat_lane::{ControlMessage, ControlSession};
 use carat_wire::control::{
-    Broadcast, Sampling, Stack, encode_boot_failed, encode_load, encode_not_fork_safe,
+    PartMessage, Sampling, Stack, encode_boot_failed, encode_load, encode_not_fork_safe,
     encode_profile, encode_signal, encode_sources, encode_stats,
 };
 use carat_wire::{Hello, Kind, SocketKind};
@@ -202,10 +202,15 @@ impl Control {
         message: RString,
     ) -> Result<bool, Error> {
         // SAFETY: no Ruby code runs before the slices have been copied into the frame.
-        let (stream, message) = unsafe { (stream.as_slice(), message.as_slice()) };
+        let (subject, content) = unsafe { (stream.as_slice(), message.as_slice()) };
+        let message = PartMessage {
+            part: "cable",
+            subject,
+            content,
+        };
         let mut fits = false;
         control.send(ruby, |out| {
-            fits = Broadcast { stream, message }.encode(out);
+            fits = message.encode(out);
         })?;
         Ok(fits)
     }

@@ -6,7 +6,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 use serde_json::Value;
 
-use carat_http::{CableStats, Part, PartSample, SampleValue, Server};
+use carat_http::{Part, PartSample, SampleValue, Server, register_times};
 
 /// Metrics with one label, whose values are known beforehand.
 type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;
@@ -64,13 +64,6 @@ pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry 
     register_ruby(&mut registry, status);
     let samples = server.parts.iter().flat_map(Part::samples);
     samples.for_each(|sample| register_sample(&mut registry, &sample));
-    if let Some(cable) = server.cable() {
-        register_cable(&mut registry, cable.stats());
-        let help = "Time from a broadcast until its last subscriber had its turn";
-        cable
-            .fan_outs
-            .register(&mut registry, "cable_fan_out", help);
-    }
     let dropped = ConstCounter::new(server.log.dropped_lines());
     registry.register(
         "log_lines_dropped",
@@ -108,49 +101,13 @@ pub(super) fn as_puma(server: &Server, status: &Value) -> Registry {
 /// Registers a number of a part.
 fn register_sample(registry: &mut Registry, sample: &PartSample) {
     let (name, help) = (sample.name, sample.help);
-    match sample.value {
-        SampleValue::Gauge(count) => registry.register(name, help, gauge(count)),
+    match &sample.value {
+        SampleValue::Gauge(count) => registry.register(name, help, gauge(*count)),
         SampleValue::Bytes(bytes) => {
-            registry.register_with_unit(name, help, Unit::Bytes, gauge(bytes));
+            registry.register_with_unit(name, help, Unit::Bytes, gauge(*bytes));
         }
-        SampleValue::Counter(count) => registry.register(name, help, ConstCounter::new(count)),
-    }
-}
-
-/// The sockets of the cable, and what passed over them.
-fn register_cable(registry: &mut Registry, cable: CableStats) {
-    let gauges = [
-        ("cable_sockets", "WebSockets of the cable", cable.sockets),
-        (
-            "cable_streams",
-            "Streams that someone receives",
-            cable.streams,
-        ),
-    ];
-    for (name, help, value) in gauges {
-        registry.register(name, help, gauge(value as u64));
-    }
-    let counters = [
-        ("cable_commands", "Commands of clients", cable.received),
-        (
-            "cable_lost_commands",
-            "Of these, those that failed",
-            cable.lost,
-        ),
-        (
-            "cable_broadcasts",
-            "Messages of the application",
-            cable.broadcasts,
-        ),
-        ("cable_messages", "Messages to subscribers", cable.sent),
-        (
-            "cable_slow_clients",
-            "Clients that did not read",
-            cable.slow,
-        ),
-    ];
-    for (name, help, value) in counters {
-        registry.register(name, help, ConstCounter::new(value));
+        SampleValue::Counter(count) => registry.register(name, help, ConstCounter::new(*count)),
+        SampleValue::Times(times) => register_times(registry, name, help, times),
     }
 }
 

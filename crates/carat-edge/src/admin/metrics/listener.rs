@@ -4,11 +4,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use ring::hmac;
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
@@ -19,7 +17,7 @@ use super::health::{readiness, startup};
 use crate::admin::clients::{AdminClient, AdminClients, Responder};
 use crate::admin::reply::{refusal, response};
 use crate::supervise::{ControlRequest, Mailbox, Message};
-use carat_http::{Listeners, Server, bind_everywhere};
+use carat_http::{AdminDoor, Listeners, Server, bind_everywhere};
 
 /// Until the next attempt to listen.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -112,8 +110,8 @@ impl Responder for MetricsPages {
         request: &mut Request<Incoming>,
         _: &AdminClient,
     ) -> Response<Full<Bytes>> {
-        if request.uri().path() == "/broadcast" {
-            return broadcast(request, &self.server).await;
+        if let Some(part) = self.server.parts.at(request.uri().path()) {
+            return part.administer(request, AdminDoor::Port).await;
         }
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return refusal(StatusCode::METHOD_NOT_ALLOWED);
@@ -156,38 +154,6 @@ impl Responder for MetricsPages {
     }
 }
 
-/// A message of a program that has the token, for subscribers of the cable.
-async fn broadcast(request: &mut Request<Incoming>, server: &Server) -> Response<Full<Bytes>> {
-    let (Some(token), Some(cable)) = (&server.settings.parts.cable.token, server.cable()) else {
-        return refusal(StatusCode::NOT_FOUND);
-    };
-    if *request.method() != Method::POST {
-        return refusal(StatusCode::METHOD_NOT_ALLOWED);
-    }
-    if !names_token(request.headers(), token) {
-        let mut response = refusal(StatusCode::UNAUTHORIZED);
-        let scheme = HeaderValue::from_static("Bearer");
-        response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
-        return response;
-    }
-    match cable.order(request.body_mut()).await {
-        Ok(json) => response(StatusCode::OK, "application/json", json),
-        Err((status, reason)) => response(status, "text/plain", format!("{reason}\n")),
-    }
-}
-
-/// Whether the client has the token (RFC 6750, section 2.1). How long that takes says nothing about it.
-fn names_token(headers: &HeaderMap, token: &str) -> bool {
-    let credentials = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
-    let Some((scheme, named)) = credentials.and_then(|it| it.split_at_checked("Bearer ".len()))
-    else {
-        return false;
-    };
-    let key = hmac::Key::new(hmac::HMAC_SHA256, token.as_bytes());
-    let tag = hmac::sign(&key, token.as_bytes());
-    scheme.eq_ignore_ascii_case(b"Bearer ") && hmac::verify(&key, named, tag.as_ref()).is_ok()
-}
-
 /// Asks for the status that `carat status` shows; `None` when the server is about to exit.
 async fn ask_status(mailbox: &Mailbox) -> Option<Value> {
     ask(mailbox, ControlRequest::Status).await
@@ -196,31 +162,4 @@ async fn ask_status(mailbox: &Mailbox) -> Option<Value> {
 async fn ask(mailbox: &Mailbox, request: ControlRequest) -> Option<Value> {
     let ask = |asker| Message::Control(request, asker);
     mailbox.ask(ask).await?.ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_token_is_all_that_follows_the_scheme() {
-        let names = |credentials: &str| {
-            let mut headers = HeaderMap::new();
-            let credentials = HeaderValue::from_str(credentials).expect("a value");
-            headers.insert(AUTHORIZATION, credentials);
-            names_token(&headers, "secret")
-        };
-        assert!(names("Bearer secret") && names("bearer secret"));
-        for credentials in [
-            "",
-            "Bearer",
-            "Bearer ",
-            "Bearer secre",
-            "Bearer secrets",
-            "Basic secret",
-        ] {
-            assert!(!names(credentials), "{credentials}");
-        }
-        assert!(!names_token(&HeaderMap::new(), "secret"));
-    }
 }

@@ -113,7 +113,9 @@ impl Scenario {
 fn parts(random: &SeededRandom) -> PartSettings {
     let mut parts = Settings::plain().parts;
     parts.fibers.slots = random.pick(&[None, None, Some(2), Some(8)]);
-    parts.cable.path = Some("/cable".to_owned());
+    if cfg!(feature = "cable") {
+        parts.cable.path = Some("/cable".to_owned());
+    }
     parts
 }
 

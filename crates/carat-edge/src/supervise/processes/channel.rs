@@ -5,13 +5,13 @@ use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
 
 use carat_link::{Inbox, Outbox};
-use carat_wire::control::{Broadcast, Stack, decode_load};
+use carat_wire::control::{PartMessage, Stack, decode_load};
 use carat_wire::{Frame, Hello, Kind, Malformed};
 use tokio::task::spawn_local;
 
 use crate::supervise::messages::{Mailbox, Message, ProfileMessage, StatsMessage};
 use carat_dispatch::FrameTransport;
-use carat_http::Cable;
+use carat_http::PartList;
 use carat_log::{LaneTag, WorkerId};
 use carat_supervisor::{AppEvent, Event, ProcessEvent, RubyProcess, StackReport, WorkerEvent};
 
@@ -28,12 +28,12 @@ struct Outgoing {
 }
 
 impl Channel {
-    /// Serves the socket until either side closes it. Messages go to the supervisor, and broadcasts to the cable.
+    /// Serves the socket until either side closes it. Messages go to the supervisor, or to a part.
     pub(crate) fn open(
         socket: impl FrameTransport + 'static,
         process: RubyProcess,
         mailbox: Mailbox,
-        cable: Option<Rc<Cable>>,
+        parts: Rc<PartList>,
     ) -> Channel {
         let outgoing = Rc::new(RefCell::new(Outgoing::default()));
         let weak = Rc::downgrade(&outgoing);
@@ -42,14 +42,12 @@ impl Channel {
         spawn_local(async move {
             let mut inbox = Inbox::default();
             let deliver = |frame: Frame<'_>| {
-                if frame.kind == Kind::Broadcast {
-                    let Broadcast { stream, message } = Broadcast::decode(frame.payload)?;
-                    if let Some(cable) = &cable {
-                        cable.broadcast(stream, message);
-                    }
+                if frame.kind == Kind::PartMessage {
+                    let message = PartMessage::decode(frame.payload)?;
+                    parts.deliver(message.part, message.subject, message.content);
                     return Ok(());
                 }
-                // Of a process that has ended, only what it has broadcast before counts.
+                // Of a process that has ended, only what it has told parts before counts.
                 if ended.strong_count() == 0 {
                     return Ok(());
                 }

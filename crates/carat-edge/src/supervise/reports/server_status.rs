@@ -44,7 +44,6 @@ pub(crate) fn server_status(
         "upgrade": state.upgrades().is_under_way().then_some("starting"),
         // Why the last worker that was to become the mold did not.
         "refork": state.refork_refusal(),
-        "cable": server.cable().map(|cable| cable.stats()),
         "workers": { "min": bounds.min, "max": bounds.max, "wanted": processes.workers.wanted },
         "processes": processes.worker_statuses(now).map(worker).collect::<Vec<_>>(),
         // The further processes of the application, and how many of each name should run.

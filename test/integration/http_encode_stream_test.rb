@@ -6,7 +6,7 @@ require "support/encoded_bodies"
 
 # Answers in content codings while they are being made, and what they cost others.
 class HttpEncodeStreamTest < Support::IntegrationTest
-  # crates/carat-body/src/response/encoders.rs
+  # crates/carat-coding/src/part/encoders.rs
   STREAMS_LIMIT = 64
   LINES = Support::EncodedBodies::LINES
 

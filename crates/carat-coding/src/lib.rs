@@ -1,6 +1,5 @@
-//! Content codings (RFC 9110, 8.4): negotiation, decoders and encoders.
-//!
-//! This crate does no I/O and knows neither connections nor Ruby.
+//! Content codings (RFC 9110, 8.4): negotiation, decoders and encoders, which do no I/O. The [`part()`] compresses responses,
+//! and decodes requests.
 
 #![forbid(unsafe_code)]
 
@@ -9,6 +8,8 @@ mod codings;
 mod decode;
 mod encode;
 mod negotiate;
+#[cfg(feature = "part")]
+mod part;
 
 pub use coding::Coding;
 pub use codings::{CODINGS_LIMIT, Codings, Unsupported};
@@ -18,3 +19,5 @@ pub use decode::{
 };
 pub use encode::{EncodeError, Encoder, EncoderPool, IDLE_LIMIT, Lease, Levels, Then};
 pub use negotiate::{AcceptedCodings, negotiate};
+#[cfg(feature = "part")]
+pub use part::part;

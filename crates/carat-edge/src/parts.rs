@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::supervise::Mailbox;
 use carat_http::{EdgeCore, Listener, Part, PartList};
-use carat_settings::Settings;
+use carat_settings::{Multipart, Settings};
 
 /// A part that the settings may switch on.
 struct PartEntry {
@@ -79,6 +79,16 @@ const PARTS: &[PartEntry] = &[
         "cable",
         |settings| settings.parts.cable.path.is_some(),
         |core, _| Ok(carat_cable::part(core))
+    ),
+    part!(
+        "multipart",
+        |settings| settings.parts.multipart.parser == Multipart::Edge,
+        |core, _| Ok(carat_multipart::part(core))
+    ),
+    part!(
+        "codings",
+        |settings| settings.parts.codings.compress || settings.parts.codings.decode_requests,
+        |core, _| Ok(carat_coding::part(core))
     ),
     part!(
         "site",

@@ -24,7 +24,8 @@ mod tunnels;
 pub use accept::accept;
 pub use parts::{
     AdminDoor, AdminResponse, EdgeCore, Farewell, Lends, Part, PartList, PartSample, PartStep,
-    PartTask, ReplyStep, SampleValue, SlowReply, TimeHistogram, admin_refusal, admin_response,
+    PartTask, ReplyStep, SampleValue, SlowBody, SlowReply, TimeHistogram, admin_refusal,
+    admin_response,
 };
 pub use readiness::ReadinessPaths;
 pub use request::{

@@ -6,15 +6,15 @@ use std::rc::Rc;
 use http::header::CONTENT_TYPE;
 use http::{Request, Response, StatusCode, Version};
 
-use crate::parts::{EdgeCore, PartList, PartStep, ReplyStep};
+use crate::parts::{EdgeCore, Part, PartList, PartStep, ReplyStep};
 use crate::readiness::ReadinessChecks;
 use crate::request::{
     AccessLog, ArrivedRequest, ConnectionEnd, ReplySearch, RequestAnswer, RequestContext,
     RequestDispatch, RequestSlots, Takeovers, TrackedBody, WaitingRequest, asks_to_close,
-    check_prefix, cut, delimit, encode, take_body,
+    check_prefix, cut, delimit, take_body,
 };
-use carat_body::request::{ReceivedBody, RequestBodies};
-use carat_body::response::{ClientBody, Encoders, RangeRequest, ResponseEncoding};
+use carat_body::request::{ReceivedBody, RequestBodies, RequestReceiver};
+use carat_body::response::{ClientBody, RangeRequest};
 use carat_exchange::{Call, ConnectionState, Peer, ProxyPolicy, Refusal, Reply, clock};
 use carat_files::are_too_many_waiting;
 use carat_settings::UrlPrefix;
@@ -24,13 +24,11 @@ pub(super) struct Steps {
     pub(super) access_log: AccessLog,
     pub(super) proxies: ProxyPolicy,
     prefix: Option<UrlPrefix>,
-    bodies: Rc<RequestBodies>,
+    receiver: Rc<RequestReceiver>,
     pub(super) readiness: ReadinessChecks,
     dispatch: Rc<RequestDispatch>,
     parts: Rc<PartList>,
     takeovers: Takeovers,
-    /// `None` when responses are not compressed.
-    encoders: Option<Rc<Encoders>>,
     pub(super) end: ConnectionEnd,
 }
 
@@ -39,16 +37,17 @@ impl Steps {
         let (settings, log) = (&core.settings, &core.log);
         let dispatch = Rc::clone(&core.dispatch);
         let dispatcher = &dispatch.dispatcher;
+        let transforms = parts.iter().filter_map(Part::transform);
+        let bodies = RequestBodies::new(settings, log, &dispatcher.spool_quota);
         Rc::new(Steps {
             proxies: ProxyPolicy::new(settings),
             prefix: settings.prefix.clone(),
-            bodies: Rc::new(RequestBodies::new(settings, log, &dispatcher.spool_quota)),
+            receiver: Rc::new(RequestReceiver::new(bodies, transforms)),
             readiness: ReadinessChecks::new(settings),
             parts: Rc::clone(parts),
             access_log: core.access_log.clone(),
             dispatch,
             takeovers: Takeovers::new(core.tunnel_permits.clone()),
-            encoders: Encoders::new(settings, log),
             end: ConnectionEnd::default(),
         })
     }
@@ -91,8 +90,6 @@ impl Steps {
     ) -> (ArrivedRequest, RequestContext) {
         let fields = request.headers_mut();
         let forwarded = self.proxies.receive(peer.proxy_fields, fields);
-        let encoders = self.encoders.as_ref();
-        let encoding = encoders.map(|encoders| ResponseEncoding::negotiate(&request, encoders));
         let (closes, ranges) = (asks_to_close(&request), RangeRequest::of(&request));
         let (parts, body) = request.into_parts();
         let version = parts.version;
@@ -111,7 +108,6 @@ impl Steps {
             closes,
             scheme: call.scheme(),
             ranges,
-            encoding,
             spooled: None,
         };
         for part in self.parts.steps() {
@@ -131,7 +127,7 @@ impl Steps {
         }
         context.refuse_if(are_too_many_waiting(clock::now), Refusal::NoDescriptors)?;
         check_prefix(request, context, self.prefix.as_ref())?;
-        take_body(request, context, &self.bodies)?;
+        take_body(request, context, &self.receiver)?;
         self.readiness.check(request)?;
         ControlFlow::Break(self.answer(request, context, 0))
     }
@@ -200,8 +196,14 @@ impl Steps {
             }
             cut(reply, context)
         };
-        if let Some(encoded) = encode(&mut response, context) {
-            response = encoded.await;
+        for part in self.parts.iter().rev() {
+            let Ok(whole) = &mut response else { break };
+            let Some(slow) = part.body(whole, context) else {
+                continue;
+            };
+            if let Err(refusal) = slow.await {
+                response = Err(refusal);
+            }
         }
         let mut response = response.unwrap_or_else(|refusal| self.refused(refusal, context));
         if response.status() == StatusCode::NOT_MODIFIED {

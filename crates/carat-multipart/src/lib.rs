@@ -5,7 +5,7 @@
 //! their order. A part is taken out only if every known parser treats it as a file. From the first
 //! ambiguous part on, everything stays in the skeleton unchanged.
 //!
-//! This crate does no I/O and knows neither connections nor Ruby.
+//! The splitter does no I/O. The [`part()`] stores what it takes out.
 //!
 //! ```
 //! use carat_multipart::{FormEvent, FormLimits, Splitter, boundary_of};
@@ -33,8 +33,12 @@ mod delimiter;
 mod disposition;
 mod form_part;
 mod limits;
+#[cfg(feature = "part")]
+mod part;
 mod splitter;
 
 pub use content_type::boundary_of;
 pub use limits::{Exceeded, FormLimits};
+#[cfg(feature = "part")]
+pub use part::part;
 pub use splitter::{FormEvent, Splitter};

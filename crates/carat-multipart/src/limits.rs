@@ -37,7 +37,7 @@ pub enum Exceeded {
 
 impl Exceeded {
     /// The reason, as a sentence for the client.
-    pub fn reason(self) -> &'static str {
+    pub const fn reason(self) -> &'static str {
         match self {
             Exceeded::Parts => "the form has too many parts",
             Exceeded::Files => "the form has too many files",

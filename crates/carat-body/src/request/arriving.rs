@@ -9,7 +9,7 @@ use carat_exchange::{ConnectionState, Refusal};
 const DISCARD_LIMIT: u64 = 64 * 1024;
 
 /// A request body that is arriving, at most `max_body` bytes.
-pub(super) struct ArrivingBody {
+pub struct ArrivingBody {
     body: ReceivedBody,
     connection: Rc<ConnectionState>,
     /// Bytes that are still allowed.
@@ -49,7 +49,7 @@ impl ArrivingBody {
     }
 
     /// The state of the connection.
-    pub(super) fn connection(&self) -> Rc<ConnectionState> {
+    pub fn connection(&self) -> Rc<ConnectionState> {
         Rc::clone(&self.connection)
     }
 
@@ -85,7 +85,7 @@ impl ArrivingBody {
     }
 
     /// The next piece; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Refusal> {
+    pub async fn next(&mut self) -> Result<Option<Bytes>, Refusal> {
         if self.body.is_end_stream() {
             return Ok(None);
         }

@@ -1,19 +1,24 @@
-//! Bodies of requests: received, decoded, taken apart, and kept in memory or in a file.
+//! Bodies of requests: received, transformed, and kept in memory or in a file.
 
 mod arriving;
 mod bodies;
-mod decode;
 mod expectation;
 mod http2_body;
 mod receive;
 mod received_body;
 mod sinks;
 mod transfer;
+mod transform;
 mod upload;
 
+pub use arriving::ArrivingBody;
 pub use bodies::RequestBodies;
 pub use expectation::Expectation;
 pub use http2_body::{Http2Body, UPLOAD_WINDOW};
-pub use receive::{receive, receive_empty};
+pub use receive::RequestReceiver;
 pub use received_body::ReceivedBody;
+pub use sinks::{
+    BodyTask, BufferedBody, DecodedPiece, PIECE_LIMIT, PartSink, RequestSink, Spooler,
+};
+pub use transform::{BodyDecoder, RequestTransform};
 pub use upload::UploadProgress;

@@ -1,9 +1,9 @@
-use carat_coding::Decoder;
 use tokio::sync::oneshot;
 use tokio::task::spawn_local;
 
 use super::arriving::ArrivingBody;
 use super::transfer::transfer;
+use super::transform::BodyDecoder;
 use crate::request::sinks::{Handover, RequestSink};
 use carat_exchange::{BodyReaders, BodySender, BodyStream, Refusal, body_stream};
 
@@ -32,7 +32,7 @@ impl UploadProgress {
 /// Forwards a body while it arrives, concurrently with the request and its reply.
 pub(super) struct Upload {
     pub(super) arriving: ArrivingBody,
-    pub(super) decoder: Option<Box<Decoder>>,
+    pub(super) decoder: Option<Box<dyn BodyDecoder>>,
     /// Whether the client sends nothing before `100 Continue`.
     pub(super) awaits_continue: bool,
 }

@@ -4,7 +4,6 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
-use super::encoded::EncodedBody;
 use super::parts::{PartsBody, Whole};
 use super::plain::{FullBody, PlainBody, PlainContent};
 use carat_exchange::{FileRange, ReplyBody, StoredBody};
@@ -12,7 +11,17 @@ use carat_exchange::{FileRange, ReplyBody, StoredBody};
 /// The body of a response as the client gets it.
 pub struct ClientBody {
     plain: PlainBody,
-    encoded: Option<Box<EncodedBody>>,
+    transform: Option<Box<dyn BodyTransform>>,
+}
+
+/// A transform of a body on its way to the client.
+pub trait BodyTransform {
+    /// The next piece of what `plain` becomes.
+    fn poll_piece(
+        &mut self,
+        plain: &mut PlainBody,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Bytes>>>;
 }
 
 impl From<ReplyBody> for ClientBody {
@@ -25,7 +34,7 @@ impl ClientBody {
     fn plain(plain: PlainBody) -> ClientBody {
         ClientBody {
             plain,
-            encoded: None,
+            transform: None,
         }
     }
 
@@ -34,9 +43,10 @@ impl ClientBody {
         ClientBody::plain(PlainBody::new(PlainContent::Parts(Box::new(parts))))
     }
 
-    /// Applies a content coding.
-    pub(super) fn encoded(mut self, encoded: EncodedBody) -> ClientBody {
-        self.encoded = Some(Box::new(encoded));
+    /// Has this transform make the bytes that the client gets.
+    #[must_use]
+    pub fn transformed(mut self, transform: Box<dyn BodyTransform>) -> ClientBody {
+        self.transform = Some(transform);
         self
     }
 
@@ -46,13 +56,13 @@ impl ClientBody {
     }
 
     /// The body, if many clients get it.
-    pub(super) fn stored(&self) -> Option<&Rc<dyn StoredBody>> {
+    pub fn stored(&self) -> Option<&Rc<dyn StoredBody>> {
         self.plain.stored()
     }
 
     /// The complete body when it is at hand and at most `limit` bytes long; otherwise the body
     /// unchanged.
-    pub(super) fn into_full(self, limit: u64) -> Result<FullBody, ClientBody> {
+    pub fn into_full(self, limit: u64) -> Result<FullBody, ClientBody> {
         self.plain.into_full(limit).map_err(ClientBody::plain)
     }
 
@@ -68,12 +78,12 @@ impl ClientBody {
 
     /// Bytes still to come, if their number is known.
     pub fn length(&self) -> Option<u64> {
-        self.plain.length().filter(|_| self.encoded.is_none())
+        self.plain.length().filter(|_| self.transform.is_none())
     }
 
     /// The next part of a file that the kernel can send; `None` for any other body.
     pub fn poll_range(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<FileRange>>> {
-        match &self.encoded {
+        match &self.transform {
             Some(_) => Poll::Ready(None),
             None => self.plain.poll_range(cx),
         }
@@ -81,8 +91,8 @@ impl ClientBody {
 
     /// The next piece.
     pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        match &mut self.encoded {
-            Some(encoded) => encoded.poll_piece(&mut self.plain, cx),
+        match &mut self.transform {
+            Some(transform) => transform.poll_piece(&mut self.plain, cx),
             None => self.plain.poll_piece(cx),
         }
     }

@@ -2,9 +2,8 @@ use std::ops::Range;
 
 use carat_fields::RequestedRanges;
 use http::header::{
-    ACCEPT_ENCODING, ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING,
-    CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, EXPIRES, IF_RANGE,
-    LAST_MODIFIED, RANGE,
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE,
+    CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, EXPIRES, IF_RANGE, LAST_MODIFIED, RANGE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 
@@ -41,7 +40,8 @@ pub struct RangeRequest {
 struct WantedRange {
     range: HeaderValue,
     if_range: Option<HeaderValue>,
-    accepts_coding: bool,
+    /// Whether the client has bytes of the response if its date is the same.
+    trusts_dates: bool,
 }
 
 impl RangeRequest {
@@ -53,27 +53,26 @@ impl RangeRequest {
         }
     }
 
-    /// Whether the client wants ranges.
-    pub fn is_wanted(&self) -> bool {
-        self.wanted.is_some()
+    /// Has a date in `If-Range` match nothing: the client may have got other bytes under the date of the response.
+    pub fn distrust_dates(&mut self) {
+        if let Some(wanted) = &mut self.wanted {
+            wanted.trusts_dates = false;
+        }
     }
 
     /// Cuts the requested ranges out of a file that the application named, or of a stored body. Every other response
-    /// stays as it is. `compresses` says whether the server may apply a content coding to it.
-    pub fn apply(
-        &self,
-        mut response: Response<ClientBody>,
-        compresses: bool,
-    ) -> Response<ClientBody> {
+    /// stays as it is.
+    pub fn apply(&self, mut response: Response<ClientBody>) -> Response<ClientBody> {
         let may_have_ranges = matches!(self.method, Method::GET | Method::HEAD);
         if !may_have_ranges || !offers_ranges(&response) {
             return response;
         }
         let bytes = HeaderValue::from_static("bytes");
         response.headers_mut().insert(ACCEPT_RANGES, bytes);
-        let wanted = self.wanted.as_ref().filter(|wanted| {
-            self.method == Method::GET && wanted.applies_to(response.headers(), compresses)
-        });
+        let wanted = self
+            .wanted
+            .as_ref()
+            .filter(|wanted| self.method == Method::GET && wanted.applies_to(response.headers()));
         let (Some(whole), Some(wanted)) = (response.body().ranged(), wanted) else {
             return response;
         };
@@ -101,20 +100,20 @@ impl WantedRange {
         (!is_repeated).then(|| WantedRange {
             range,
             if_range,
-            accepts_coding: headers.contains_key(ACCEPT_ENCODING),
+            trusts_dates: true,
         })
     }
 
     /// Whether `If-Range` matches the response: a strong entity tag, or the same date (RFC 9110, 13.1.5). A weak tag
-    /// matches nothing. A date does not count if the client's first bytes may be those of an encoded body.
-    fn applies_to(&self, response: &HeaderMap, compresses: bool) -> bool {
+    /// matches nothing. A date does not count if the client may have got other bytes under it.
+    fn applies_to(&self, response: &HeaderMap) -> bool {
         let Some(known) = &self.if_range else {
             return true;
         };
         if known.as_bytes().starts_with(b"\"") {
             only(response, &ETAG) == Some(known)
         } else {
-            !(compresses && self.accepts_coding) && only(response, &LAST_MODIFIED) == Some(known)
+            self.trusts_dates && only(response, &LAST_MODIFIED) == Some(known)
         }
     }
 }

@@ -6,11 +6,12 @@ use bytes::Bytes;
 
 use super::dechunk::Dechunk;
 use super::file::FileBody;
+use super::file_pages::read;
 use super::parts::{PartsBody, Whole, next_piece};
 use carat_exchange::{FileRange, ReplyBody, ReplyContent, ReplyStream, StoredBody};
 
-/// The body of a response before the server applies a content coding.
-pub(super) struct PlainBody {
+/// The body of a response before a transform of it.
+pub struct PlainBody {
     content: PlainContent,
     dechunk: Option<Box<Dechunk>>,
 }
@@ -72,14 +73,14 @@ impl PlainBody {
             return Err(self);
         }
         match self.content {
-            PlainContent::Full(bytes) => Ok(FullBody::Bytes(bytes)),
-            PlainContent::File(file) => Ok(FullBody::File(file)),
+            PlainContent::Full(bytes) => Ok(bytes.into()),
+            PlainContent::File(file) => Ok(FullBody(FullContent::File(file))),
             PlainContent::Stored(_) | PlainContent::Parts(_) | PlainContent::Stream(_) => Err(self),
         }
     }
 
     /// Whether the application is still producing the body.
-    pub(super) fn is_live(&self) -> bool {
+    pub fn is_live(&self) -> bool {
         matches!(self.content, PlainContent::Stream(_))
     }
 
@@ -107,7 +108,7 @@ impl PlainBody {
     }
 
     /// The next piece.
-    pub(super) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+    pub fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         loop {
             if let Some(piece) = self
                 .dechunk
@@ -166,8 +167,26 @@ impl From<ReplyBody> for PlainBody {
     }
 }
 
-/// A complete body.
-pub(super) enum FullBody {
+/// A complete body that is at hand.
+pub struct FullBody(FullContent);
+
+enum FullContent {
     Bytes(Bytes),
     File(FileBody),
+}
+
+impl FullBody {
+    /// The bytes, which a thread reads if they are in a file.
+    pub async fn read(self) -> io::Result<Bytes> {
+        match self.0 {
+            FullContent::Bytes(bytes) => Ok(bytes),
+            FullContent::File(file) => read(|| file.read_all()).await,
+        }
+    }
+}
+
+impl From<Bytes> for FullBody {
+    fn from(bytes: Bytes) -> FullBody {
+        FullBody(FullContent::Bytes(bytes))
+    }
 }

@@ -2,7 +2,6 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use carat_coding::Coding;
 use http::header::{AGE, CONTENT_ENCODING, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 
@@ -82,15 +81,15 @@ impl StoredBody for CachedBody {
         &self.entry.body
     }
 
-    fn form(&self, coding: Coding) -> Option<Bytes> {
-        self.entry.form(coding.name())
+    fn form(&self, name: &'static str) -> Option<Bytes> {
+        self.entry.form(name)
     }
 
-    fn begin_form(&self, coding: Coding) -> bool {
-        self.entry.begin_form(coding.name())
+    fn begin_form(&self, name: &'static str) -> bool {
+        self.entry.begin_form(name)
     }
 
-    fn end_form(&self, coding: Coding, made: Option<&Bytes>) {
-        self.cache.keep_form(&self.entry, coding.name(), made);
+    fn end_form(&self, name: &'static str, made: Option<&Bytes>) {
+        self.cache.keep_form(&self.entry, name, made);
     }
 }

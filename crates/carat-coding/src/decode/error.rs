@@ -16,7 +16,7 @@ pub enum DecodeError {
 
 impl DecodeError {
     /// The reason, as a sentence for the client.
-    pub fn reason(self) -> &'static str {
+    pub const fn reason(self) -> &'static str {
         match self {
             DecodeError::Corrupt => "the body does not match its content coding",
             DecodeError::Truncated => "the body ends before its content coding does",

@@ -1,16 +1,11 @@
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use carat_coding::DecodeError;
 use carat_guard::GuardError;
-use carat_multipart::Exceeded;
-use http::header::{ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 
 use crate::response::reply::ReplyBody;
-
-/// The codings of a 415 response: those that a request body may have (RFC 9110 15.5.16).
-const DECODED_CODINGS: &str = "gzip, deflate, br, zstd";
 
 /// The party at fault when the edge refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +18,7 @@ pub enum Fault {
     Server,
 }
 
-/// Why a part of the edge refuses requests, before their bodies arrive.
+/// Why a part of the edge refuses requests.
 #[derive(Debug, PartialEq, Eq)]
 pub struct PartRefusal {
     /// The status of the response.
@@ -51,12 +46,6 @@ pub enum Refusal {
     OutsidePrefix,
     /// The body is larger than `max_body`.
     BodyTooLarge,
-    /// The body has an unsupported content coding, or too many codings.
-    UnknownCoding,
-    /// The body does not match its content coding, or decodes to more than the limits allow.
-    Undecodable(DecodeError),
-    /// The form exceeds one of its limits.
-    Form(Exceeded),
     /// The headers or the body arrived too slowly.
     TooSlow,
     /// Clients make the edge hold more than `client_memory`, and this one makes the least progress.
@@ -108,19 +97,8 @@ impl Refusal {
             Refusal::Malformed(refusal) => {
                 StatusCode::from_u16(refusal.status()).expect("every GuardError has a valid status")
             }
-            Refusal::BodyTooLarge
-            | Refusal::Form(_)
-            | Refusal::Undecodable(DecodeError::TooLarge | DecodeError::TooDense) => {
-                StatusCode::PAYLOAD_TOO_LARGE
-            }
-            Refusal::UnknownCoding | Refusal::Undecodable(DecodeError::WindowTooLarge) => {
-                StatusCode::UNSUPPORTED_MEDIA_TYPE
-            }
-            Refusal::PlainHttp
-            | Refusal::UnexpectedTls
-            | Refusal::Undecodable(DecodeError::Corrupt | DecodeError::Truncated) => {
-                StatusCode::BAD_REQUEST
-            }
+            Refusal::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::PlainHttp | Refusal::UnexpectedTls => StatusCode::BAD_REQUEST,
             Refusal::ByPart(refusal) => refusal.status,
             Refusal::OutsidePrefix => StatusCode::NOT_FOUND,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
@@ -161,9 +139,6 @@ impl Refusal {
             Refusal::ByPart(refusal) => refusal.reason,
             Refusal::OutsidePrefix => "the path does not lead to the application",
             Refusal::BodyTooLarge => "the request body is too large",
-            Refusal::UnknownCoding => "the content coding of the request body is not supported",
-            Refusal::Undecodable(error) => error.reason(),
-            Refusal::Form(exceeded) => exceeded.reason(),
             Refusal::TooSlow => "the request arrived too slowly",
             Refusal::ClientMemory | Refusal::BodyCutOff => {
                 "the server's memory for clients is used up"
@@ -193,9 +168,6 @@ impl Refusal {
             | Refusal::UnexpectedTls
             | Refusal::OutsidePrefix
             | Refusal::BodyTooLarge
-            | Refusal::UnknownCoding
-            | Refusal::Undecodable(_)
-            | Refusal::Form(_)
             | Refusal::TooSlow => Fault::Client,
             Refusal::WorkerLost | Refusal::AppTimeout | Refusal::InvalidResponse => Fault::App,
             Refusal::ClientMemory
@@ -254,9 +226,6 @@ impl Refusal {
         }
         if let Some(seconds) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(u16::from(seconds)));
-        }
-        if self.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(DECODED_CODINGS));
         }
         response
     }

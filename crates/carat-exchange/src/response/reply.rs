@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use carat_coding::Coding;
 use http::Response;
 
 use crate::body::SpoolReservation;
@@ -136,10 +135,10 @@ impl FileRange {
 pub trait StoredBody: Debug {
     /// The whole body, as the application sent it.
     fn plain(&self) -> &Bytes;
-    /// The body in a content coding, if that is kept.
-    fn form(&self, coding: Coding) -> Option<Bytes>;
-    /// Whether the caller is to encode the body, and to call `end_form`: false while another caller does.
-    fn begin_form(&self, coding: Coding) -> bool;
-    /// Keeps the body in a content coding; `None` if it could not be made.
-    fn end_form(&self, coding: Coding, made: Option<&Bytes>);
+    /// The body in another form, such as a content coding, if that is kept.
+    fn form(&self, name: &'static str) -> Option<Bytes>;
+    /// Whether the caller is to make this form of the body, and to call `end_form`: false while another one does.
+    fn begin_form(&self, name: &'static str) -> bool;
+    /// Keeps this form of the body; `None` if it could not be made.
+    fn end_form(&self, name: &'static str, made: Option<&Bytes>);
 }

@@ -12,7 +12,7 @@ pub use admin_reply::{admin_refusal, admin_response};
 pub use edge_core::EdgeCore;
 pub use lends::Lends;
 pub use part::{
-    AdminDoor, AdminResponse, Farewell, Part, PartStep, PartTask, ReplyStep, SlowReply,
+    AdminDoor, AdminResponse, Farewell, Part, PartStep, PartTask, ReplyStep, SlowBody, SlowReply,
 };
 pub use part_list::PartList;
 pub use part_sample::{PartSample, SampleValue};

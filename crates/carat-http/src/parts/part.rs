@@ -6,6 +6,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use carat_body::request::RequestTransform;
+use carat_body::response::ClientBody;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -55,6 +57,21 @@ pub trait Part {
         _reply: &'a mut Result<Reply, Refusal>,
         _context: &'a mut RequestContext,
     ) -> Option<SlowReply<'a>> {
+        None
+    }
+
+    /// Sees each response with its body, cut to the ranges that the client wants, and may transform it. The last part of the
+    /// list is the first. `None` when there is nothing to wait for.
+    fn body<'a>(
+        &'a self,
+        _response: &'a mut Response<ClientBody>,
+        _context: &'a mut RequestContext,
+    ) -> Option<SlowBody<'a>> {
+        None
+    }
+
+    /// Transforms the bodies of requests.
+    fn transform(&self) -> Option<Rc<dyn RequestTransform>> {
         None
     }
 
@@ -163,6 +180,9 @@ impl PartStep {
 
 /// The wait of a part for what it makes of a reply.
 pub type SlowReply<'a> = Pin<Box<dyn Future<Output = ReplyStep> + 'a>>;
+
+/// The wait of a part for what it makes of a body. An error takes the place of the response.
+pub type SlowBody<'a> = Pin<Box<dyn Future<Output = Result<(), Refusal>> + 'a>>;
 
 /// What a part has made of a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]

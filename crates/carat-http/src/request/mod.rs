@@ -15,7 +15,7 @@ mod uploads;
 pub use access::{AccessEntry, AccessLog};
 pub(crate) use connection_end::{ConnectionEnd, asks_to_close, delimit};
 pub use finished_request::{FinishedRequest, RequestObserver};
-pub(crate) use representation::{cut, encode};
+pub(crate) use representation::cut;
 pub use request_context::RequestContext;
 pub use request_dispatch::RequestDispatch;
 pub use request_slots::RequestSlots;

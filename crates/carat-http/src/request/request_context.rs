@@ -5,7 +5,7 @@ use carat_wire::Scheme;
 use crate::request::access::AccessEntry;
 use crate::request::request_dispatch::RequestDispatch;
 use crate::request::request_slots::RequestSlots;
-use carat_body::response::{RangeRequest, ResponseEncoding};
+use carat_body::response::RangeRequest;
 use carat_exchange::{ConnectionState, SpoolReservation};
 
 /// The facts about a request that the steps of its response know, when the application has the request itself.
@@ -23,9 +23,8 @@ pub struct RequestContext {
     pub(crate) closes: bool,
     /// How the client reached the first server.
     pub scheme: Scheme,
-    pub(crate) ranges: RangeRequest,
-    /// `None` when responses are not compressed.
-    pub(crate) encoding: Option<ResponseEncoding>,
+    /// The ranges that the client wants.
+    pub ranges: RangeRequest,
     /// The bytes of `spool_limit` that the body of the response takes.
     pub(crate) spooled: Option<SpoolReservation>,
 }

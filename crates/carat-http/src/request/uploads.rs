@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::request::request_context::RequestContext;
 use crate::request::request_dispatch::RequestDispatch;
 use crate::request::request_step::{ArrivedRequest, RequestAnswer, RequestStep, refuse};
-use carat_body::request::{ReceivedBody, RequestBodies, UploadProgress, receive, receive_empty};
+use carat_body::request::{ReceivedBody, RequestReceiver, UploadProgress};
 use carat_dispatch::PendingReply;
 use carat_exchange::{Call, ConnectionState, Refusal, Reply};
 
@@ -15,16 +15,15 @@ use carat_exchange::{Call, ConnectionState, Refusal, Reply};
 pub(crate) fn take_body(
     request: &mut ArrivedRequest,
     context: &RequestContext,
-    bodies: &Rc<RequestBodies>,
+    receiver: &Rc<RequestReceiver>,
 ) -> RequestStep {
     if !request.has_body() {
-        receive_empty(request.call(), bodies);
         return ControlFlow::Continue(());
     }
     let call = request.take_call();
     let body = replace(&mut request.body, ReceivedBody::None);
     let (state, dispatch) = (Rc::clone(&context.state), Rc::clone(&context.dispatch));
-    let upload = receive_and_dispatch(call, body, state, dispatch, Rc::clone(bodies));
+    let upload = receive_and_dispatch(call, body, state, dispatch, Rc::clone(receiver));
     ControlFlow::Break(RequestAnswer::Later(Box::pin(upload)))
 }
 
@@ -34,11 +33,11 @@ fn receive_and_dispatch(
     body: ReceivedBody,
     state: Rc<ConnectionState>,
     dispatch: Rc<RequestDispatch>,
-    bodies: Rc<RequestBodies>,
+    receiver: Rc<RequestReceiver>,
 ) -> impl Future<Output = Result<Reply, Refusal>> {
     async move {
         let begun = Instant::now();
-        let received = receive(&mut call, body, &state, &bodies).await;
+        let received = receiver.receive(&mut call, body, &state).await;
         call.body_wait_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
         let progress = received.map_err(|refusal| refuse(refusal, &state))?;
         match (dispatch.dispatch(call), progress) {

@@ -7,7 +7,7 @@ use crate::request::sinks::spooler::Spooler;
 use carat_exchange::{CallBody, InlineBytes, MemoryAccount, Refusal};
 
 /// A complete body: in memory when it is small, in a file when it is larger or memory is short.
-pub(crate) struct BufferedBody<'a> {
+pub struct BufferedBody<'a> {
     bodies: &'a RequestBodies,
     memory: Rc<MemoryAccount>,
     /// The body while it is small.
@@ -17,7 +17,8 @@ pub(crate) struct BufferedBody<'a> {
 }
 
 impl<'a> BufferedBody<'a> {
-    pub(crate) fn new(bodies: &'a RequestBodies, memory: &Rc<MemoryAccount>) -> BufferedBody<'a> {
+    /// An empty body.
+    pub fn new(bodies: &'a RequestBodies, memory: &Rc<MemoryAccount>) -> BufferedBody<'a> {
         BufferedBody {
             bodies,
             memory: Rc::clone(memory),
@@ -27,7 +28,7 @@ impl<'a> BufferedBody<'a> {
     }
 
     /// Appends a piece.
-    pub(crate) async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
+    pub async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
         let limit = self.bodies.settings.inline_body_limit;
         if self.spooler.is_none() && self.held.push(data, limit) {
             return Ok(());
@@ -50,7 +51,7 @@ impl<'a> BufferedBody<'a> {
     }
 
     /// The complete body.
-    pub(crate) async fn finish(self) -> Result<CallBody, Refusal> {
+    pub async fn finish(self) -> Result<CallBody, Refusal> {
         Ok(match self.spooler {
             Some(spooler) => CallBody::Spooled(Box::pin(spooler.finish()).await?),
             None if self.held.is_empty() => CallBody::None,

@@ -3,7 +3,7 @@ use std::rc::Rc;
 use carat_exchange::{BodySender, ConnectionState};
 
 /// Forwards pieces of a body as fast as the application reads them.
-pub(crate) struct Handover {
+pub struct Handover {
     sender: BodySender,
     connection: Rc<ConnectionState>,
 }

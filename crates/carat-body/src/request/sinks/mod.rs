@@ -1,12 +1,15 @@
-//! Where the bytes of a body go: into memory, a file, the parts of a form, or to the application at once.
+//! Where the bytes of a body go: into memory, a file, the sink of a part, or to the application at once.
 
 mod buffered;
 mod decoded_piece;
-mod form;
 mod handover;
+mod part_sink;
 mod sink;
 mod spooler;
 
-pub(crate) use decoded_piece::{DecodedPiece, PIECE_LIMIT};
+pub use buffered::BufferedBody;
+pub use decoded_piece::{DecodedPiece, PIECE_LIMIT};
 pub(crate) use handover::Handover;
-pub(crate) use sink::RequestSink;
+pub use part_sink::{BodyTask, PartSink};
+pub use sink::RequestSink;
+pub use spooler::Spooler;

@@ -1,34 +1,38 @@
 use crate::request::bodies::RequestBodies;
 use crate::request::sinks::buffered::BufferedBody;
 use crate::request::sinks::decoded_piece::DecodedPiece;
-use crate::request::sinks::form::Form;
 use crate::request::sinks::handover::Handover;
+use crate::request::sinks::part_sink::PartSink;
 use carat_exchange::{Call, Refusal};
 
 /// Where the bytes of a body go, decoded and piece by piece.
-pub(crate) enum RequestSink<'a> {
+pub enum RequestSink<'a> {
     /// Kept as it is, until it is complete.
     Buffered(BufferedBody<'a>),
-    /// Kept until it is complete, with its files in spools of their own.
-    Form(Box<Form<'a>>),
+    /// Kept by a part, until it is complete.
+    Part(Box<dyn PartSink + 'a>),
     /// Forwarded to the application while it arrives.
     Handover(&'a Handover),
 }
 
 impl<'a> RequestSink<'a> {
-    /// The sink for the body of `call`.
-    pub(crate) fn of(call: &Call, bodies: &'a RequestBodies) -> RequestSink<'a> {
-        match Form::of(call, bodies) {
-            Some(form) => RequestSink::Form(Box::new(form)),
+    /// The sink for the body of `call`, of which a part may have its own.
+    pub(crate) fn of(
+        call: &Call,
+        own: Option<Box<dyn PartSink + 'a>>,
+        bodies: &'a RequestBodies,
+    ) -> RequestSink<'a> {
+        match own {
+            Some(sink) => RequestSink::Part(sink),
             None => RequestSink::Buffered(BufferedBody::new(bodies, &call.memory)),
         }
     }
 
     /// Appends a piece.
-    pub(crate) async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
+    pub async fn take(&mut self, data: &[u8]) -> Result<(), Refusal> {
         match self {
             RequestSink::Buffered(body) => body.take(data).await,
-            RequestSink::Form(form) => Box::pin(form.take(data)).await,
+            RequestSink::Part(sink) => sink.take(data).await,
             RequestSink::Handover(handover) => {
                 handover.take(data).await;
                 Ok(())
@@ -37,7 +41,7 @@ impl<'a> RequestSink<'a> {
     }
 
     /// Appends pieces and returns them for reuse.
-    pub(crate) async fn take_all(
+    pub async fn take_all(
         &mut self,
         pieces: Vec<DecodedPiece>,
     ) -> Result<Vec<DecodedPiece>, Refusal> {
@@ -52,16 +56,14 @@ impl<'a> RequestSink<'a> {
 
     /// Whether the application gets the body unchanged.
     pub(crate) fn is_plain(&self) -> bool {
-        !matches!(self, RequestSink::Form(_))
+        !matches!(self, RequestSink::Part(_))
     }
 
     /// Moves the complete body into `call`.
     pub(crate) async fn finish(self, call: &mut Call) -> Result<(), Refusal> {
         match self {
             RequestSink::Buffered(body) => call.body = body.finish().await?,
-            RequestSink::Form(form) => {
-                (call.body, call.files) = Box::pin(form.finish()).await?;
-            }
+            RequestSink::Part(sink) => sink.finish(call).await?,
             // Every byte has been forwarded.
             RequestSink::Handover(_) => {}
         }

@@ -15,7 +15,7 @@ use carat_files::BODY_THREADS;
 /// A [`Spool`] that is being written. Pieces are gathered in a buffer of `body_buffer` bytes. A full
 /// buffer is written on another thread, because a disk may be slow. While memory is short, each piece is
 /// written by itself.
-pub(crate) struct Spooler<'a> {
+pub struct Spooler<'a> {
     bodies: &'a RequestBodies,
     file: Arc<SpoolFile>,
     gathered: Vec<u8>,
@@ -25,7 +25,7 @@ pub(crate) struct Spooler<'a> {
 
 impl<'a> Spooler<'a> {
     /// Creates the file in `spool_dir`, unless too many are open.
-    pub(crate) async fn create(
+    pub async fn create(
         bodies: &'a RequestBodies,
         memory: &Rc<MemoryAccount>,
     ) -> Result<Spooler<'a>, Refusal> {
@@ -46,7 +46,7 @@ impl<'a> Spooler<'a> {
     }
 
     /// Appends `data`. Refuses it when `spool_limit` or the disk has no room for it.
-    pub(crate) async fn write(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
+    pub async fn write(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
         if !self.file.held().grow(data.len() as u64) {
             return Err(Refusal::SpoolLimit);
         }
@@ -138,7 +138,7 @@ impl<'a> Spooler<'a> {
     }
 
     /// The complete body.
-    pub(crate) async fn finish(mut self) -> Result<Spool, Refusal> {
+    pub async fn finish(mut self) -> Result<Spool, Refusal> {
         if !self.gathered.is_empty() {
             self.flush().await?;
         }

@@ -1,20 +1,18 @@
 use std::mem;
 
-use carat_multipart::{FormEvent, FormLimits, Splitter, boundary_of};
+use http::StatusCode;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
-use crate::request::bodies::RequestBodies;
-use crate::request::sinks::buffered::BufferedBody;
-use crate::request::sinks::spooler::Spooler;
-use carat_exchange::{Call, CallBody, MemoryReservation, Refusal, Spool};
-use carat_settings::{Multipart, Settings};
+use crate::{Exceeded, FormEvent, FormLimits, Splitter, boundary_of};
+use carat_body::request::{BodyTask, BufferedBody, PartSink, RequestBodies, Spooler};
+use carat_exchange::{Call, Fault, MemoryReservation, PartRefusal, Refusal, Spool};
 
 /// Smaller files stay in the body: a descriptor for each takes more time. Taking 100 files out costs both processes
 /// together 12 ms, whatever their size. In the body, 100 files cost 9 ms at 1 KiB each, and 22 ms at 16 KiB.
 const SMALL_FILE_LIMIT: usize = 8 * 1024;
 
 /// A form that is arriving: each file goes to its own spool, the rest to the skeleton.
-pub(crate) struct Form<'a> {
+pub(super) struct Form<'a> {
     splitter: Splitter,
     contents: FormContents<'a>,
 }
@@ -35,12 +33,14 @@ struct FormContents<'a> {
 }
 
 impl<'a> Form<'a> {
-    /// Splits a body with these headers, if it is a form whose files the edge takes out.
-    pub(crate) fn of(call: &Call, bodies: &'a RequestBodies) -> Option<Form<'a>> {
+    /// Splits a body with these header fields, if it is a form.
+    pub(super) fn of(
+        call: &Call,
+        limits: FormLimits,
+        bodies: &'a RequestBodies,
+    ) -> Option<Form<'a>> {
         let headers = &call.parts.headers;
-        if bodies.settings.parts.multipart.parser != Multipart::Edge
-            || headers.contains_key(CONTENT_ENCODING)
-        {
+        if headers.contains_key(CONTENT_ENCODING) {
             return None;
         }
         let mut content_types = headers.get_all(CONTENT_TYPE).iter();
@@ -49,9 +49,9 @@ impl<'a> Form<'a> {
             return None;
         }
         let mut reservation = MemoryReservation::of(&call.memory);
-        reservation.grow(SMALL_FILE_LIMIT + bodies.settings.parts.multipart.max_part_header);
+        reservation.grow(SMALL_FILE_LIMIT + limits.part_header);
         Some(Form {
-            splitter: Splitter::new(boundary, limits(&bodies.settings)),
+            splitter: Splitter::new(boundary, limits),
             contents: FormContents {
                 bodies,
                 skeleton: BufferedBody::new(bodies, &call.memory),
@@ -64,17 +64,16 @@ impl<'a> Form<'a> {
         })
     }
 
-    /// Appends a piece.
-    pub(crate) async fn take(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
-        while let Some(event) = self.splitter.next(&mut data).map_err(Refusal::Form)? {
+    async fn split(&mut self, mut data: &[u8]) -> Result<(), Refusal> {
+        while let Some(event) = self.splitter.next(&mut data).map_err(refusal)? {
             self.contents.add(event).await?;
         }
         Ok(())
     }
 
-    /// The complete skeleton and the files, with `None` for each file that was put back into the
-    /// skeleton. No files at all when all were put back.
-    pub(crate) async fn finish(mut self) -> Result<(CallBody, Vec<Option<Spool>>), Refusal> {
+    /// Moves the complete skeleton and the files into the call, with `None` for each file that was put back into the
+    /// skeleton. No files at all when every one was put back.
+    async fn complete(mut self, call: &mut Call) -> Result<(), Refusal> {
         while let Some(event) = self.splitter.finish() {
             self.contents.add(event).await?;
         }
@@ -86,7 +85,41 @@ impl<'a> Form<'a> {
         if files.iter().all(Option::is_none) {
             files.clear();
         }
-        Ok((skeleton.finish().await?, files))
+        call.body = skeleton.finish().await?;
+        call.files = files;
+        Ok(())
+    }
+}
+
+impl PartSink for Form<'_> {
+    fn take<'a>(&'a mut self, data: &'a [u8]) -> BodyTask<'a> {
+        Box::pin(self.split(data))
+    }
+
+    fn finish<'a>(self: Box<Self>, call: &'a mut Call) -> BodyTask<'a>
+    where
+        Self: 'a,
+    {
+        Box::pin(self.complete(call))
+    }
+}
+
+/// The form exceeds one of its limits.
+fn refusal(exceeded: Exceeded) -> Refusal {
+    Refusal::ByPart(match exceeded {
+        Exceeded::Parts => const { &too_large(Exceeded::Parts) },
+        Exceeded::Files => const { &too_large(Exceeded::Files) },
+        Exceeded::PartHeader => const { &too_large(Exceeded::PartHeader) },
+        Exceeded::FieldBytes => const { &too_large(Exceeded::FieldBytes) },
+    })
+}
+
+const fn too_large(exceeded: Exceeded) -> PartRefusal {
+    PartRefusal {
+        status: StatusCode::PAYLOAD_TOO_LARGE,
+        reason: exceeded.reason(),
+        fault: Fault::Client,
+        retry_after: None,
     }
 }
 
@@ -133,14 +166,5 @@ impl FormContents<'_> {
         };
         self.files.push(file);
         Ok(())
-    }
-}
-
-fn limits(settings: &Settings) -> FormLimits {
-    FormLimits {
-        parts: settings.parts.multipart.max_parts,
-        files: settings.parts.multipart.max_files,
-        part_header: settings.parts.multipart.max_part_header,
-        field_bytes: settings.parts.multipart.max_field_bytes,
     }
 }

@@ -1,15 +1,15 @@
 use bytes::{Buf, Bytes};
-use carat_coding::{Codings, DecodeError, DecodeLimits, Decoder};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::try_join;
 
-use super::arriving::ArrivingBody;
-use crate::request::sinks::{DecodedPiece, PIECE_LIMIT, RequestSink};
-use carat_exchange::{MemoryReservation, Refusal};
+use crate::{Codings, DecodeError, DecodeLimits, Decoder};
+use carat_body::request::{
+    ArrivingBody, BodyDecoder, BodyTask, DecodedPiece, PIECE_LIMIT, RequestSink, RequestTransform,
+};
+use carat_exchange::{Fault, MemoryReservation, PartRefusal, Refusal};
 use carat_files::CODING_THREADS;
-use carat_settings::Settings;
 
 /// Most decoder steps for one piece: input in tiny parts may need many.
 const STEPS_LIMIT: usize = 32;
@@ -23,32 +23,71 @@ const FIRST_MEMORY: usize = 256 * 1024;
 /// Pieces of one body: while some are passed on, the next is decoded.
 const PIECES: usize = 8;
 
-/// The decoder for a body with these headers, or `None` for a body without a coding. Changes the headers to describe
-/// a plain body of unknown length.
-pub(super) fn decoder(
-    headers: &mut HeaderMap,
-    settings: &Settings,
-) -> Result<Option<Box<Decoder>>, Refusal> {
-    if !settings.parts.codings.decode_requests {
-        return Ok(None);
+/// The decoders of the bodies of requests: the option `decode_requests`.
+pub(super) struct Decoders {
+    pub(super) limits: DecodeLimits,
+}
+
+impl RequestTransform for Decoders {
+    fn decoder(&self, fields: &mut HeaderMap) -> Result<Option<Box<dyn BodyDecoder>>, Refusal> {
+        let lines = fields.get_all(CONTENT_ENCODING);
+        let codings = Codings::of(lines.iter().map(HeaderValue::as_bytes));
+        let codings = codings.map_err(|_| UNKNOWN_CODING)?;
+        let decoder = Decoder::new(&codings, self.limits);
+        fields.remove(CONTENT_ENCODING);
+        let Some(decoder) = decoder else {
+            return Ok(None);
+        };
+        fields.remove(CONTENT_LENGTH);
+        fields.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        Ok(Some(Box::new(decoder)))
     }
-    let lines = headers.get_all(CONTENT_ENCODING);
-    let codings = Codings::of(lines.iter().map(HeaderValue::as_bytes));
-    let limits = DecodeLimits {
-        size: settings.parts.codings.max_decoded_body,
-        ratio: settings.parts.codings.max_decode_ratio,
-    };
-    let decoder = Decoder::new(&codings.map_err(|_| Refusal::UnknownCoding)?, limits);
-    headers.remove(CONTENT_ENCODING);
-    if decoder.is_some() {
-        headers.remove(CONTENT_LENGTH);
-        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+}
+
+impl BodyDecoder for Decoder {
+    fn decode<'a>(
+        self: Box<Self>,
+        arriving: &'a mut ArrivingBody,
+        sink: &'a mut RequestSink<'_>,
+    ) -> BodyTask<'a> {
+        Box::pin(decode(self, arriving, sink))
     }
-    Ok(decoder.map(Box::new))
+}
+
+/// The body has an unsupported content coding, or too many codings.
+const UNKNOWN_CODING: Refusal = Refusal::ByPart(&PartRefusal {
+    status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
+    reason: "the content coding of the request body is not supported",
+    fault: Fault::Client,
+    retry_after: None,
+});
+
+/// The body does not match its content coding, or decodes to more than the limits allow.
+fn undecodable(error: DecodeError) -> Refusal {
+    Refusal::ByPart(match error {
+        DecodeError::Corrupt => const { &refusal(DecodeError::Corrupt) },
+        DecodeError::Truncated => const { &refusal(DecodeError::Truncated) },
+        DecodeError::WindowTooLarge => const { &refusal(DecodeError::WindowTooLarge) },
+        DecodeError::TooLarge => const { &refusal(DecodeError::TooLarge) },
+        DecodeError::TooDense => const { &refusal(DecodeError::TooDense) },
+    })
+}
+
+const fn refusal(error: DecodeError) -> PartRefusal {
+    PartRefusal {
+        status: match error {
+            DecodeError::Corrupt | DecodeError::Truncated => StatusCode::BAD_REQUEST,
+            DecodeError::WindowTooLarge => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            DecodeError::TooLarge | DecodeError::TooDense => StatusCode::PAYLOAD_TOO_LARGE,
+        },
+        reason: error.reason(),
+        fault: Fault::Client,
+        retry_after: None,
+    }
 }
 
 /// Copies a body to `sink`, decoded on another thread than the one that serves connections.
-pub(super) async fn decode(
+async fn decode(
     decoder: Box<Decoder>,
     arriving: &mut ArrivingBody,
     sink: &mut RequestSink<'_>,
@@ -92,13 +131,13 @@ async fn fill(
             let done = CODING_THREADS.run(|| work.run(piece)).await;
             // No encoder writes bytes that make a decoder panic.
             let rest = done.unwrap_or(Err(DecodeError::Corrupt));
-            work = rest.map_err(Refusal::Undecodable)?;
+            work = rest.map_err(undecodable)?;
             let missing = work.memory().saturating_sub(work.memory_limit);
             reserve(&mut memory, missing)?;
             work.memory_limit += missing;
         }
     }
-    work.decoder.finish().map_err(Refusal::Undecodable)
+    work.decoder.finish().map_err(undecodable)
 }
 
 /// Reserves memory for a decoder, which cannot work with less.

@@ -1,79 +1,85 @@
+use std::mem::replace;
 use std::rc::Rc;
 
 use bytes::Bytes;
-use carat_coding::{Coding, negotiate};
-use http::header::{ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, VARY};
-use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use http::header::{
+    ACCEPT_ENCODING, ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, ETAG, RANGE, VARY,
+};
+use http::{HeaderMap, HeaderValue, Method, Response};
 
-use super::client_body::ClientBody;
 use super::compressible::{Compressible, declared_length, lists};
 use super::encoded::EncodedBody;
 use super::encoders::Encoders;
-use super::plain::FullBody;
-use carat_exchange::{MemoryAccount, MemoryReservation, Refusal, ReplyBody, StoredBody};
+use crate::{Coding, negotiate};
+use carat_body::response::ClientBody;
+use carat_exchange::{Call, MemoryAccount, MemoryReservation, Refusal, ReplyBody, StoredBody};
+use carat_http::SlowBody;
 
 /// Bodies up to this size are encoded before the headers are sent, which then declare the length.
 const FULL_LIMIT: u64 = 128 * 1024;
 
-/// The content coding of the response to one request.
-pub struct ResponseEncoding {
+/// The facts about a request that decide on the content coding of the response.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct ResponseEncoding {
+    /// The coding that the client prefers.
     coding: Option<Coding>,
     is_head: bool,
-    encoders: Rc<Encoders>,
+    wants_ranges: bool,
 }
 
 impl ResponseEncoding {
-    /// Chooses the coding that the client prefers.
-    pub fn negotiate<B>(request: &Request<B>, encoders: &Rc<Encoders>) -> ResponseEncoding {
-        let lines = request.headers().get_all(ACCEPT_ENCODING);
+    /// Reads a request.
+    pub(super) fn negotiate(call: &Call) -> ResponseEncoding {
+        let fields = &call.parts.headers;
+        let lines = fields.get_all(ACCEPT_ENCODING);
         ResponseEncoding {
             coding: negotiate(lines.iter().map(HeaderValue::as_bytes)),
-            is_head: request.method() == Method::HEAD,
-            encoders: Rc::clone(encoders),
+            is_head: call.parts.method == Method::HEAD,
+            wants_ranges: fields.contains_key(RANGE),
         }
     }
 
-    /// Declares in `Vary` that a response depends on Accept-Encoding, if it does. A part declares the same as the
-    /// complete response (RFC 9110, section 15.3.7).
-    pub fn declare(&self, response: &mut Response<ClientBody>) {
-        let min_bytes = self.encoders.min_bytes;
-        if Compressible::of(response, self.is_head, min_bytes) != Compressible::No {
+    /// Declares in `Vary` that a response of which the client may get a part depends on Accept-Encoding, if it does. A
+    /// part declares the same as the complete response (RFC 9110, section 15.3.7).
+    pub(super) fn declare(self, response: &mut Response<ReplyBody>, encoders: &Encoders) {
+        if !self.wants_ranges {
+            return;
+        }
+        let (length, min_bytes) = (response.body().length(), encoders.min_bytes);
+        let compressible = Compressible::of(response, length, self.is_head, min_bytes);
+        if compressible != Compressible::No {
             vary(response.headers_mut());
         }
     }
 
     /// Encodes a response, if that is allowed and the client accepts it.
-    pub async fn apply(
+    pub(super) fn apply<'a>(
         self,
-        mut response: Response<ClientBody>,
+        response: &'a mut Response<ClientBody>,
+        encoders: &'a Encoders,
         memory: &Rc<MemoryAccount>,
-    ) -> Result<Response<ClientBody>, Refusal> {
-        let min_bytes = self.encoders.min_bytes;
-        let compressible = Compressible::of(&response, self.is_head, min_bytes);
+    ) -> Option<SlowBody<'a>> {
+        let (length, min_bytes) = (response.body().length(), encoders.min_bytes);
+        let compressible = Compressible::of(response, length, self.is_head, min_bytes);
         if compressible == Compressible::No {
-            return Ok(response);
+            return None;
         }
         vary(response.headers_mut());
-        let Some(coding) = self.coding else {
-            return Ok(response);
-        };
+        let coding = self.coding?;
         match compressible {
-            Compressible::No | Compressible::Perhaps => Ok(response),
-            Compressible::Confirms => {
-                weaken(response.headers_mut());
-                Ok(response)
-            }
-            Compressible::Yes if self.is_head => {
-                describe(response.headers_mut(), coding);
-                Ok(response)
-            }
+            Compressible::No | Compressible::Perhaps => {}
+            Compressible::Confirms => weaken(response.headers_mut()),
+            Compressible::Yes if self.is_head => describe(response.headers_mut(), coding),
             Compressible::Yes => {
                 let memory = MemoryReservation::of(memory);
-                self.encode(response, coding, memory).await
+                return Some(Box::pin(encoders.encode(response, coding, memory)));
             }
         }
+        None
     }
+}
 
+impl Encoders {
     /// The encoded form of a stored body, made for the first client that wants it. Meanwhile others get the plain
     /// body.
     async fn stored_form(
@@ -82,59 +88,62 @@ impl ResponseEncoding {
         stored: Rc<dyn StoredBody>,
         mut memory: MemoryReservation,
     ) -> Result<Option<Bytes>, Refusal> {
-        if let Some(kept) = stored.form(coding) {
+        if let Some(kept) = stored.form(coding.name()) {
             return Ok(Some(kept));
         }
-        if !stored.begin_form(coding) {
+        if !stored.begin_form(coding.name()) {
             return Ok(None);
         }
         let plain = stored.plain().clone();
         memory.grow(plain.len());
         let mut making = FormInMaking(stored, coding, None);
-        let made = self.encoders.full(coding, FullBody::Bytes(plain)).await?;
+        let made = self.full(coding, plain.into()).await?;
         making.2 = Some(made.clone());
         Ok(Some(made))
     }
 
     async fn encode(
         &self,
-        response: Response<ClientBody>,
+        response: &mut Response<ClientBody>,
         coding: Coding,
         mut memory: MemoryReservation,
-    ) -> Result<Response<ClientBody>, Refusal> {
-        let (mut head, body) = response.into_parts();
-        if let Some(stored) = body.stored() {
-            let Some(bytes) = self.stored_form(coding, Rc::clone(stored), memory).await? else {
-                return Ok(Response::from_parts(head, body));
-            };
-            describe(&mut head.headers, coding);
-            let length = HeaderValue::from(bytes.len());
-            head.headers.insert(CONTENT_LENGTH, length);
-            return Ok(Response::from_parts(head, ReplyBody::full(bytes).into()));
+    ) -> Result<(), Refusal> {
+        if let Some(stored) = response.body().stored() {
+            let stored = Rc::clone(stored);
+            if let Some(bytes) = self.stored_form(coding, stored, memory).await? {
+                replace_body(response, coding, bytes);
+            }
+            return Ok(());
         }
-        let length = body
-            .length()
-            .and_then(|length| usize::try_from(length).ok());
-        let body = match body.into_full(FULL_LIMIT) {
+        let body = replace(response.body_mut(), ReplyBody::empty().into());
+        let length = body.length().and_then(|it| usize::try_from(it).ok());
+        match body.into_full(FULL_LIMIT) {
             Ok(full) => {
                 memory.grow(length.unwrap_or(0));
-                let bytes = self.encoders.full(coding, full).await?;
-                describe(&mut head.headers, coding);
-                let length = HeaderValue::from(bytes.len());
-                head.headers.insert(CONTENT_LENGTH, length);
-                ReplyBody::full(bytes).into()
+                let bytes = self.full(coding, full).await?;
+                replace_body(response, coding, bytes);
             }
-            Err(body) => match self.encoders.stream(coding, &mut memory) {
-                Some(encoder) => {
-                    let declared = declared_length(&head.headers);
-                    describe(&mut head.headers, coding);
-                    body.encoded(EncodedBody::new(encoder, declared, memory))
-                }
-                None => body,
-            },
-        };
-        Ok(Response::from_parts(head, body))
+            Err(body) => {
+                *response.body_mut() = match self.stream(coding, &mut memory) {
+                    Some(encoder) => {
+                        let declared = declared_length(response.headers());
+                        describe(response.headers_mut(), coding);
+                        body.transformed(Box::new(EncodedBody::new(encoder, declared, memory)))
+                    }
+                    None => body,
+                };
+            }
+        }
+        Ok(())
     }
+}
+
+/// Has the encoded bytes take the place of the body.
+fn replace_body(response: &mut Response<ClientBody>, coding: Coding, bytes: Bytes) {
+    describe(response.headers_mut(), coding);
+    let length = HeaderValue::from(bytes.len());
+    response.headers_mut().insert(CONTENT_LENGTH, length);
+    *response.body_mut() = ReplyBody::full(bytes).into();
 }
 
 /// Ends the wait for an encoded form, also when its client has left meanwhile.
@@ -142,7 +151,7 @@ struct FormInMaking(Rc<dyn StoredBody>, Coding, Option<Bytes>);
 
 impl Drop for FormInMaking {
     fn drop(&mut self) {
-        self.0.end_form(self.1, self.2.as_ref());
+        self.0.end_form(self.1.name(), self.2.as_ref());
     }
 }
 

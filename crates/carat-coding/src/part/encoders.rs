@@ -3,11 +3,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use carat_coding::{Coding, EncoderPool, Lease, Levels, Then};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::file_pages::read;
-use super::plain::FullBody;
+use crate::{Coding, EncoderPool, Lease, Levels, Then};
+use carat_body::response::FullBody;
 use carat_exchange::{MemoryReservation, Refusal};
 use carat_files::CODING_THREADS;
 use carat_log::Log;
@@ -18,7 +17,7 @@ use carat_settings::Settings;
 const STREAMS_LIMIT: usize = 64;
 
 /// The encoders of all connections.
-pub struct Encoders {
+pub(super) struct Encoders {
     /// Shorter bodies are not encoded.
     pub(super) min_bytes: u64,
     log: Rc<Log>,
@@ -34,19 +33,17 @@ pub(super) struct StreamEncoder {
 
 impl Encoders {
     /// `None` when responses are not compressed.
-    pub fn new(settings: &Settings, log: &Rc<Log>) -> Option<Rc<Encoders>> {
+    pub(super) fn new(settings: &Settings, log: &Rc<Log>) -> Option<Encoders> {
         let levels = Levels {
             gzip: settings.parts.codings.gzip_level,
             brotli: settings.parts.codings.brotli_level,
             zstd: settings.parts.codings.zstd_level,
         };
-        settings.parts.codings.compress.then(|| {
-            Rc::new(Encoders {
-                min_bytes: settings.parts.codings.compress_min_bytes,
-                log: Rc::clone(log),
-                pool: EncoderPool::new(levels),
-                streams: Arc::new(Semaphore::new(STREAMS_LIMIT)),
-            })
+        settings.parts.codings.compress.then(|| Encoders {
+            min_bytes: settings.parts.codings.compress_min_bytes,
+            log: Rc::clone(log),
+            pool: EncoderPool::new(levels),
+            streams: Arc::new(Semaphore::new(STREAMS_LIMIT)),
         })
     }
 
@@ -54,10 +51,7 @@ impl Encoders {
     pub(super) async fn full(&self, coding: Coding, body: FullBody) -> Result<Bytes, Refusal> {
         let pool = Arc::clone(&self.pool);
         let encoded = async move {
-            let plain = match body {
-                FullBody::Bytes(bytes) => bytes,
-                FullBody::File(file) => read(|| file.read_all()).await?,
-            };
+            let plain = body.read().await?;
             let encode = move || encode(&mut pool.lease(coding), &[plain], Then::Finish);
             CODING_THREADS.try_run(encode).await
         };

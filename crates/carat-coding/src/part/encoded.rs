@@ -3,10 +3,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use carat_coding::Then;
 
 use super::encoders::StreamEncoder;
-use super::plain::PlainBody;
+use crate::Then;
+use carat_body::response::{BodyTransform, PlainBody};
 use carat_exchange::MemoryReservation;
 
 /// Pieces for the encoder are gathered until they have this many bytes.
@@ -47,8 +47,19 @@ impl EncodedBody {
         }
     }
 
-    /// The next piece of `plain`, encoded.
-    pub(super) fn poll_piece(
+    /// Starts a turn with the gathered pieces.
+    fn begin(&mut self, then: Then) {
+        if let EncodedState::Waiting(encoder) =
+            std::mem::replace(&mut self.state, EncodedState::Over)
+        {
+            let pieces = std::mem::take(&mut self.gatherer.pieces);
+            self.state = EncodedState::Working(Box::pin(encoder.encode(pieces, then)));
+        }
+    }
+}
+
+impl BodyTransform for EncodedBody {
+    fn poll_piece(
         &mut self,
         plain: &mut PlainBody,
         cx: &mut Context<'_>,
@@ -72,16 +83,6 @@ impl EncodedBody {
                     }
                 }
             }
-        }
-    }
-
-    /// Starts a turn with the gathered pieces.
-    fn begin(&mut self, then: Then) {
-        if let EncodedState::Waiting(encoder) =
-            std::mem::replace(&mut self.state, EncodedState::Over)
-        {
-            let pieces = std::mem::take(&mut self.gatherer.pieces);
-            self.state = EncodedState::Working(Box::pin(encoder.encode(pieces, then)));
         }
     }
 }

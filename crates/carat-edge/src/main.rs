@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 use tokio::task::{LocalSet, spawn_local};
 
-use crate::admin::{administer, serve_metrics};
-use crate::parts::{Surroundings, check_parts, make_parts};
+use crate::admin::administer;
+use crate::parts::{ServerHandle, Surroundings, check_parts, make_parts};
 use crate::supervise::{
     LocalHost, Mailbox, Predecessor, Ready, Signals, Supervisor, client_memory_limit,
     descriptor_budget, inherit_listeners, reap, restart_path, take_descriptor, watch_restart_file,
@@ -143,9 +143,12 @@ async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> 
     let core = EdgeCore::new(&settings, &log, dispatcher);
     let surroundings = Surroundings {
         listeners: &listeners,
+        inherited: &origin.listeners,
         mailbox: &mailbox,
+        server: ServerHandle::default(),
     };
     let server = Server::new(&core, make_parts(&core, &surroundings)?, &budget);
+    surroundings.server.set(&server);
     let host = LocalHost::find(Rc::clone(&origin.listeners));
     let mut tasks = start_tasks(&server, &mailbox, listeners, &origin);
     let parts = Rc::clone(&server.parts);
@@ -177,11 +180,6 @@ fn start_tasks(
     tasks.spawn("reap", reap(mailbox.clone()));
     let control = control(Rc::clone(server), mailbox.clone(), origin.clone());
     tasks.spawn("control socket", control);
-    for address in server.settings.parts.metrics.addresses.iter().cloned() {
-        let all = Rc::clone(&origin.listeners);
-        let metrics = serve_metrics(address, Rc::clone(server), mailbox.clone(), all);
-        tasks.spawn("metrics", metrics);
-    }
     let restart_file = watch_restart_file(restart_path(&server.settings), mailbox.clone());
     tasks.spawn("restart file", restart_file);
     tasks.spawn("client memory", Rc::clone(server).watch_memory());

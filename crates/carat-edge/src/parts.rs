@@ -4,11 +4,12 @@
 mod certificates;
 #[cfg(feature = "consoles")]
 mod consoles;
+#[cfg(feature = "metrics")]
+mod metrics;
+mod surroundings;
 
-use std::rc::Rc;
-
-use crate::supervise::Mailbox;
-use carat_http::{EdgeCore, Listener, Part, PartList};
+pub(crate) use self::surroundings::{ServerHandle, Surroundings};
+use carat_http::{EdgeCore, Part, PartList};
 use carat_settings::{Multipart, Settings};
 
 /// A part that the settings may switch on.
@@ -21,17 +22,6 @@ struct PartEntry {
 }
 
 type MakePart = fn(&EdgeCore, &Surroundings<'_>) -> Result<Option<Box<dyn Part>>, String>;
-
-/// The rooms of the edge beside the core, for parts that need more than that.
-#[cfg_attr(
-    not(all(feature = "certificates", feature = "consoles")),
-    allow(dead_code, reason = "some parts are not built")
-)]
-pub(crate) struct Surroundings<'a> {
-    pub(crate) listeners: &'a [Rc<Listener>],
-    /// The way to the supervisor.
-    pub(crate) mailbox: &'a Mailbox,
-}
 
 macro_rules! part {
     ($feature:literal, $is_wanted:expr, $make:expr) => {
@@ -52,6 +42,11 @@ const PARTS: &[PartEntry] = &[
         "otlp",
         |settings| settings.parts.otlp.collector.is_some(),
         |core, _| Ok(carat_telemetry::part(core))
+    ),
+    part!(
+        "metrics",
+        |settings| !settings.parts.metrics.addresses.is_empty(),
+        |core, edge| Ok(metrics::part(core, edge))
     ),
     part!(
         "consoles",

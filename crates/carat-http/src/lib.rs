@@ -14,7 +14,6 @@ mod http2;
 mod parts;
 mod readiness;
 mod request;
-mod request_metrics;
 mod server;
 mod sockets;
 mod steps;
@@ -23,8 +22,8 @@ mod tunnels;
 
 pub use accept::accept;
 pub use parts::{
-    AdminDoor, AdminResponse, EdgeCore, Farewell, Lends, Part, PartList, PartSample, PartStep,
-    PartTask, ReplyStep, SampleValue, SlowBody, SlowReply, TimeHistogram, admin_refusal,
+    AdminDoor, AdminResponse, EdgeCore, EdgeEvent, Farewell, Lends, Part, PartList, PartSample,
+    PartStep, PartTask, ReplyStep, SampleValue, SlowBody, SlowReply, TimeHistogram, admin_refusal,
     admin_response,
 };
 pub use readiness::ReadinessPaths;
@@ -32,7 +31,6 @@ pub use request::{
     AccessEntry, AccessLog, ArrivedRequest, FinishedRequest, Later, ReplySearch, RequestAnswer,
     RequestContext, RequestDispatch, RequestObserver, RequestSlots, RequestStep, WaitingRequest,
 };
-pub use request_metrics::{RequestMetrics, RequestTotals, TimeCounts, register_times};
 pub use server::Server;
 pub use sockets::{
     AcceptFailures, InheritedListener, Listener, Listeners, bind_all, bind_everywhere,

@@ -12,8 +12,6 @@ use super::connection_permits::ConnectionPermits;
 use super::handshakes::Handshakes;
 use super::http2::Http2;
 use super::parts::{EdgeCore, Farewell, Part, PartList};
-use super::request::RequestObserver;
-use super::request_metrics::RequestMetrics;
 use super::steps::Steps;
 use crate::time_limits::{ActiveConnections, Deadlines};
 use carat_dispatch::Dispatcher;
@@ -40,8 +38,6 @@ pub struct Server {
     pub(super) steps: Rc<Steps>,
     /// The parts that are switched on.
     pub parts: Rc<PartList>,
-    /// `None` without the option `metrics`.
-    pub metrics: Option<Rc<RequestMetrics>>,
     pub(crate) deadlines: Rc<Deadlines>,
     /// Hands requests to workers.
     pub dispatcher: Rc<Dispatcher>,
@@ -71,16 +67,12 @@ impl Server {
     pub fn new(core: &EdgeCore, parts: PartList, budget: &DescriptorBudget) -> Rc<Server> {
         let (settings, log, dispatcher) = (&core.settings, &core.log, &core.dispatch.dispatcher);
         let parts = Rc::new(parts);
-        let metrics = !settings.parts.metrics.addresses.is_empty();
-        let metrics = metrics.then(|| Rc::new(RequestMetrics::new(&settings.pool)));
-        let counts = metrics.clone().map(|it| it as Rc<dyn RequestObserver>);
-        let observers = parts.iter().filter_map(Part::observer).chain(counts);
+        let observers = parts.iter().filter_map(Part::observer);
         core.access_log.show_to(observers.collect());
         let steps = Steps::new(core, &parts);
         Rc::new(Server {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
-            metrics,
             deadlines: Deadlines::new(),
             active: ActiveConnections::new(&dispatcher.client_memory, &parts),
             steps,

@@ -196,7 +196,7 @@ impl Steps {
             }
             cut(reply, context)
         };
-        for part in self.parts.iter().rev() {
+        for part in self.parts.steps().rev() {
             let Ok(whole) = &mut response else { break };
             let Some(slow) = part.body(whole, context) else {
                 continue;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoolSettings {
-    /// What metrics call it.
+    /// The name of the pool in reports.
     pub name: String,
     /// Paths of its requests; anything may follow one that ends with `*`.
     pub paths: Vec<String>,

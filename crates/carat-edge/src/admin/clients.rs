@@ -1,4 +1,4 @@
-//! The clients of the control socket and of the metrics port. Few are served at once, and one that keeps the server waiting
+//! The clients of the control socket and of other ports for those who run the server. Few are served at once, and one that keeps the server waiting
 //! gives its place to the next.
 
 use std::cell::{Cell, RefCell};
@@ -37,13 +37,13 @@ const GRACE: Duration = Duration::from_millis(1);
 
 /// The clients of one listener that are served.
 #[derive(Default)]
-pub(super) struct AdminClients {
+pub(crate) struct AdminClients {
     served: RefCell<Vec<Rc<AdminClient>>>,
     gone: Notify,
 }
 
-/// A client of the control socket or of the metrics port.
-pub(super) struct AdminClient {
+/// A client of the control socket, or of another port for those who run the server.
+pub(crate) struct AdminClient {
     /// Since when the server waits for the client; `None` while the client waits for the server.
     is_awaited: Cell<Option<Instant>>,
     deadline: Cell<Instant>,
@@ -81,7 +81,7 @@ impl AdminClient {
 
 impl AdminClients {
     /// Accepts clients until the listener fails for good, and returns why. `name` is what the log calls the listener.
-    pub(super) async fn accept_all<S, R>(
+    pub(crate) async fn accept_all<S, R>(
         self: &Rc<Self>,
         name: &'static str,
         log: &Log,
@@ -157,7 +157,7 @@ impl AdminClients {
 }
 
 /// The part of the server that answers the requests of a listener.
-pub(super) trait Responder {
+pub(crate) trait Responder {
     /// Answers one request. `client` may get more time.
     async fn respond(
         &self,

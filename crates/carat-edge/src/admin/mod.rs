@@ -4,20 +4,18 @@
 //! curl --unix-socket /run/carat/carat-4242.sock http://carat/memory
 //! ```
 
-mod clients;
+pub(crate) mod clients;
 mod control_directory;
 mod control_listener;
 mod edge_stats;
 mod memory;
-mod metrics;
-mod reply;
+pub(crate) mod reply;
 mod report;
 mod route;
 mod serve;
 mod socket_name;
 mod stale_sockets;
 
-pub(crate) use metrics::serve_metrics;
 #[allow(unused_imports, reason = "a build without parts needs them only here")]
 pub(crate) use reply::{outcome, refusal, response};
 pub(crate) use serve::administer;

@@ -60,14 +60,11 @@ impl Route {
         match uri.path() {
             "/memory" => read(method, Route::Memory),
             "/stacks" => read(method, Route::Stacks),
-            "/status" => read(method, Route::Control(ControlRequest::Status)),
-            "/top" => {
-                let has_plots = false;
-                read(
-                    method,
-                    Route::Control(ControlRequest::Overview { has_plots }),
-                )
-            }
+            "/status" => read(
+                method,
+                Route::Control(ControlRequest::Status { asks_ruby: false }),
+            ),
+            "/top" => read(method, Route::Control(ControlRequest::Overview)),
             "/stop" => write(method, || Some(ControlRequest::Stop)),
             "/scale" => write(method, || scale(query)),
             "/pause" => write(method, || seconds(query).map(ControlRequest::Pause)),
@@ -194,7 +191,7 @@ mod tests {
     fn a_path_and_a_method_make_a_route() {
         assert_eq!(find(&Method::GET, "/memory"), Ok(Route::Memory));
         assert_eq!(find(&Method::HEAD, "/memory"), Ok(Route::Memory));
-        let status = Ok(Route::Control(ControlRequest::Status));
+        let status = Ok(Route::Control(ControlRequest::Status { asks_ruby: false }));
         assert_eq!(find(&Method::GET, "/status"), status);
         let not_allowed = Err(NoRoute::NotAllowed("GET, HEAD"));
         assert_eq!(find(&Method::POST, "/memory"), not_allowed);

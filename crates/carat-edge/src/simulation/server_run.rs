@@ -14,7 +14,7 @@ use super::cable_client::CableClient;
 use super::client::SimulatedClient;
 use super::console_client::ConsoleClient;
 use super::tasks_waker::TasksWaker;
-use crate::parts::{Surroundings, make_parts};
+use crate::parts::{ServerHandle, Surroundings, make_parts};
 use crate::simulation::plan::{Answer, Moment};
 use crate::simulation::processes::{ProcessTable, SimulatedHost, reading};
 use crate::simulation::world::{World, micros};
@@ -86,7 +86,9 @@ impl ServerRun {
         let core = EdgeCore::new(&world.settings, &log, dispatcher);
         let surroundings = Surroundings {
             listeners: &[],
+            inherited: &Rc::default(),
             mailbox: &mailbox,
+            server: ServerHandle::default(),
         };
         let parts = make_parts(&core, &surroundings).expect("the parts of the scenario");
         #[cfg(feature = "cable")]

@@ -20,7 +20,7 @@ use crate::supervise::processes::{
 };
 use carat_dispatch::{FrameTransport, Lane, carry};
 use carat_exchange::clock;
-use carat_http::{Part, Server};
+use carat_http::{EdgeEvent, Part, Server};
 use carat_log::{LaneTag, WorkerId};
 use carat_machine::Container;
 use carat_settings::Settings;
@@ -156,10 +156,10 @@ impl<H: Host> Executor<H> {
 
     fn log(&self, line: &LogLine) {
         line.write(&self.server.log);
-        if let Some(metrics) = &self.server.metrics {
-            metrics.event(line.message);
-            line.kind.inspect(|kind| metrics.replaced(kind));
-        }
+        self.server.parts.note(&EdgeEvent::Logged {
+            message: line.message,
+            replaces: line.kind,
+        });
     }
 
     /// Asks a worker where a request stands.

@@ -59,7 +59,7 @@ impl<H: Host> Supervisor<H> {
             messages,
             lane_events,
             executor,
-            reports: ProcessReports::new(mailbox, server.metrics.is_some(), machine.memory),
+            reports: ProcessReports::new(mailbox, machine.memory),
             service_manager: ServiceManager::from_environment(),
             handover: EdgeHandover::default(),
             ticks: ticks(TICK),
@@ -335,10 +335,6 @@ impl<H: Host> Supervisor<H> {
             return None;
         }
         self.reports.stacks.tick(&self.server.log);
-        if let Some(metrics) = &self.server.metrics {
-            let totals = || metrics.totals();
-            (self.reports).sample(totals, &self.server, &self.state, &self.executor);
-        }
         if self.server.has_left() && self.state.apps().are_over() {
             // So the new edge learns that it may start its own.
             self.executor.successor = None;

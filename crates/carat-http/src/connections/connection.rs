@@ -17,6 +17,7 @@ use crate::connections::guarded::GuardedStream;
 use crate::connections::handshake::{HandshakeEnd, begin_tls};
 use crate::connections::proxy_header::receive_proxy_header;
 use crate::h2::{Http2End, serve_http2};
+use crate::parts::EdgeEvent;
 use crate::server::{Flag, Server};
 use crate::sockets::{ClientStream, Preamble};
 use crate::time_limits::{ActiveEnd, Deadline, PARK_AFTER, PhaseTimeouts};
@@ -152,9 +153,7 @@ fn count_http1(server: &Server, end: &ActiveEnd, is_new: &mut bool) {
 
 /// A client speaks this protocol.
 fn count(server: &Server, protocol: &'static str) {
-    if let Some(metrics) = &server.metrics {
-        metrics.connected(protocol);
-    }
+    server.parts.note(&EdgeEvent::Connected { protocol });
 }
 
 /// Passes what precedes the requests. `None` when the connection is over.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use carat_wire::Scheme;
 
+use crate::parts::EdgeEvent;
 use crate::server::Server;
 use crate::sockets::ClientStream;
 use crate::time_limits::Deadline;
@@ -65,9 +66,7 @@ fn note_failure(server: &Server, peer: &Peer, error: &HandshakeError) {
 }
 
 fn count(server: &Server, result: &'static str) {
-    if let Some(metrics) = &server.metrics {
-        metrics.handshake(result);
-    }
+    server.parts.note(&EdgeEvent::Handshake { result });
 }
 
 /// Looks at the first byte, and leaves it where it is.

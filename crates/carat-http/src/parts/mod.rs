@@ -2,6 +2,7 @@
 
 mod admin_reply;
 mod edge_core;
+mod edge_event;
 mod lends;
 mod part;
 mod part_list;
@@ -10,6 +11,7 @@ mod time_histogram;
 
 pub use admin_reply::{admin_refusal, admin_response};
 pub use edge_core::EdgeCore;
+pub use edge_event::EdgeEvent;
 pub use lends::Lends;
 pub use part::{
     AdminDoor, AdminResponse, Farewell, Part, PartStep, PartTask, ReplyStep, SlowBody, SlowReply,

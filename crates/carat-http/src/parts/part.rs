@@ -14,6 +14,7 @@ use hyper::body::Incoming;
 use serde_json::Value;
 
 use super::admin_reply::admin_refusal;
+use super::edge_event::EdgeEvent;
 use super::lends::Lends;
 use super::part_sample::PartSample;
 use crate::request::{
@@ -101,6 +102,9 @@ pub trait Part {
 
     /// Called ten times a second.
     fn tick(&self) {}
+
+    /// Sees what happens beside requests.
+    fn note(&self, _event: &EdgeEvent) {}
 
     /// Reads the part's files again: an operator asks for it by SIGHUP.
     fn reopen(&self) {}

@@ -1,3 +1,4 @@
+use super::edge_event::EdgeEvent;
 use super::lends::Lends;
 use super::part::Part;
 
@@ -31,6 +32,11 @@ impl PartList {
         if let Some(part) = self.iter().find(|it| it.name() == part) {
             part.message(subject, content);
         }
+    }
+
+    /// Shows what happens beside requests to each part.
+    pub fn note(&self, event: &EdgeEvent) {
+        self.iter().for_each(|part| part.note(event));
     }
 
     fn lenders(&self) -> impl Iterator<Item = &dyn Lends> {

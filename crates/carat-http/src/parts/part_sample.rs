@@ -4,7 +4,7 @@ use super::time_histogram::TimeHistogram;
 pub struct PartSample {
     /// The name, without the prefix `carat_`, the unit, and `_total`.
     pub name: &'static str,
-    /// The sentence that explains the number on a dashboard.
+    /// The sentence that explains the number.
     pub help: &'static str,
     /// The number, and whether it only grows.
     pub value: SampleValue,

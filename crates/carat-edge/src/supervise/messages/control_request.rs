@@ -7,11 +7,12 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ControlRequest {
     /// Report what the server does.
-    Status,
-    /// Report what `Status` does, the requests that run, the last minute, and if wanted the last ten minutes.
-    Overview {
-        has_plots: bool,
+    Status {
+        /// Whether to ask the Ruby processes what they take, for the next time.
+        asks_ruby: bool,
     },
+    /// Report what `Status` does, and the requests that run.
+    Overview,
     Stop,
     /// Run this many workers from now on.
     Scale(WorkerCount),

@@ -47,8 +47,8 @@ impl<H: Host> Supervisor<H> {
         let is_stopping = self.state.is_stopping();
         let is_draining = self.state.draining_for(clock::now()).is_some();
         match request {
-            ControlRequest::Status => Ok((self.status(), None)),
-            ControlRequest::Overview { has_plots } => Ok((self.overview(has_plots), None)),
+            ControlRequest::Status { asks_ruby } => Ok((self.report(asks_ruby), None)),
+            ControlRequest::Overview => Ok((self.overview(), None)),
             ControlRequest::RestartReport(number) => {
                 Ok((restart_report(&self.state, number)?, None))
             }
@@ -83,12 +83,18 @@ impl<H: Host> Supervisor<H> {
         status
     }
 
-    fn overview(&self, has_plots: bool) -> Value {
+    fn overview(&self) -> Value {
         let lanes = &self.server.dispatcher.lanes;
         let mut overview = self.status();
         (overview["requests"], overview["omitted"]) = listed_requests(lanes);
-        self.reports.add_history(&mut overview, has_plots);
         overview
+    }
+
+    fn report(&mut self, asks_ruby: bool) -> Value {
+        if asks_ruby {
+            self.reports.ask_ruby(&self.state, &self.executor);
+        }
+        self.status()
     }
 
     fn stop_server(&mut self) -> (Value, Option<Outcome>) {

@@ -1,6 +1,5 @@
 //! The reports of the server and its processes.
 
-mod history;
 mod process_reports;
 mod profiles;
 mod ruby_figures;

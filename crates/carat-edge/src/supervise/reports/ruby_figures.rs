@@ -9,8 +9,8 @@ use crate::supervise::executor::Executor;
 use crate::supervise::messages::StatsMessage;
 use crate::supervise::processes::Host;
 
-/// The time and memory that the garbage collectors and the compilers of the Ruby processes take, with the option
-/// `metrics`. Workers are asked every few seconds, and only those that have served since: an idle one keeps the pages
+/// The time and memory that the garbage collectors and the compilers of the Ruby processes take, where
+/// somebody measures. Workers are asked every few seconds, and only those that have served since: an idle one keeps the pages
 /// that it shares.
 #[derive(Default)]
 pub(crate) struct RubyFigures {
@@ -19,7 +19,7 @@ pub(crate) struct RubyFigures {
     gc_seconds: [f64; KINDS.len()],
 }
 
-/// Kinds of processes, as metrics name them.
+/// Kinds of processes, as reports name them.
 const KINDS: [&str; 2] = ["mold", "worker"];
 
 #[derive(Clone, Copy)]

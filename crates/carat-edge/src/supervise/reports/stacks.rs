@@ -214,7 +214,7 @@ impl ReportedRequest {
 }
 
 /// The requests that run, the oldest first, and how many more there are. No worker is asked. The list leaves out the
-/// query of a target: whoever may see the dashboard need not see what it has, such as tokens.
+/// query of a target: whoever may see the list need not see what it has, such as tokens.
 pub(crate) fn listed_requests(lanes: &LaneChoice) -> (Value, Value) {
     let (running, omitted) = lanes.running_requests(clock::now(), LISTED_LIMIT);
     let row = |request: &RunningRequest| {

@@ -102,7 +102,7 @@ module Carat
         end
 
         def last_minute
-          recent = @overview["recent"] or return unmeasured
+          recent = @overview.dig("metrics", "recent") or return unmeasured
           seconds = recent.fetch("seconds")
           rates = recent.values_at("requests", "errors").map { |it| seconds.positive? ? (it / seconds).round(1) : "-" }
           times = recent.values_at("p50", "p99", "queue_p99").map { |it| self.class.time(it) }

@@ -17,7 +17,7 @@ module Carat
       "version" => "0.1.0", "pid" => 40, "state" => "serving", "uptime" => 300.0, "running" => 3, "waiting" => 1,
       "queue_limit" => 1024, "connections" => 7, "workers" => { "wanted" => 2 }, "restart" => nil, "upgrade" => nil,
       "processes" => WORKERS, "app_processes" => [], "molds" => [39], "requests" => REQUESTS, "omitted" => 0,
-      "recent" => RECENT,
+      "metrics" => { "recent" => RECENT },
       "memory" => [[40, 9], [39, 2], [41, 5], [42, 8]].map do |pid, size|
         { "pid" => pid, "pss" => (size + 4) * MIB, "private" => size * MIB, "shared" => 15 * MIB }
       end

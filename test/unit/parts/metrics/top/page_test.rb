@@ -22,13 +22,13 @@ module Carat
     end
 
     def test_without_metrics_the_rate_is_that_of_two_reports
-      first = page("recent" => nil)
+      first = page("metrics" => nil)
       later = [worker(1, 130), worker(3, 20)]
       rate = first.rate(Overview::ALL.merge("processes" => later), 2.0)
 
       assert_includes first.summary[1], "rate not known yet"
       assert_in_delta 25.0, rate
-      summary = CLI::Top::Page.new(Overview::ALL.merge("recent" => nil), rate:).summary
+      summary = CLI::Top::Page.new(Overview::ALL.merge("metrics" => nil), rate:).summary
       assert_includes summary[1], "last seconds: 25.0 requests/s"
     end
 

@@ -4,9 +4,11 @@ use carat_fields::Accept;
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue};
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
+use prometheus_client::registry::Registry;
 use serde_json::Value;
 
-use super::gauges::{as_puma, gauges};
+use super::gauges::gauges;
+use super::request_metrics::RequestMetrics;
 use carat_files::REPORT_THREAD;
 use carat_http::Server;
 
@@ -22,22 +24,27 @@ pub(super) fn wants_open_metrics(request: &HeaderMap) -> bool {
     accept.names("application/openmetrics-text") && open >= plain
 }
 
-/// All metrics in one of the two formats, with those of Puma's names if asked for; `None` when they cannot be read.
-/// `status` is that of `carat status`.
-pub(super) async fn exposition(
+/// All metrics at this moment; `None` when they cannot be read. `status` is that of `carat status`.
+pub(super) async fn registry(
     server: &Server,
-    status: Value,
-    (is_open_metrics, names_puma): (bool, bool),
-) -> Option<String> {
+    requests: &RequestMetrics,
+    status: &Value,
+) -> Option<Registry> {
     let files = REPORT_THREAD.run(|| fs::read_dir("/proc/self/fd").map_or(0, Iterator::count));
-    let mut registry = gauges(server, &status, files.await.ok()?);
+    let mut registry = gauges(server, status, files.await.ok()?);
+    requests.register(&mut registry);
+    Some(registry)
+}
+
+/// The text of a registry, and of another one if asked for, in one of the two formats.
+pub(super) fn exposition(
+    registry: &Registry,
+    other: Option<&Registry>,
+    is_open_metrics: bool,
+) -> Option<String> {
     let mut text = String::new();
-    if let Some(metrics) = &server.metrics {
-        metrics.register(&mut registry);
-    }
-    encode_registry(&mut text, &registry).ok()?;
-    if names_puma {
-        encode_registry(&mut text, &as_puma(server, &status)).ok()?;
+    for registry in [registry].into_iter().chain(other) {
+        encode_registry(&mut text, registry).ok()?;
     }
     if is_open_metrics {
         encode_eof(&mut text).ok()?;

@@ -6,7 +6,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 use serde_json::Value;
 
-use carat_http::{Part, PartSample, SampleValue, Server, register_times};
+use super::scraped::register_times;
+use carat_http::{Part, PartSample, SampleValue, Server};
 
 /// Metrics with one label, whose values are known beforehand.
 type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;

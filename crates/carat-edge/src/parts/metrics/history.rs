@@ -3,8 +3,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use carat_http::{RequestTotals, Server, TimeCounts};
-use carat_supervisor::ProcessMemory;
+use super::request_metrics::RequestTotals;
+use super::time_counts::TimeCounts;
 
 /// The time from one sample to the next.
 const SAMPLE_PERIOD: Duration = Duration::from_secs(5);
@@ -13,8 +13,8 @@ const SAMPLE_LIMIT: usize = 120;
 /// How many samples make the last minute.
 const RECENT_SAMPLES: usize = 12;
 
-/// The server's last ten minutes, for the plots of the dashboard. Only with the option `metrics`.
-pub(crate) struct History {
+/// The server's last ten minutes, for the plots of the dashboard.
+pub(super) struct History {
     samples: VecDeque<HistorySample>,
     totals: RequestTotals,
     sampled: Instant,
@@ -33,28 +33,32 @@ struct HistorySample {
 
 /// The state of the server at the time of a sample.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Gauges {
-    running: usize,
-    waiting: usize,
-    connections: usize,
+pub(super) struct Gauges {
+    running: u64,
+    waiting: u64,
+    connections: u64,
     pss: u64,
     private: u64,
 }
 
 impl Gauges {
-    pub(crate) fn of(server: &Server, memory: &[ProcessMemory]) -> Gauges {
+    /// Reads what `carat status` says.
+    pub(super) fn of(status: &Value) -> Gauges {
+        let number = |key: &str| status[key].as_u64().unwrap_or_default();
+        let processes = status["memory"].as_array().map_or(&[][..], Vec::as_slice);
+        let sum = |key: &str| processes.iter().filter_map(|it| it[key].as_u64()).sum();
         Gauges {
-            running: server.dispatcher.lanes.running(),
-            waiting: server.dispatcher.queue.waiting(),
-            connections: server.connections(),
-            pss: memory.iter().map(|process| process.pss).sum(),
-            private: memory.iter().map(|process| process.private).sum(),
+            running: number("running"),
+            waiting: number("waiting"),
+            connections: number("connections"),
+            pss: sum("pss"),
+            private: sum("private"),
         }
     }
 }
 
 impl History {
-    pub(crate) fn new(now: Instant) -> History {
+    pub(super) fn new(now: Instant) -> History {
         History {
             samples: VecDeque::with_capacity(SAMPLE_LIMIT),
             totals: RequestTotals::default(),
@@ -63,13 +67,13 @@ impl History {
         }
     }
 
-    /// Whether the next sample is due.
-    pub(crate) fn is_due(&self, now: Instant) -> bool {
-        now >= self.due
+    /// When the next sample is due.
+    pub(super) fn due(&self) -> Instant {
+        self.due
     }
 
     /// Adds a sample, and drops the oldest when there are enough.
-    pub(crate) fn add(
+    pub(super) fn add(
         &mut self,
         totals: RequestTotals,
         gauges: Gauges,
@@ -101,7 +105,7 @@ impl History {
     }
 
     /// The last minute. Times are seconds.
-    pub(crate) fn recent(&self) -> Value {
+    pub(super) fn recent(&self) -> Value {
         let (mut durations, mut queue_times) = (TimeCounts::default(), TimeCounts::default());
         let (mut errors, mut period) = (0, Duration::ZERO);
         for sample in self.samples.iter().rev().take(RECENT_SAMPLES) {
@@ -122,7 +126,7 @@ impl History {
     }
 
     /// All samples: a list for each plot, the oldest first. Times are seconds, sizes bytes.
-    pub(crate) fn plots(&self) -> Value {
+    pub(super) fn plots(&self) -> Value {
         json!({
             "uptime": self.each(|it| it.uptime.as_secs_f64()),
             // A second.
@@ -155,7 +159,7 @@ impl HistorySample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carat_http::RequestMetrics;
+    use crate::parts::metrics::request_metrics::RequestMetrics;
 
     const DAY: u64 = 24 * 60 * 60;
 
@@ -167,7 +171,7 @@ mod tests {
         // The supervisor's ticks come ten times a second.
         for tenth in 1..=DAY * 10 {
             let now = started + Duration::from_millis(tenth * 100);
-            if !history.is_due(now) {
+            if now < history.due() {
                 continue;
             }
             metrics.ended(0, Some(200), Duration::from_millis(7));
@@ -219,7 +223,7 @@ mod tests {
         metrics.ended(0, Some(200), Duration::ZERO);
         let now = started + Duration::from_secs(100);
         history.add(metrics.totals(), Gauges::default(), started, now);
-        assert!(!history.is_due(now));
+        assert!(history.due() > now);
         assert_eq!(
             history.plots()["requests"].as_array().map(Vec::len),
             Some(1)

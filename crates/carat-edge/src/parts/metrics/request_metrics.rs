@@ -1,28 +1,23 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
-use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
-use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::parts::TimeHistogram;
-use crate::request::{FinishedRequest, RequestObserver, RequestSlots};
+use super::scraped::{ScrapedClass, ScrapedCounts, ScrapedTimes};
+use super::time_counts::TimeCounts;
 use carat_dispatch::{MAIN_POOL, PathPattern};
 use carat_exchange::Call;
+use carat_http::{EdgeEvent, FinishedRequest, RequestObserver, RequestSlots, TimeHistogram};
 use carat_settings::PoolSettings;
 
-/// The upper bounds of the buckets, in microseconds.
-const BUCKETS: [u64; TimeHistogram::SIZE - 1] = TimeHistogram::BOUNDS;
 /// The values of the label `status`. The first is for clients that left before the response.
 const CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
-const MICROS: f64 = 1_000_000.0;
 
 /// The counts of requests, connections, and of what the supervisor logs: the option `metrics`. One thread counts, so
 /// this costs a few instructions; the text of a scrape is made when one comes.
 #[derive(Debug)]
-pub struct RequestMetrics {
+pub(super) struct RequestMetrics {
     /// The first is for the requests that no other is for.
     pools: Vec<PoolTimes>,
     refused: LabelCounts,
@@ -48,18 +43,14 @@ struct Histograms([TimeHistogram; CLASSES.len()]);
 
 /// The counts until a moment, for the plots of a dashboard.
 #[derive(Clone, Default)]
-pub struct RequestTotals {
+pub(super) struct RequestTotals {
     /// How long requests took.
-    pub durations: TimeCounts,
+    pub(super) durations: TimeCounts,
     /// How long they waited for a worker.
-    pub queue_times: TimeCounts,
+    pub(super) queue_times: TimeCounts,
     /// Requests with a status of 500 or more.
-    pub errors: u64,
+    pub(super) errors: u64,
 }
-
-/// How many times were in each bucket.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub struct TimeCounts([u64; TimeHistogram::SIZE]);
 
 /// Counts by the value of one label. All values are known beforehand, so that the number of series has a bound.
 #[derive(Debug)]
@@ -70,7 +61,7 @@ struct LabelCounts {
 
 impl RequestMetrics {
     /// Nothing is counted yet. Each pool of the application has times of its own.
-    pub fn new(pools: &[PoolSettings]) -> RequestMetrics {
+    pub(super) fn new(pools: &[PoolSettings]) -> RequestMetrics {
         let main = std::iter::once(PoolTimes::new(MAIN_POOL, &[]));
         let declared = pools.iter().map(|it| PoolTimes::new(&it.name, &it.paths));
         RequestMetrics {
@@ -84,18 +75,18 @@ impl RequestMetrics {
     }
 
     /// Which pool a request for this path joins.
-    pub(crate) fn pool(&self, path: &str) -> usize {
+    pub(super) fn pool(&self, path: &str) -> usize {
         let is_for = |pool: &PoolTimes| pool.paths.iter().any(|it| it.matches(path));
         self.pools.iter().position(is_for).unwrap_or(0)
     }
 
     /// A request of this pool is over. Without a status its client left before.
-    pub fn ended(&self, pool: usize, status: Option<u16>, took: Duration) {
+    pub(super) fn ended(&self, pool: usize, status: Option<u16>, took: Duration) {
         self.pools[pool].durations.observe(status, took);
     }
 
     /// The application has responded to a request of this pool.
-    pub(crate) fn responded(
+    pub(super) fn responded(
         &self,
         pool: usize,
         status: Option<u16>,
@@ -105,32 +96,24 @@ impl RequestMetrics {
         self.pools[pool].app_times.observe(status, app_time);
     }
 
-    /// A client speaks this protocol.
-    pub(crate) fn connected(&self, protocol: &'static str) {
-        self.connections.add(protocol);
-    }
-
-    /// A TLS handshake has ended like this.
-    pub(crate) fn handshake(&self, result: &'static str) {
-        self.handshakes.add(result);
-    }
-
-    /// The supervisor logs this message.
-    pub fn event(&self, message: &'static str) {
-        self.events.add(message);
-    }
-
-    /// The supervisor will replace a worker.
-    pub fn replaced(&self, reason: &'static str) {
-        self.replacements.add(reason);
+    /// Counts what has happened beside requests.
+    pub(super) fn note(&self, event: &EdgeEvent) {
+        match *event {
+            EdgeEvent::Connected { protocol } => self.connections.add(protocol),
+            EdgeEvent::Handshake { result } => self.handshakes.add(result),
+            EdgeEvent::Logged { message, replaces } => {
+                self.events.add(message);
+                replaces.inspect(|reason| self.replacements.add(reason));
+            }
+        }
     }
 
     /// The counts so far.
-    pub fn totals(&self) -> RequestTotals {
+    pub(super) fn totals(&self) -> RequestTotals {
         let mut totals = RequestTotals::default();
         for pool in &self.pools {
-            totals.durations.add(&TimeCounts::of(&pool.durations));
-            totals.queue_times.add(&TimeCounts::of(&pool.queue_times));
+            totals.durations.add(&pool.durations.counts());
+            totals.queue_times.add(&pool.queue_times.counts());
             let errors = pool.durations.0.last().map(TimeHistogram::counts);
             totals.errors += errors.into_iter().flatten().sum::<u64>();
         }
@@ -138,7 +121,7 @@ impl RequestMetrics {
     }
 
     /// Registers what has been counted so far.
-    pub fn register(&self, registry: &mut Registry) {
+    pub(super) fn register(&self, registry: &mut Registry) {
         let mut times = |name: &str, help: &str, of: fn(&PoolTimes) -> &Histograms| {
             registry.register_with_unit(name, help, Unit::Seconds, self.count(of));
         };
@@ -167,16 +150,16 @@ impl RequestMetrics {
     fn count(&self, of: fn(&PoolTimes) -> &Histograms) -> ScrapedTimes {
         if let [main] = &self.pools[..] {
             let classes = CLASSES.iter().zip(&of(main).0);
-            return ScrapedTimes(
-                classes
-                    .map(|(class, times)| scrape(times, [("status", *class)]))
-                    .collect(),
-            );
+            let classes =
+                classes.map(|(class, times)| ScrapedClass::new(times, [("status", *class)]));
+            return ScrapedTimes(classes.collect());
         }
         let classes = self.pools.iter().flat_map(|pool| {
             let classes = CLASSES.iter().zip(&of(pool).0);
             let seen = classes.filter(|(_, times)| times.counts().any(|count| count > 0));
-            seen.map(|(class, times)| scrape(times, [("status", *class), ("pool", &pool.name)]))
+            seen.map(|(class, times)| {
+                ScrapedClass::new(times, [("status", *class), ("pool", &pool.name)])
+            })
         });
         ScrapedTimes(classes.collect())
     }
@@ -218,81 +201,21 @@ impl PoolTimes {
     }
 }
 
-/// Registers times that a part has counted.
-pub fn register_times(registry: &mut Registry, name: &str, help: &str, times: &TimeHistogram) {
-    let times = ScrapedTimes(vec![scrape(times, [])]);
-    registry.register_with_unit(name, help, Unit::Seconds, times);
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a sum of times is rounded")]
-fn scrape<'a>(
-    times: &TimeHistogram,
-    labels: impl IntoIterator<Item = (&'static str, &'a str)>,
-) -> ScrapedClass {
-    let bounds = BUCKETS.iter().map(|micros| *micros as f64 / MICROS);
-    ScrapedClass {
-        labels: labels
-            .into_iter()
-            .map(|(name, value)| (name, value.to_owned()))
-            .collect(),
-        sum: times.micros() as f64 / MICROS,
-        buckets: bounds.chain([f64::MAX]).zip(times.counts()).collect(),
-    }
-}
-
-impl TimeCounts {
-    fn of(histograms: &Histograms) -> TimeCounts {
-        let mut sum = TimeCounts::default();
-        for histogram in &histograms.0 {
-            let both = sum.0.iter_mut().zip(histogram.counts());
-            both.for_each(|(sum, count)| *sum += count);
-        }
-        sum
-    }
-
-    /// Adds the times of another.
-    pub fn add(&mut self, other: &TimeCounts) {
-        let both = self.0.iter_mut().zip(other.0);
-        both.for_each(|(count, other)| *count += other);
-    }
-
-    /// The counts since `before`.
-    #[must_use]
-    pub fn since(&self, before: &TimeCounts) -> TimeCounts {
-        let mut counts = *self;
-        let both = counts.0.iter_mut().zip(before.0);
-        both.for_each(|(count, before)| *count = count.saturating_sub(before));
-        counts
-    }
-
-    /// How many times there are.
-    pub fn count(&self) -> u64 {
-        self.0.iter().sum()
-    }
-
-    /// The time in seconds that this share of all has not exceeded, as `histogram_quantile` of Prometheus has it: times
-    /// are taken to lie evenly in a bucket. `None` without a time.
-    #[expect(clippy::cast_precision_loss, reason = "a bucket's width is far more")]
-    pub fn quantile(&self, share: f64) -> Option<f64> {
-        let rank = share * self.count() as f64;
-        let (mut below, mut floor) = (0.0, 0.0);
-        for (count, bound) in self.0.iter().zip(BUCKETS) {
-            let (count, bound) = (*count as f64, bound as f64 / MICROS);
-            if count > 0.0 && below + count >= rank {
-                return Some(floor + (bound - floor) * ((rank - below) / count).max(0.0));
-            }
-            (below, floor) = (below + count, bound);
-        }
-        (self.count() > 0).then_some(floor)
-    }
-}
-
 impl Histograms {
     fn observe(&self, status: Option<u16>, time: Duration) {
         let class = status.map_or(0, |status| usize::from(status / 100));
         if let Some(histogram) = self.0.get(class) {
             histogram.observe(time);
         }
+    }
+
+    /// The times of all classes.
+    fn counts(&self) -> TimeCounts {
+        let mut sum = TimeCounts::default();
+        for histogram in &self.0 {
+            sum.add(&TimeCounts::of(histogram));
+        }
+        sum
     }
 }
 
@@ -310,57 +233,6 @@ impl LabelCounts {
 
     fn count(&self) -> ScrapedCounts {
         ScrapedCounts(self.label, self.counts.borrow().clone())
-    }
-}
-
-/// Histograms at the time of a scrape.
-#[derive(Debug)]
-struct ScrapedTimes(Vec<ScrapedClass>);
-
-/// The times with the same labels, in seconds.
-#[derive(Debug)]
-struct ScrapedClass {
-    labels: Vec<(&'static str, String)>,
-    sum: f64,
-    buckets: Vec<(f64, u64)>,
-}
-
-impl EncodeMetric for ScrapedTimes {
-    fn encode(&self, mut encoder: MetricEncoder) -> Result<(), fmt::Error> {
-        for ScrapedClass {
-            labels,
-            sum,
-            buckets,
-        } in &self.0
-        {
-            let mut encoder = encoder.encode_family(labels)?;
-            let count = buckets.iter().map(|(_, count)| count).sum();
-            encoder.encode_histogram::<NoLabelSet>(*sum, count, buckets, None)?;
-        }
-        Ok(())
-    }
-
-    fn metric_type(&self) -> MetricType {
-        MetricType::Histogram
-    }
-}
-
-/// Counts at the time of a scrape, by the value of a label.
-#[derive(Debug)]
-struct ScrapedCounts(&'static str, BTreeMap<&'static str, u64>);
-
-impl EncodeMetric for ScrapedCounts {
-    fn encode(&self, mut encoder: MetricEncoder) -> Result<(), fmt::Error> {
-        for (value, count) in &self.1 {
-            let label = [(self.0, *value)];
-            let mut encoder = encoder.encode_family(&label)?;
-            encoder.encode_counter::<NoLabelSet, _, u64>(count, None)?;
-        }
-        Ok(())
-    }
-
-    fn metric_type(&self) -> MetricType {
-        MetricType::Counter
     }
 }
 

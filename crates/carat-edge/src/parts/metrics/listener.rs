@@ -1,5 +1,7 @@
+use std::cell::RefCell;
 use std::io;
 use std::net::TcpListener as StdTcpListener;
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -12,8 +14,11 @@ use tokio::net::TcpListener;
 use tokio::time::sleep;
 
 use super::dashboard;
-use super::exposition::{OPEN_METRICS, TEXT_FORMAT, exposition, wants_open_metrics};
+use super::exposition::{OPEN_METRICS, TEXT_FORMAT, exposition, registry, wants_open_metrics};
+use super::gauges::as_puma;
 use super::health::{readiness, startup};
+use super::history::History;
+use super::request_metrics::RequestMetrics;
 use crate::admin::clients::{AdminClient, AdminClients, Responder};
 use crate::admin::reply::{refusal, response};
 use crate::supervise::{ControlRequest, Mailbox, Message};
@@ -25,45 +30,56 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// Connections that the kernel accepts ahead of the server.
 const BACKLOG: i32 = 1024;
 
-/// Serves the metrics on one address until the server ends or another edge serves them. The server also runs without.
-pub(crate) async fn serve_metrics(
+/// An address of the option `metrics`.
+pub(super) struct MetricsAddress {
     address: String,
-    server: Rc<Server>,
-    mailbox: Mailbox,
+    /// The name of the listener for the next edge: not an address of `bind`, though both may be port 0.
+    name: String,
     listeners: Rc<Listeners>,
-) -> io::Result<()> {
-    let Some(place) = address.strip_prefix("tcp://") else {
-        let reason = format!("metrics {address}: only tcp://HOST:PORT serves metrics");
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
-    };
-    let pages = Rc::new(MetricsPages {
-        server: Rc::clone(&server),
-        mailbox,
-    });
-    // Not an address of `bind`, though both may be port 0.
-    let name = format!("metrics {address}");
-    let mut inherited = listeners.take(|other| other == name);
-    loop {
-        let listener = match inherited.pop() {
-            Some(socket) => registered(socket.into())?,
-            None => listen(place, &server).await,
+    /// The listener of the edge before, until it is used.
+    inherited: RefCell<Vec<OwnedFd>>,
+}
+
+impl MetricsAddress {
+    pub(super) fn new(address: &str, listeners: &Rc<Listeners>) -> MetricsAddress {
+        let name = format!("metrics {address}");
+        MetricsAddress {
+            address: address.to_owned(),
+            inherited: RefCell::new(listeners.take(|other| other == name)),
+            listeners: Rc::clone(listeners),
+            name,
+        }
+    }
+
+    /// Serves the metrics until the server ends or another edge serves them. The server also runs without.
+    pub(super) async fn serve(&self, pages: Rc<MetricsPages>) -> io::Result<()> {
+        let Some(place) = self.address.strip_prefix("tcp://") else {
+            let address = &self.address;
+            let reason = format!("metrics {address}: only tcp://HOST:PORT serves metrics");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         };
-        let local = listener.local_addr().map(|it| format!("tcp://{it}"));
-        let local = local.unwrap_or_else(|_| address.clone());
-        server.log.info("metrics", &[("address", &local)]);
-        let listener = Rc::new(listener);
-        listeners.add(&name, &listener);
-        // Until then, the old edge of an upgrade answers.
-        server.opened.wait().await;
-        let clients = Rc::new(AdminClients::default());
-        let accept = async || Ok(listener.accept().await?.0);
-        let pages = Rc::clone(&pages);
-        tokio::select! {
-            failure = clients.accept_all("metrics", &server.log, accept, pages) => {
-                server.log.warn("the metrics port is broken", &[("cause", &failure)]);
-                sleep(RETRY_PAUSE).await;
+        let server = Rc::clone(&pages.server);
+        loop {
+            let inherited = self.inherited.borrow_mut().pop();
+            let listener = match inherited {
+                Some(socket) => registered(socket.into())?,
+                None => listen(place, &server).await,
+            };
+            let local = listener.local_addr().map(|it| format!("tcp://{it}"));
+            let local = local.unwrap_or_else(|_| self.address.clone());
+            server.log.info("metrics", &[("address", &local)]);
+            let listener = Rc::new(listener);
+            self.listeners.add(&self.name, &listener);
+            let clients = Rc::new(AdminClients::default());
+            let accept = async || Ok(listener.accept().await?.0);
+            let pages = Rc::clone(&pages);
+            tokio::select! {
+                failure = clients.accept_all("metrics", &server.log, accept, pages) => {
+                    server.log.warn("the metrics port is broken", &[("cause", &failure)]);
+                    sleep(RETRY_PAUSE).await;
+                }
+                () = server.left.wait() => return Ok(()),
             }
-            () = server.left.wait() => return Ok(()),
         }
     }
 }
@@ -99,9 +115,19 @@ async fn bind(address: &str) -> io::Result<TcpListener> {
 }
 
 /// The pages of the metrics port.
-struct MetricsPages {
-    server: Rc<Server>,
-    mailbox: Mailbox,
+pub(super) struct MetricsPages {
+    pub(super) server: Rc<Server>,
+    pub(super) mailbox: Mailbox,
+    pub(super) requests: Rc<RequestMetrics>,
+    pub(super) history: Rc<RefCell<History>>,
+}
+
+impl MetricsPages {
+    async fn metrics(&self, status: Value, is_open: bool, names_puma: bool) -> Option<String> {
+        let registry = registry(&self.server, &self.requests, &status).await?;
+        let puma = names_puma.then(|| as_puma(&self.server, &status));
+        exposition(&registry, puma.as_ref(), is_open)
+    }
 }
 
 impl Responder for MetricsPages {
@@ -132,17 +158,18 @@ impl Responder for MetricsPages {
                 };
                 let kind = if is_open { OPEN_METRICS } else { TEXT_FORMAT };
                 let names_puma = request.uri().query() == Some("puma");
-                return match exposition(&self.server, status, (is_open, names_puma)).await {
+                return match self.metrics(status, is_open, names_puma).await {
                     Some(text) => response(StatusCode::OK, kind, text),
                     None => refusal(StatusCode::INTERNAL_SERVER_ERROR),
                 };
             }
             "/dashboard.json" => {
-                let Some(overview) =
-                    ask(&self.mailbox, ControlRequest::Overview { has_plots: true }).await
-                else {
+                let Some(mut overview) = ask(&self.mailbox, ControlRequest::Overview).await else {
                     return refusal(StatusCode::SERVICE_UNAVAILABLE);
                 };
+                let history = self.history.borrow();
+                overview["recent"] = history.recent();
+                overview["plots"] = history.plots();
                 return dashboard::data(overview);
             }
             "/livez" => (StatusCode::OK, "alive\n".to_owned()),
@@ -156,10 +183,11 @@ impl Responder for MetricsPages {
 
 /// Asks for the status that `carat status` shows; `None` when the server is about to exit.
 async fn ask_status(mailbox: &Mailbox) -> Option<Value> {
-    ask(mailbox, ControlRequest::Status).await
+    ask(mailbox, ControlRequest::Status { asks_ruby: false }).await
 }
 
-async fn ask(mailbox: &Mailbox, request: ControlRequest) -> Option<Value> {
+/// Asks the supervisor; `None` when the server is about to exit.
+pub(super) async fn ask(mailbox: &Mailbox, request: ControlRequest) -> Option<Value> {
     let ask = |asker| Message::Control(request, asker);
     mailbox.ask(ask).await?.ok()
 }

@@ -1,0 +1,116 @@
+//! The pages for monitoring systems as a part of the edge: metrics, a dashboard, and whether the server is up. No page runs
+//! Ruby.
+
+mod dashboard;
+mod exposition;
+mod gauges;
+mod health;
+mod history;
+mod listener;
+mod request_metrics;
+mod scraped;
+mod time_counts;
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+use tokio::time::sleep_until;
+
+use self::history::{Gauges, History};
+use self::listener::{MetricsAddress, MetricsPages, ask};
+use self::request_metrics::RequestMetrics;
+use super::surroundings::{ServerHandle, Surroundings};
+use crate::supervise::{ControlRequest, Mailbox};
+use carat_exchange::clock;
+use carat_http::{EdgeCore, EdgeEvent, Part, PartTask, RequestObserver};
+
+/// The counts of requests and of what happens beside them, and the addresses at which they can be read.
+struct MetricsPart {
+    addresses: Vec<Rc<MetricsAddress>>,
+    requests: Rc<RequestMetrics>,
+    history: Rc<RefCell<History>>,
+    mailbox: Mailbox,
+    server: ServerHandle,
+}
+
+/// `None` without an address.
+pub(super) fn part(core: &EdgeCore, edge: &Surroundings<'_>) -> Option<Box<dyn Part>> {
+    let addresses = &core.settings.parts.metrics.addresses;
+    if addresses.is_empty() {
+        return None;
+    }
+    let addresses = addresses.iter();
+    let addresses = addresses.map(|it| Rc::new(MetricsAddress::new(it, edge.inherited)));
+    Some(Box::new(MetricsPart {
+        addresses: addresses.collect(),
+        requests: Rc::new(RequestMetrics::new(&core.settings.pool)),
+        history: Rc::new(RefCell::new(History::new(clock::now()))),
+        mailbox: edge.mailbox.clone(),
+        server: edge.server.clone(),
+    }))
+}
+
+impl Part for MetricsPart {
+    fn name(&self) -> &'static str {
+        "metrics"
+    }
+
+    fn sees_requests(&self) -> bool {
+        false
+    }
+
+    fn observer(&self) -> Option<Rc<dyn RequestObserver>> {
+        let requests = Rc::clone(&self.requests);
+        Some(requests)
+    }
+
+    fn note(&self, event: &EdgeEvent) {
+        self.requests.note(event);
+    }
+
+    fn tasks(&self) -> Vec<PartTask> {
+        let Some(server) = self.server.get() else {
+            return Vec::new();
+        };
+        let pages = Rc::new(MetricsPages {
+            server,
+            mailbox: self.mailbox.clone(),
+            requests: Rc::clone(&self.requests),
+            history: Rc::clone(&self.history),
+        });
+        let samples = PartTask {
+            name: "samples",
+            work: Box::pin(sample(Rc::clone(&pages))),
+        };
+        let addresses = self.addresses.iter().cloned().map(|address| {
+            let pages = Rc::clone(&pages);
+            PartTask {
+                name: "metrics",
+                work: Box::pin(async move { address.serve(pages).await }),
+            }
+        });
+        addresses.chain([samples]).collect()
+    }
+
+    fn report(&self) -> Value {
+        json!({ "recent": self.history.borrow().recent() })
+    }
+}
+
+/// Adds to the history again and again, until the server ends.
+async fn sample(pages: Rc<MetricsPages>) -> io::Result<()> {
+    let MetricsPages { history, .. } = &*pages;
+    loop {
+        let due = history.borrow().due();
+        sleep_until(due.into()).await;
+        let Some(status) = ask(&pages.mailbox, ControlRequest::Status { asks_ruby: true }).await
+        else {
+            return Ok(());
+        };
+        let (totals, gauges) = (pages.requests.totals(), Gauges::of(&status));
+        let (started, now) = (pages.server.started, clock::now());
+        history.borrow_mut().add(totals, gauges, started, now);
+    }
+}

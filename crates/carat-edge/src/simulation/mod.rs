@@ -5,6 +5,11 @@
 //! a buffer without a bound, a server that does not recover or does not stop. `CARAT_SIM_SEED=7 cargo test -p carat-edge
 //! simulation -- --nocapture` repeats one seed and prints what happens.
 
+#![cfg_attr(
+    not(feature = "cable"),
+    allow(dead_code, unused_imports, reason = "its clients are not built")
+)]
+
 #[cfg(feature = "cable")]
 mod cable_client;
 mod checks;

@@ -119,7 +119,7 @@ module Suite
 
   # The first minutes: small crates, what the command understands, and a few requests.
   def self.quick
-    crates = %w[carat-guard carat-fields carat-policy carat-multipart].flat_map { |name| ["-p", name] }
+    crates = %w[carat-guard carat-fields carat-policy carat-wire].flat_map { |name| ["-p", name] }
     [
       Step.new("Rust tests of small crates", *%w[cargo test --locked --no-fail-fast], *crates, reader: :cargo),
       RubyTests.new("Ruby unit tests", Dir["test/unit/{config,log,request,response}/**/*_test.rb"].sort),

@@ -29,7 +29,8 @@ module Suite
   CORE = ["crates/carat-{body,dispatch,edge,exchange,fields,files,guard,http,link,log,machine,policy,settings," \
           "supervisor,wire}/src/**/*.rs", "lib/**/*.rb"].freeze
   OUTSIDE = %r{/(?:simulation|tests?)(?:/|\.rs\z)|_tests?\.rs\z|
-               \Alib/carat(?:/parts(?:/.*)?)?\.rb\z|crates/carat-(?:edge/src/parts(?:/surroundings)?\.rs\z|settings/src/parts)}x
+               \Alib/carat(?:/parts(?:/.*)?)?\.rb\z|
+               crates/carat-(?:edge/src/parts(?:/surroundings)?\.rs\z|settings/src/parts)}x
   TESTS = /^#\[cfg\(test\)\]\nmod .*/m
 
   # The files that name a part when this was last counted: of the edge, and of Ruby.

@@ -21,7 +21,7 @@ use crate::simulation::world::{World, micros};
 use crate::supervise::{Mailbox, Message, Ready, Supervisor};
 use carat_dispatch::{Dispatcher, LaneEvents};
 use carat_exchange::ClientMemory;
-use carat_http::{EdgeCore, Server};
+use carat_http::{EdgeCore, PartList, Server};
 use carat_log::Log;
 use carat_supervisor::{Event, Outcome, ProcessEvent, RestartEvent};
 
@@ -67,6 +67,17 @@ pub(super) struct ServerRun {
     pub(super) behind_since: BTreeMap<usize, u64>,
 }
 
+/// The parts that the settings of the scenario switch on.
+fn scenario_parts(core: &EdgeCore, mailbox: &Mailbox) -> PartList {
+    let surroundings = Surroundings {
+        listeners: &[],
+        inherited: &Rc::default(),
+        mailbox,
+        server: ServerHandle::default(),
+    };
+    make_parts(core, &surroundings).expect("the parts of the scenario")
+}
+
 impl ServerRun {
     pub(super) fn new(seed: u64, is_printed: bool, log: Option<&Rc<Log>>) -> ServerRun {
         let (mailbox, messages) = Mailbox::channel();
@@ -84,13 +95,7 @@ impl ServerRun {
             ClientMemory::new(CLIENT_MEMORY),
         );
         let core = EdgeCore::new(&world.settings, &log, dispatcher);
-        let surroundings = Surroundings {
-            listeners: &[],
-            inherited: &Rc::default(),
-            mailbox: &mailbox,
-            server: ServerHandle::default(),
-        };
-        let parts = make_parts(&core, &surroundings).expect("the parts of the scenario");
+        let parts = scenario_parts(&core, &mailbox);
         #[cfg(feature = "cable")]
         let (parts, cable) = super::cable_client::with_own_cable(parts, &core);
         let server = Server::new(&core, parts, &BUDGET);

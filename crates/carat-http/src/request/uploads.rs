@@ -37,9 +37,9 @@ fn receive_and_dispatch(
 ) -> impl Future<Output = Result<Reply, Refusal>> {
     async move {
         let begun = Instant::now();
-        let received = receiver.receive(&mut call, body, &state).await;
+        let outcome = receiver.receive(&mut call, body, &state).await;
         call.body_wait_ms = u32::try_from(begun.elapsed().as_millis()).unwrap_or(u32::MAX);
-        let progress = received.map_err(|refusal| refuse(refusal, &state))?;
+        let progress = outcome.map_err(|refusal| refuse(refusal, &state))?;
         match (dispatch.dispatch(call), progress) {
             (Ok(pending), None) => pending.await,
             (Ok(pending), Some(progress)) => reply_unless_broken(pending, progress, &state).await,

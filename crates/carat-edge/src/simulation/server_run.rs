@@ -87,13 +87,8 @@ impl ServerRun {
             Rc::new(opened.expect("standard error"))
         });
         let (events, lane_events) = LaneEvents::channel();
-        let dispatcher = Dispatcher::new(
-            &world.settings,
-            &log,
-            events,
-            &BUDGET,
-            ClientMemory::new(CLIENT_MEMORY),
-        );
+        let memory = ClientMemory::new(CLIENT_MEMORY);
+        let dispatcher = Dispatcher::new(&world.settings, &log, events, &BUDGET, memory);
         let core = EdgeCore::new(&world.settings, &log, dispatcher);
         let parts = scenario_parts(&core, &mailbox);
         #[cfg(feature = "cable")]

@@ -18,6 +18,7 @@ type Body = OutgoingBody<InlineBody>;
 
 /// A part of an open file, as `respond_file` gets it: an Array of the number of its descriptor, the offset and the length
 /// in bytes, and whether the client may ask for ranges.
+#[derive(Clone, Copy)]
 pub(crate) struct FilePart {
     /// The descriptor stays the caller's.
     file: RawFd,

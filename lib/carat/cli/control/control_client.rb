@@ -16,9 +16,10 @@ module Carat
       # Maximum size of a response, far above what a server with a thousand workers sends.
       RESPONSE_LIMIT = 16 * 1024 * 1024
       REFUSAL = %r{\AHTTP/1\.1 (409|503) .*^content-type: application/json\r?$}im
+      STATUS = %r{\AHTTP/1\.1 (\d{3}) }
       SWITCHING = "HTTP/1.1 101 "
       ALLOWED = "only the server's user and root may ask"
-      private_constant :ALLOWED, :CHUNK, :REFUSAL, :SWITCHING, :RESPONSE_LIMIT
+      private_constant :ALLOWED, :CHUNK, :REFUSAL, :STATUS, :SWITCHING, :RESPONSE_LIMIT
 
       # `path` is the path of the socket, `deadline` a number of seconds.
       def initialize(path, deadline: DEADLINE_SECONDS)
@@ -70,8 +71,9 @@ module Carat
 
       # Raises ControlError unless the response is valid.
       def check(head, body)
-        refuse(body) if head&.match?(REFUSAL)
-        fail_with(head ? "it responds with #{head[0, 100].lines.first.to_s.strip.dump}" : "it does not respond")
+        fail_with("it does not respond") unless head
+        refuse(body) if head.match?(REFUSAL)
+        fail_with("it responds with #{head[0, 100].lines.first.to_s.strip.dump}", status: head[STATUS, 1]&.to_i)
       end
 
       # Raises ControlError with the reason that the server gives in JSON.
@@ -147,8 +149,8 @@ module Carat
         Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      def fail_with(reason)
-        raise ControlError, "carat: #{@path}: #{reason}"
+      def fail_with(reason, status: nil)
+        raise ControlError.new("carat: #{@path}: #{reason}", status:)
       end
     end
   end

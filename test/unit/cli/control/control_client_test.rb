@@ -28,6 +28,13 @@ module Carat
       answering("") { assert_refused "carat: #{socket}: it does not respond" }
     end
 
+    def test_an_error_has_the_status_of_a_response_without_a_reason
+      answering("HTTP/1.1 404 Not Found\r\n\r\n404 Not Found\n") do
+        assert_equal 404, assert_raises(CLI::ControlError) { get }.status
+      end
+      answering("") { assert_nil assert_raises(CLI::ControlError) { get }.status }
+    end
+
     def test_server_that_closes_the_connection_ends_no_process_by_a_signal
       server = UNIXServer.new(socket)
       client = CLI::ControlClient.new(socket)

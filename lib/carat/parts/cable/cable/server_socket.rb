@@ -12,6 +12,10 @@ module Carat
     # The control socket of a server, for broadcasts of processes that the server has not forked itself: those of its
     # processes, such as Solid Queue's workers, share a control with their parent, in which frames would mix.
     class ServerSocket
+      # Status of the response of a server that has no such path.
+      NOT_FOUND = 404
+      private_constant :NOT_FOUND
+
       # Returns the path of the control socket of the edge with this process id, nil when there is none.
       def self.find(edge)
         CLI::ControlSockets.new(Launch::ControlDirectories.new.searched).running[edge]
@@ -28,6 +32,8 @@ module Carat
         @client.post("/broadcast", "{\"stream\":#{JSON.generate(stream)},\"message\":#{payload},\"local\":true}")
         true
       rescue CLI::ControlError => e
+        raise Error, "the server has no cable (option `cable`)" if e.status == NOT_FOUND
+
         raise Error, e.message.delete_prefix("carat: ")
       end
     end

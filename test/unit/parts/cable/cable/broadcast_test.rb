@@ -79,6 +79,19 @@ module Carat
       end
     end
 
+    def test_a_server_without_the_option_has_no_cable
+      Dir.mktmpdir do |directory|
+        path = File.join(directory, "carat.sock")
+        listener = UNIXServer.new(path)
+        thread = Thread.new { answer(listener, "404 Not Found", "404 Not Found\n") }
+        join(nil, path:)
+
+        assert_equal "the server has no cable (option `cable`)",
+                     assert_raises(Cable::Error) { server.broadcast("room", 1) }.message
+        thread.join
+      end
+    end
+
     def test_a_broadcast_that_the_edge_refuses_raises
       @control.takes = false
 

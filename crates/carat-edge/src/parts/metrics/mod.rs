@@ -99,9 +99,11 @@ impl Part for MetricsPart {
     }
 }
 
-/// Adds to the history again and again, until the server ends.
+/// Adds to the history again and again, until the server ends. It begins once clients are accepted: a sample that
+/// covers the time in which the application was loaded would make the rates of the first minute too low.
 async fn sample(pages: Rc<MetricsPages>) -> io::Result<()> {
     let MetricsPages { history, .. } = &*pages;
+    history.replace(History::new(clock::now()));
     loop {
         let due = history.borrow().due();
         sleep_until(due.into()).await;

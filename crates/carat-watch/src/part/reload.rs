@@ -125,8 +125,9 @@ impl Reload {
     /// The workers that take requests have the code of the files, or why they have not. Responds to the requests that
     /// wait if the code cannot be loaded.
     pub(super) fn end(&self, result: &Result<(), String>) {
-        if self.dispatcher.renewal.is_asked() {
-            // Another load follows the one that has ended.
+        let renewal = &self.dispatcher.renewal;
+        if renewal.is_asked() || renewal.is_over() {
+            // Another load follows the one that has ended, or a stop has ended it: the workers serve the last requests.
             return;
         }
         match result {
@@ -468,6 +469,20 @@ mod tests {
             let late = project.change("three");
             assert_eq!(project.load(), [2]);
             drop((waiting, late));
+        });
+    }
+
+    #[test]
+    fn a_load_that_a_stop_has_ended_has_not_failed() {
+        locally(|| {
+            let mut project = Project::new(&[1]);
+            let running = project.dispatch();
+            let waiting = project.change("two");
+            assert_eq!(project.asked(), 1);
+            project.fixture.dispatcher.stop_renewals();
+            project.end(Err("the server stops"));
+            assert_eq!(project.fixture.queue().len(), 1);
+            drop((running, waiting));
         });
     }
 

@@ -20,14 +20,6 @@ pub(super) fn readiness(status: Option<&Value>) -> (StatusCode, String) {
     not("no worker is ready")
 }
 
-/// Whether the server has begun to accept clients.
-pub(super) fn startup(has_opened: bool) -> (StatusCode, String) {
-    if has_opened {
-        return (StatusCode::OK, "started\n".to_owned());
-    }
-    not("the application is loading")
-}
-
 fn not(reason: &str) -> (StatusCode, String) {
     (StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n"))
 }

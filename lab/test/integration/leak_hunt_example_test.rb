@@ -29,11 +29,11 @@ class LeakHuntExampleTest < Minitest::Test
   end
 
   def test_without_the_registry_nothing_leaks
-    assert_equal "no leak", hunt("WITHOUT" => "registry")["verdict"]
+    assert_innocent hunt("WITHOUT" => "registry")
   end
 
   def test_repair_holds
-    assert_equal "no leak", hunt("REPAIRED" => "1")["verdict"]
+    assert_innocent hunt("REPAIRED" => "1")
   end
 
   private
@@ -42,6 +42,12 @@ class LeakHuntExampleTest < Minitest::Test
     out, err, status = Open3.capture3(env, *COMMAND, chdir: EXAMPLE)
     assert_predicate status, :success?, err
     JSON.parse(out)
+  end
+
+  # With a JIT compiler, tables that Ruby makes wider may add 3 KB in all, and then stay: a "bounded cache".
+  def assert_innocent(report)
+    assert_includes ["no leak", "bounded cache"], report["verdict"]
+    assert_in_delta 0, report["objects_per_request"], 0.01
   end
 
   def line(text)

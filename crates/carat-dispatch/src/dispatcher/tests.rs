@@ -78,6 +78,20 @@ fn requests_that_may_be_repeated_return_to_the_queue_in_order() {
 }
 
 #[test]
+fn a_worker_that_lives_on_without_its_lane_begins_nothing() {
+    locally(|| {
+        let fixture = Fixture::new(&[256]);
+        let _pending = ["/1", "/2"].map(|path| fixture.dispatch("POST", path));
+        let lane = &fixture.lanes[0];
+        assert!(lane.worker_begins(1));
+        fixture.dispatcher.lane_lost(lane, None);
+
+        assert_eq!(fixture.queue(), ["/2"]);
+        assert!(!lane.worker_begins(2));
+    });
+}
+
+#[test]
 fn what_has_begun_twice_is_not_pending_a_third_time() {
     locally(|| {
         let fixture = Fixture::new(&[256, 256]);

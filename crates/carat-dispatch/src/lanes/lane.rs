@@ -352,6 +352,13 @@ impl Lane {
         Ok(back)
     }
 
+    /// Recalls all requests of a lane that is given up: its worker may still live, and must not begin what another one
+    /// gets. Returns the id of the last request that the worker began; without the page, the last one counts as begun.
+    pub(crate) fn recall_for_good(&self) -> u32 {
+        let last = self.in_flight.borrow().last_id();
+        self.page.recall(last).unwrap_or(last)
+    }
+
     /// Records how long the application took.
     pub(crate) fn note_service_time(&self, app_time: Duration) {
         let mut service_time = self.service_time.get();

@@ -11,10 +11,10 @@ use crate::lanes::exchange::{Exchange, LoggedRequest};
 use crate::lanes::in_flight::{InFlightRequest, RequestStage};
 use crate::lanes::lane::Lane;
 
-/// The worker is gone. Returns the requests that another worker may serve, oldest first: those that the worker had
-/// not begun, and those that may be repeated once. The others are `lost`.
+/// The lane is given up, mostly since its worker is gone. Returns the requests that another worker may serve, oldest first:
+/// those that the worker had not begun, and those that may be repeated once. The others are `lost`.
 pub(crate) fn fail_over(lane: &Lane, lost: impl Fn(&Exchange)) -> Vec<Rc<Exchange>> {
-    let begun = lane.begun();
+    let begun = lane.recall_for_good();
     let mut back = Vec::new();
     for InFlightRequest { id, stage, .. } in lane.take_in_flight() {
         match stage {

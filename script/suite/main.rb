@@ -89,7 +89,9 @@ module Suite
   end
 
   def self.rust
-    [Step.new("Rust tests", *%w[cargo test --workspace --locked --no-fail-fast], reader: :cargo)]
+    test = %w[cargo test --locked --no-fail-fast]
+    [Step.new("Rust tests", *test, "--workspace", reader: :cargo),
+     Step.new("Rust tests of an edge without parts", *test, *%w[-p carat-edge --no-default-features], reader: :cargo)]
   end
 
   def self.units(files = UNITS)

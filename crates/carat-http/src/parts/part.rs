@@ -200,11 +200,11 @@ pub enum ReplyStep {
 /// How a server leaves its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Farewell {
-    /// It serves on, and asks clients to go elsewhere with their next request.
+    /// Requests are served as before, and clients are asked to send their next one elsewhere.
     TurnsAway,
-    /// Another server accepts clients from now on. Those that are connected are served until each has been told.
+    /// Another server accepts new clients. Connected ones are served until each has been told to reconnect.
     HandsOver,
-    /// It accepts no clients, and ends all connections within this time.
+    /// New clients are not accepted, and all connections end within this time.
     Drains(Duration),
 }
 

@@ -15,7 +15,7 @@ class ConsoleTerminalTest < Support::IntegrationTest
   TASK = <<~'RUBY'
     require "io/console"
     $stdout.sync = true
-    trap("WINCH") { puts "size #{$stdout.winsize.inspect}" }
+    trap("WINCH") { $stdout.syswrite("size #{$stdout.winsize.inspect}\n") }
     puts "#{ENV["TERM"]} #{$stdin.tty?} #{$stdout.winsize.inspect} #{Process.pid}"
     begin
       sleep 0.05 while true

@@ -2,11 +2,14 @@
 
 require "test_helper"
 require "rack"
+require "support/forked"
 require "support/native_test"
 
 module Native
   # A worker at its limit of open files.
   class OpenFilesTest < Support::NativeTest
+    include Support::Forked
+
     FACTORY = "rack.multipart.tempfile_factory"
     LIMIT = 200
 
@@ -100,18 +103,10 @@ module Native
 
     # Runs the block with a lane in a new process and returns its value. Only GC.start collects there.
     def in_a_process
-      reader, writer = IO.pipe
-      pid = fork do
+      forked do
         GC.disable
-        Marshal.dump(yield(harness), writer)
-      ensure
-        exit!
+        yield(harness)
       end
-      writer.close
-      Marshal.load(reader) # rubocop:disable Security/MarshalLoad -- this test wrote it
-    ensure
-      Process.wait(pid)
-      reader.close
     end
   end
 end

@@ -3,9 +3,12 @@
 require "test_helper"
 require "socket"
 require "carat/native"
+require "support/forked"
 
 module Native
   class ProcessTest < Minitest::Test
+    include Support::Forked
+
     def test_listeners_are_closed_and_nothing_else_is
       closed, others = forked do
         Carat::Native.close_listeners # those that other tests have left to the garbage collector
@@ -58,20 +61,6 @@ module Native
 
     def stack_bytes
       File.read("/proc/self/smaps")[/ \[stack\]\n.*?^Rss: +(\d+) kB/m, 1].to_i * 1024
-    end
-
-    # Runs the block in a new process and returns its value.
-    def forked
-      reader, writer = IO.pipe
-      child = fork do
-        writer.write(Marshal.dump(yield))
-        exit!
-      end
-      writer.close
-      Marshal.load(reader.read) # rubocop:disable Security/MarshalLoad -- of our own child
-    ensure
-      Process.wait(child)
-      reader.close
     end
   end
 end

@@ -24,7 +24,7 @@ module Carat
       await_idleness
       Warmup::IdlePools.stop
 
-      assert thread.join(10)
+      assert thread.join(60)
       eventually { @pool.length.zero? }
       assert_equal 2, answer(2)
     end
@@ -70,7 +70,7 @@ module Carat
       task.shutdown
       Warmup::IdlePools.stop(within: Support::Eventually::DEADLINE_SECONDS)
 
-      assert thread.join(10)
+      assert thread.join(60)
     end
 
     private

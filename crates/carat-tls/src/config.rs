@@ -10,8 +10,7 @@ use super::certificate_store::CertificateStore;
 use super::client_authority::ClientAuthority;
 use super::session::invalid_names;
 
-/// The protocols that a client may choose from (RFC 7301).
-pub(super) const HTTP2: &[u8] = b"h2";
+/// The name of HTTP/1.1, which a client may choose on every listener (RFC 7301).
 const HTTP1: &[u8] = b"http/1.1";
 
 /// The TLS settings that the connections of a listener share: certificates, protocols, and keys of session tickets.
@@ -20,16 +19,19 @@ pub struct TlsConfig {
     pub(super) rustls: Arc<ServerConfig>,
     /// The certificates, by the name that a client asks for.
     pub certificates: Arc<CertificateStore>,
+    /// The protocols that clients may choose beside HTTP/1.1.
+    pub(super) protocols: Vec<&'static str>,
     /// Whether clients are asked for a certificate.
     pub(super) asks_clients: bool,
 }
 
 impl TlsConfig {
-    /// Reads the certificates. `http2` says whether clients may choose that. The error is one sentence.
+    /// Reads the certificates. Clients may choose one of `protocols`, such as `h2`, the first ones best, or else HTTP/1.1.
+    /// The error is one sentence.
     pub fn new(
         source: CertificateSource,
         clients: Option<&ClientAuthority>,
-        http2: bool,
+        protocols: &[&'static str],
     ) -> Result<TlsConfig, String> {
         let provider = Arc::new(invalid_names::provider());
         let certificates = CertificateStore::read(source, Arc::clone(&provider))?;
@@ -43,12 +45,9 @@ impl TlsConfig {
             )
             .with_cert_resolver(Arc::clone(&certificates) as Arc<_>);
         let acme = certificates.is_issued().then_some(ACME_TLS);
-        let protocols = http2
-            .then_some(HTTP2)
-            .into_iter()
-            .chain([HTTP1])
-            .chain(acme);
-        config.alpn_protocols = protocols.map(<[u8]>::to_vec).collect();
+        let offered = protocols.iter().map(|name| name.as_bytes());
+        let offered = offered.chain([HTTP1]).chain(acme);
+        config.alpn_protocols = offered.map(<[u8]>::to_vec).collect();
         // Tickets keep the session at the client; a cache would keep it here.
         config.ticketer = Ticketer::new().map_err(|error| error.to_string())?;
         // Each one costs a twentieth of a handshake, and a client gets another with each connection.
@@ -57,6 +56,7 @@ impl TlsConfig {
         Ok(TlsConfig {
             rustls: Arc::new(config),
             certificates,
+            protocols: protocols.to_vec(),
             asks_clients: clients.is_some(),
         })
     }

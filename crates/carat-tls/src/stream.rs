@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 use super::acme::ACME_TLS;
 use super::client_certificate::{ClientVariable, client_variables};
-use super::config::{HTTP2, TlsConfig};
+use super::config::TlsConfig;
 use super::handshake_error::HandshakeError;
 use super::session::{TlsProgress, TlsSession};
 
@@ -21,6 +21,8 @@ pub struct TlsStream {
     session: TlsSession,
     /// Bytes of a write that are encrypted but not sent completely. They count as written once they are.
     encrypted: usize,
+    /// The protocol that the handshake has chosen, of those that whoever composes the server offers.
+    protocol: Option<&'static str>,
 }
 
 impl TlsStream {
@@ -31,6 +33,7 @@ impl TlsStream {
             tcp,
             session: session.map_err(HandshakeError::Refused)?,
             encrypted: 0,
+            protocol: None,
         })
     }
 
@@ -109,9 +112,16 @@ impl TlsStream {
         }
     }
 
-    /// Whether the handshake has chosen HTTP/2.
-    pub fn has_chosen_http2(&self) -> bool {
-        self.session.protocol() == Some(HTTP2)
+    /// Takes up what a complete handshake has chosen.
+    pub fn settle(&mut self, config: &TlsConfig) {
+        let chosen = self.session.protocol();
+        let mut offered = config.protocols.iter().copied();
+        self.protocol = offered.find(|name| chosen == Some(name.as_bytes()));
+    }
+
+    /// The protocol that the handshake has chosen, such as `h2`. `None` for HTTP/1.1.
+    pub fn protocol(&self) -> Option<&'static str> {
+        self.protocol
     }
 
     /// Whether this was the validation of a name, after which nothing follows.

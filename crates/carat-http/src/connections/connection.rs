@@ -56,7 +56,7 @@ pub(crate) async fn serve_connection(
         stream = begun;
     }
     let peer = Rc::new(peer);
-    if stream.has_chosen_http2() {
+    if stream.protocol() == Some("h2") {
         return Box::pin(speak_http2(stream, Vec::new(), &peer, &deadline, &server)).await;
     }
     let mut http2 = server.settings.parts.http2.enabled && !stream.is_tls();

@@ -47,7 +47,8 @@ pub(crate) async fn begin_tls(
     }
     match establish(stream, config, peer, deadline, server).await {
         Ok(stream) if stream.was_validation() => HandshakeEnd::Failed,
-        Ok(stream) => {
+        Ok(mut stream) => {
+            stream.settle(config);
             count(server, "established");
             peer.scheme = Scheme::Https;
             peer.variables = stream.client_variables(config);

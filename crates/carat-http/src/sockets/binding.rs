@@ -63,14 +63,23 @@ pub fn bind_all(
     Ok(listeners.into_values().flatten().collect())
 }
 
+/// The protocols that clients of an encrypted listener may choose beside HTTP/1.1 (RFC 7301).
+fn protocols(settings: &Settings) -> &'static [&'static str] {
+    if settings.parts.http2.enabled {
+        &["h2"]
+    } else {
+        &[]
+    }
+}
+
 fn bind_value(text: &str, address: &Address, settings: &Settings) -> Result<BindValue, String> {
-    let http2 = settings.parts.http2.enabled;
+    let protocols = protocols(settings);
     let tls = address.certificates.clone().map(|mut source| {
         if let CertificateSource::Acme(names) = &mut source {
             names.folder.clone_from(&settings.parts.tls.acme_folder);
         }
         let clients = address.clients.clone();
-        in_time(move || TlsConfig::new(source, clients.as_ref(), http2))
+        in_time(move || TlsConfig::new(source, clients.as_ref(), protocols))
     });
     let preamble = Preamble {
         is_proxied: address.is_proxied,

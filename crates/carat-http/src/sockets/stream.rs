@@ -81,11 +81,11 @@ impl ClientStream {
         matches!(self, ClientStream::Tls(_))
     }
 
-    /// Whether the TLS handshake has chosen HTTP/2.
-    pub(crate) fn has_chosen_http2(&self) -> bool {
+    /// The protocol that the client has chosen before its first request, such as `h2`. `None` for HTTP/1.1.
+    pub(crate) fn protocol(&self) -> Option<&'static str> {
         match self {
-            ClientStream::Tls(stream) => stream.has_chosen_http2(),
-            ClientStream::Tcp(_) | ClientStream::Unix(_) => false,
+            ClientStream::Tls(stream) => stream.protocol(),
+            ClientStream::Tcp(_) | ClientStream::Unix(_) => None,
         }
     }
 

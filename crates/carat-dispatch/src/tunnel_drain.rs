@@ -32,8 +32,11 @@ impl TunnelDrain {
     /// The tunnels of the worker of this lane end after `tunnel_timeout` at the latest.
     pub(crate) fn begin(&self, lane: &Rc<Lane>) {
         let mut draining = self.0.borrow_mut();
-        let mut known = draining.iter();
-        if known.all(|known| known.lane.worker != lane.tag.worker) {
+        // A worker that has died may have left its number, and its lanes, to another one.
+        draining.retain(|known| {
+            known.lane.worker != lane.tag.worker || known.tunnels.are_those_of(&lane.tunnels)
+        });
+        if draining.iter().all(|known| known.lane.worker != lane.tag.worker) {
             draining.push(DrainingTunnels {
                 lane: lane.tag,
                 tunnels: lane.tunnels.clone(),
@@ -78,6 +81,24 @@ impl TunnelDrain {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tunnels_end_in_time_whose_worker_has_the_number_of_one_that_died() {
+        let (drain, lanes) = (TunnelDrain::default(), LaneChoice::default());
+        let (events, _reported) = LaneEvents::channel();
+        let workers = [1, 1].map(|worker| {
+            let lane = Lane::unshared(worker, 1);
+            drain.begin(&lane);
+            lane
+        });
+        let [_, lane] = &workers;
+        lanes.add(lane);
+        let tunnel = lane.tunnels.open();
+        drain.expire(Duration::ZERO, clock::now(), &lanes, &events);
+
+        let cx = &std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(tunnel.poll_closing(cx));
+    }
 
     #[test]
     fn a_worker_without_tunnels_is_drained_at_once_and_reported_once() {

@@ -39,6 +39,11 @@ impl WorkerTunnels {
         }
     }
 
+    /// Whether these are the tunnels of the same worker.
+    pub fn are_those_of(&self, other: &WorkerTunnels) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
     /// How many tunnels there are.
     pub fn count(&self) -> usize {
         self.0.wakers.borrow().len()

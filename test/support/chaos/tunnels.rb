@@ -20,9 +20,11 @@ module Support
         close
       end
 
-      # A tunnel ends early only with its worker.
+      # A tunnel ends early only with its worker, which may become the mold.
       def lose(outcome)
-        Eventually.eventually(message: "the end of the worker of #{outcome}") { !ProcessTree.alive?(outcome.worker) }
+        Eventually.eventually(message: "the end of the worker of #{outcome}") do
+          !ProcessTree.title(outcome.worker).start_with?("carat: worker=")
+        end
         outcome.status = nil
         outcome.left = true
       end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "program"
+require_relative "stand_ins"
 
 module Bench
   module Agents
@@ -122,7 +123,8 @@ module Bench
         RUBY
         report: "ElasticAPM.set_label(:mark, mark)",
         state: "ElasticAPM.running?"
-      )
+      ),
+      **STAND_INS
     }.freeze
   end
 end

@@ -8,13 +8,14 @@ module Carat
       # Files of libraries that start their threads again in a forked process, by the version that was read. Such a
       # thread sleeps or sends when a worker becomes the mold, and lives on there. In its forks, Ruby unlocks the
       # Mutex, Monitor, and Queue of a thread that is gone; the lock of a C library would stay locked, and none of
-      # these has one. Datadog 2.42 and AppSignal 5.0 mark their threads themselves.
+      # these has one. Datadog 2.42 marks its threads itself, AppSignal 5.0 those of its probes.
       RESTARTED = %w[
         sentry/threaded_periodic_worker.rb
         rack/timeout/support/scheduler.rb
         new_relic/agent/threading/agent_thread.rb new_relic/agent/health_check.rb
         scout_apm/agent.rb scout_apm/background_recorder.rb scout_apm/app_server_load.rb
         elastic_apm/transport/base.rb elastic_apm/transport/connection/http.rb
+        appsignal/check_in/scheduler.rb
         honeybadger/worker.rb honeybadger/events_worker.rb honeybadger/metrics_worker.rb
         opentelemetry/sdk/trace/export/batch_span_processor.rb
         opentelemetry/sdk/logs/export/batch_log_record_processor.rb
@@ -28,7 +29,11 @@ module Carat
 
       # What starts an agent in a forked process, by its constant. Scout would start by a hook of Puma. New Relic starts
       # at the first request, and at the exit of a process that had none it would send what it has inherited.
+      # AppSignal's check-ins would wait for the threads of another process.
       STARTS = {
+        Appsignal: lambda {
+          ::Appsignal::CheckIn.instance_variable_set(:@scheduler, nil) if ::Appsignal.const_defined?(:CheckIn)
+        },
         ScoutApm: -> { ::ScoutApm::Agent.instance.start },
         NewRelic: -> { ::NewRelic::Agent.after_fork(force_reconnect: true) if defined?(::NewRelic::Agent) }
       }.freeze
@@ -69,6 +74,11 @@ module Carat
           ::ScoutApm::Agent.instance.stop_background_worker
         },
         Honeybadger: -> { ::Honeybadger.flush },
+        Appsignal: lambda {
+          scheduler = ::Appsignal::CheckIn.instance_variable_get(:@scheduler) if ::Appsignal.const_defined?(:CheckIn)
+          scheduler&.stop
+          STARTS[:Appsignal].call
+        },
         **EXITS.slice(:OpenTelemetry, :PrometheusExporter),
         # Forks of the process restart what has stopped once they see another process id, unless the transport has
         # been closed. Tasks that wait in a timer would keep its thread.

@@ -66,6 +66,22 @@ module Carat
       assert_empty text
     end
 
+    def test_check_ins_of_appsignal_are_sent_before_a_fork_and_scheduled_anew_after_it
+      deeds = []
+      scheduler = Class.new { define_method(:stop) { deeds << :sent } }.new
+      appsignal = Module.new { const_set(:CheckIn, Module.new) }
+      left = lambda do |task|
+        appsignal::CheckIn.instance_variable_set(:@scheduler, scheduler)
+        text = loaded(Appsignal: appsignal) { |log| Warmup::Agents.public_send(task, log:) }
+        [*appsignal::CheckIn.instance_variable_get(:@scheduler), *text.lines]
+      end
+
+      assert_empty left.call(:start)
+      assert_empty deeds
+      assert_empty left.call(:flush)
+      assert_equal [:sent], deeds
+    end
+
     def test_elastic_can_start_in_forks_also_when_it_could_not_send_all
       deeds = []
       stopped = Class.new { define_method(:make_false) { deeds << :may_start } }.new

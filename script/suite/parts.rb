@@ -34,7 +34,7 @@ module Suite
   TESTS = /^#\[cfg\(test\)\]\nmod .*/m
 
   # The files that name a part when this was last counted: of the edge, and of Ruby.
-  LIMITS = { "rs" => 49, "rb" => 7 }.freeze
+  LIMITS = { "rs" => 49, "rb" => 0 }.freeze
 
   # Files whose words only look like those of parts: names of other libraries, and what systemd calls a reload.
   ALIENS = %w[lib/carat/warmup/agents.rb lib/carat/warmup/eager_loading.rb lib/carat/warmup/thread_origin.rb

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config/config_error"
+require_relative "../config/type/network/address_parameters"
 require_relative "../config/sources/spelling"
 require_relative "../launch/lab_gem"
 require_relative "subcommand"
@@ -17,14 +18,15 @@ module Carat
 
       # The sentence in the list of subcommands.
       SUMMARY = "Shows this text, or the help of a subcommand."
+      FURTHER_ADDRESSES = Config::Type::AddressParameters.kinds.map { |kind| "#{kind::FORM}, " }.join
       FOOT = <<~TEXT
         carat.rb (or config/carat.rb) may set the same options, such as `workers 2`, and
         so may the environment, such as CARAT_WORKERS=2. A flag wins over the file, the
         file over the environment. Sizes are bytes or "64KB", "1GB" (powers of 1024);
         times are seconds or "500ms", "5m". ADDRESS is tcp://HOST:PORT,
-        tls://HOST:PORT?cert=FILE&key=FILE, unix:///PATH?mode=0660 or fd://NUMBER.
+        #{FURTHER_ADDRESSES}unix:///PATH?mode=0660 or fd://NUMBER.
       TEXT
-      private_constant :FOOT
+      private_constant :FOOT, :FURTHER_ADDRESSES
 
       class << self
         # Returns the text of `carat --help`; `flags` are the Flags of all options.

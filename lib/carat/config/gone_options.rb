@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../parts"
+
 module Carat
   module Config
     # Options of earlier versions, and what to use instead. Naming one in the config file, a flag, or a variable is
@@ -9,7 +11,7 @@ module Carat
       TABLE = {
         canary: "restart_check tries new code before it serves; a load balancer can give it a share of the requests",
         canary_by: "a load balancer keeps a client with its code",
-        max_io_threads: "raise threads, or use fibers, where requests mostly wait"
+        **Parts.map(&:gone_options).reduce(:merge)
       }.freeze
 
       # Returns the end of a message about `word`, an option as a source spells it: `canary_by`, `--canary-by`,

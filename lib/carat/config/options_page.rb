@@ -2,6 +2,7 @@
 
 require_relative "sources/hooks"
 require_relative "options"
+require_relative "type/network/address_parameters"
 require_relative "type/rule"
 
 module Carat
@@ -40,7 +41,7 @@ module Carat
 
         - **addresses**: `tcp://HOST:PORT` (port 0 chooses a free port), `tcp://[::1]:PORT`,
           `tcp://*:PORT` (every address of the machine: IPv6 where there is IPv6, and IPv4),
-          `tls://HOST:PORT?cert=FILE&key=FILE`, `tls://HOST:PORT?certs=FOLDER`, or `tls://HOST:PORT?acme=NAME,NAME` ([TLS](tls.md)), `unix:///PATH`, `unix:///PATH?mode=0660`, and `fd://NUMBER` for a listening socket that Carat inherits. In the config file
+          #{[*Type::AddressParameters.kinds.map { |kind| kind::FORMS }, "`unix:///PATH`"].join(", ")}, `unix:///PATH?mode=0660`, and `fd://NUMBER` for a listening socket that Carat inherits. In the config file
           call `bind` once for each address; in `CARAT_BIND`, separate them with commas. `PORT=3000` means
           `tcp://*:3000`. `?proxy_protocol=true` at the end of any of them means that
           [each connection begins with a PROXY header](proxies.md#proxy-protocol).

@@ -57,6 +57,13 @@ module Carat
       # Comments that `carat import` adds, by the file of the application that calls for it.
       def import_hints = {}
 
+      # What becomes of calls of Puma's configuration: by the name of the method, what returns the
+      # CLI::Import::Translation of a CLI::Import::Call, or nil to leave the call to others.
+      def puma_calls = {}
+
+      # Options of earlier versions, and the sentence that says what to use instead.
+      def gone_options = {}
+
       # Raises ConfigError when options contradict each other, this Ruby, or the directory of the application.
       def check(_configuration)
       end

@@ -30,8 +30,7 @@ module Carat
       TEXT
       THRUSTER = <<~TEXT
         # Thruster: Carat does its work. Remove gem "thruster" and bin/thrust, start `bundle exec carat` instead, and see
-        # the table of its variables in docs/rails.md. TLS_DOMAIN becomes:
-        # bind "tls://*:443?acme=example.com"
+        # the table of its variables in docs/rails.md.
       TEXT
       ENTRYPOINT = <<~TEXT
         # bin/docker-entrypoint prepares the database for `./bin/rails server` alone. It has to ask for carat instead:
@@ -46,7 +45,7 @@ module Carat
         path = single_argument("file") || PLACES.find { |place| File.file?(place) }
         raise Config::ConfigError, "there is no #{PLACES.join(" or ")}; name the file: carat import FILE" unless path
 
-        hints = Parts.map(&:import_hints).reduce(HINTS, :merge)
+        hints = Parts.map(&:import_hints).reduce(HINTS) { |all, more| all.merge(more) { |_, *texts| texts.join } }
         say(PumaFile.new(path, read(path)).to_carat, *hints.filter_map { |file, hint| hint if File.file?(file) })
       end
 

@@ -8,6 +8,11 @@ module Carat
     module Fibers
       # The options of the part, and what the server calls.
       class Part < Parts::Part
+        WAITING = "raise threads, or use fibers, where requests mostly wait"
+        PUMA_NOTES = { fiber_per_request: "`fibers 256` runs each request in a fiber, in place of threads",
+                       max_io_threads: WAITING }.freeze
+        private_constant :PUMA_NOTES, :WAITING
+
         option :fibers, key: :slots, group: "Processes", type: :integer, within: 1..30_000, short: "-f", edge: true,
                         restart: true, mold: true,
                         doc: "Requests that a worker runs at once, each in a fiber of one thread; replaces `threads`."
@@ -19,6 +24,14 @@ module Carat
           require_relative "mappings"
           [CLI::Doctor::Mappings]
         end
+
+        # Puma 8 has a fiber for each request, and more threads where requests wait.
+        def puma_calls
+          PUMA_NOTES.transform_values { |note| ->(_) { CLI::Import::Translation.new(nil, note) } }
+        end
+
+        # Threads beside those that compute.
+        def gone_options = { max_io_threads: WAITING }
 
         # A flag or a variable may replace what the file says for one start.
         def check(configuration)

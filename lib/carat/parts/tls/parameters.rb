@@ -9,6 +9,8 @@ module Carat
         SCHEME = "tls"
         # The form of such an address, for messages.
         FORM = "tls://HOST:PORT?cert=FILE&key=FILE"
+        # The forms of such an address, for docs/options.md.
+        FORMS = "`#{FORM}`, `tls://HOST:PORT?certs=FOLDER`, or `tls://HOST:PORT?acme=NAME,NAME` ([TLS](tls.md))".freeze
         # What the parameters are called in messages.
         NOUN = "certificates"
         CERTIFICATE = /\A(certs?|key)=(.+)\z/

@@ -24,6 +24,13 @@ module Carat
         option :handshake_timeout, group: "Client limits", type: :seconds, default: 10, edge: true, limit: "close",
                                    doc: "How long a TLS handshake may take."
 
+        # Thruster asks for a certificate itself.
+        THRUSTER = <<~TEXT
+          # TLS_DOMAIN becomes:
+          # bind "tls://*:443?acme=example.com"
+        TEXT
+        private_constant :THRUSTER
+
         # Where certificates of the authority are kept, and the command that asks for them.
         def edge_settings(configuration)
           command = Launch::ACMECommand.new(configuration)
@@ -34,6 +41,15 @@ module Carat
         def addresses
           require_relative "parameters"
           Parameters
+        end
+
+        # What becomes of Thruster's variable.
+        def import_hints = { "bin/thrust" => THRUSTER }
+
+        # Puma's encrypted addresses.
+        def puma_calls
+          require_relative "puma_tls"
+          { bind: CLI::Import::PumaTLS.method(:bind), ssl_bind: CLI::Import::PumaTLS.method(:ssl_bind) }
         end
 
         # Makes certificates for development.

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../../parts"
 require_relative "puma_values"
 require_relative "translation"
 
@@ -43,7 +44,7 @@ module Carat
 
         # The methods that PumaValues translates.
         VALUES = %i[bind cluster force_shutdown_after fork_worker plugin port preload_app! quiet set_remote_address
-                    single ssl_bind stdout_redirect threads workers].freeze
+                    single stdout_redirect threads workers].freeze
 
         # The methods without a counterpart, and what to do.
         NOTES = {
@@ -69,7 +70,6 @@ module Carat
           drain_on_shutdown: ALWAYS,
           enable_keep_alives: CONNECTIONS,
           extra_runtime_dependencies: "add the gems to the Gemfile",
-          fiber_per_request: "`fibers 256` runs each request in a fiber, in place of threads",
           get: "an option cannot be read; use a local variable",
           idle_timeout: "Carat does not stop for lack of requests; its own idle_timeout means connections",
           inject: NEVER, io_selector_backend: NEVER,
@@ -77,7 +77,6 @@ module Carat
           log_formatter: 'use log_format "json", or the text format',
           lowlevel_error_handler: "Carat logs the error and responds with 500; use a middleware for another response",
           max_fast_inline: CONNECTIONS, max_keep_alive: CONNECTIONS,
-          max_io_threads: "raise threads, or use fibers, where requests mostly wait",
           mutate_stdout_and_stderr_to_sync_on_write: ALWAYS,
           nakayoshi_fork: ALWAYS,
           out_of_band: "use rack.response_finished in the application",
@@ -98,17 +97,26 @@ module Carat
           worker_timeout: "the edge sees at once when a worker dies; request_timeout ends requests that hang"
         }.freeze
 
+        # What each part translates.
+        OF_PARTS = Parts.map(&:puma_calls).freeze
+        private_constant :OF_PARTS
+
         # The methods whose blocks stay as they are.
         BLOCKS = [*HOOKS.keys, :cluster].freeze
 
         # The name of every method.
-        NAMES = [*OPTIONS.keys, *HOOKS.keys, *VALUES, *NOTES.keys].freeze
+        NAMES = [*OPTIONS.keys, *HOOKS.keys, *VALUES, *NOTES.keys, *OF_PARTS.flat_map(&:keys)].uniq.freeze
 
         module_function
 
         # Returns the Translation of a Call.
         def translate(call)
           return Translation.new(nil, "translate it by hand") unless call.arguments
+
+          OF_PARTS.filter_map { |calls| calls[call.name]&.call(call) }.first || translate_core(call)
+        end
+
+        def translate_core(call)
           return hook(call) if HOOKS.key?(call.name)
           return rackup(call) if call.name == :rackup
           return option(call) if OPTIONS.key?(call.name)
@@ -151,7 +159,7 @@ module Carat
           "Carat numbers workers from 1, Puma from 0" if call.parameters?
         end
 
-        private_class_method :option, :rackup, :missing?, :hook, :hook_note
+        private_class_method :translate_core, :option, :rackup, :missing?, :hook, :hook_note
       end
     end
   end

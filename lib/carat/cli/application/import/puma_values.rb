@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "puma_tls"
 require_relative "translation"
 
 module Carat
@@ -27,6 +26,11 @@ module Carat
             send(call.name.to_s.delete_suffix("!"), call)
           end
 
+          # An IPv6 address needs brackets before a port (RFC 3986, section 3.2.2). `host` may be nil.
+          def bracketed(host)
+            host&.include?(":") ? "[#{host.delete("[]")}]" : host
+          end
+
           private
 
           def threads(call)
@@ -51,7 +55,7 @@ module Carat
             port, host = call.arguments
             return note("needs a value") unless port
 
-            host = host.nil? ? EVERYWHERE : inside(PumaTLS.bracketed(call.string(1)), host)
+            host = host.nil? ? EVERYWHERE : inside(bracketed(call.string(1)), host)
             code("bind \"tcp://#{host}:#{inside(call.number(0), port)}\"")
           end
 
@@ -68,17 +72,11 @@ module Carat
           end
 
           def bind(call)
-            return PumaTLS.bind(call.arguments.first) if PumaTLS.address?(call.arguments.first.to_s)
-
             address = call.string(0)
             return code("bind #{call.arguments.first}", "check the address: carat check") unless address
 
             plain, query = address.split("?", 2)
             code("bind #{"#{plain}#{mode(query)}".inspect}", left_out(query))
-          end
-
-          def ssl_bind(call)
-            PumaTLS.ssl_bind(call)
           end
 
           # The umask of a Unix socket as its permissions.

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 require "uri"
-require_relative "translation"
+require_relative "../../cli/application/import/puma_values"
+require_relative "../../cli/application/import/translation"
 
 module Carat
   module CLI
@@ -28,26 +29,19 @@ module Carat
         private_constant :ALWAYS, :BY_HAND, :HINTS, :PIECE, :URL, :VERIFY, :WANTING
 
         class << self
-          # Whether the source of an argument is the address of a TLS listener.
-          def address?(source)
-            source.match?(/\A["']ssl:/)
-          end
+          # Returns the Translation of `bind`, a Call, or nil when its address is of another kind.
+          def bind(call)
+            source = call.arguments.first.to_s
+            return unless source.match?(/\A["']ssl:/)
 
-          # Returns the Translation of `bind` with this source of an address.
-          def bind(source)
             match = URL.match(source.sub(/\A'(.*)'\z/, '"\1"')) or return Translation.new(nil, BY_HAND)
             pairs = match[:query].to_s.split("&").map { |pair| pair.partition("=").values_at(0, 2) }
             new(match[:place], pairs.to_h).translation
           end
 
-          # An IPv6 address needs brackets before a port (RFC 3986, section 3.2.2). `host` may be nil.
-          def bracketed(host)
-            host&.include?(":") ? "[#{host.delete("[]")}]" : host
-          end
-
           # Returns the Translation of `ssl_bind`, a Call.
           def ssl_bind(call)
-            host = text(bracketed(call.string(0)), call.arguments.first)
+            host = text(PumaValues.bracketed(call.string(0)), call.arguments.first)
             port = text(call.string(1) || call.number(1), call.arguments[1])
             pairs = call.pairs(2)
             return Translation.new(nil, BY_HAND) unless port && pairs

@@ -64,6 +64,12 @@ const PARTS: &[PartEntry] = &[
         |settings| settings.bind.iter().any(|it| it.starts_with("tls://")),
         |core, edge| Ok(certificates::part(core, edge.listeners))
     ),
+    part!(
+        "http2",
+        // On by default: a build without it speaks HTTP/1.1 alone.
+        |_| false,
+        |core, _| Ok(carat_http::http2_part(core))
+    ),
     // An authority is served although it asks often.
     part!(
         "rate_limit",

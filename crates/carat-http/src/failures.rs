@@ -3,7 +3,7 @@ use carat_log::Log;
 
 /// Failures of clients since the last report.
 #[derive(Default)]
-pub(super) struct Failures {
+pub struct Failures {
     count: u64,
     /// The client and the reason of the last failure.
     last: Option<(String, String)>,
@@ -11,13 +11,13 @@ pub(super) struct Failures {
 
 impl Failures {
     /// Counts a failure.
-    pub(super) fn note(&mut self, peer: &Peer, reason: String) {
+    pub fn note(&mut self, peer: &Peer, reason: String) {
         self.count += 1;
         self.last = Some((peer.logged().to_owned(), reason));
     }
 
     /// Logs the failures, if there are any.
-    pub(super) fn report(self, event: &str, log: &Log) {
+    pub fn report(self, event: &str, log: &Log) {
         if let Some((remote, reason)) = &self.last {
             let clients = self.count;
             log.warn(

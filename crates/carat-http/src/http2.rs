@@ -6,10 +6,12 @@ use h2::server::Builder;
 
 use super::date_field::DateField;
 use super::failures::Failures;
-use carat_body::request::UPLOAD_WINDOW;
 use carat_exchange::Peer;
 use carat_log::Log;
 use carat_settings::Settings;
+
+/// Bytes of a body that a client may send before they are consumed.
+pub(super) const UPLOAD_WINDOW: u32 = 128 * 1024;
 
 /// Streams of a connection that begins while memory is short: the tables of h2 grow with them, and stay.
 const SHORT_STREAMS: u32 = 16;

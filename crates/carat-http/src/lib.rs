@@ -21,18 +21,25 @@ mod time_limits;
 mod tunnels;
 
 pub use accept::accept;
+pub use failures::Failures;
+pub use h2::http2_part;
 pub use parts::{
-    AdminDoor, AdminResponse, EdgeCore, EdgeEvent, Farewell, Lends, Part, PartList, PartSample,
-    PartStep, PartTask, ReplyStep, SampleValue, SlowBody, SlowReply, TimeHistogram, admin_refusal,
-    admin_response,
+    AdminDoor, AdminResponse, EdgeCore, EdgeEvent, EndedConnection, Farewell, Lends, Part,
+    PartList, PartSample, PartStep, PartTask, Protocol, ProtocolConnection, ProtocolCore,
+    ProtocolEnd, ReplyStep, SampleValue, ServedRequest, ServingProtocol, SlowBody, SlowReply,
+    TimeHistogram, admin_refusal, admin_response,
 };
 pub use readiness::ReadinessPaths;
 pub use request::{
     AccessEntry, AccessLog, ArrivedRequest, FinishedRequest, Later, ReplySearch, RequestAnswer,
-    RequestContext, RequestDispatch, RequestObserver, RequestSlots, RequestStep, WaitingRequest,
+    RequestContext, RequestDispatch, RequestObserver, RequestSlots, RequestStep, TrackedBody,
+    WaitingRequest,
 };
 pub use server::Server;
 pub use sockets::{
-    AcceptFailures, InheritedListener, Listener, Listeners, bind_all, bind_everywhere,
+    AcceptFailures, ClientStream, InheritedListener, Listener, Listeners, bind_all, bind_everywhere,
 };
-pub use time_limits::TICK;
+pub use time_limits::{
+    ActiveConnections, ActiveEnd, ActiveGuard, Deadline, Deadlines, PhaseTimeouts, TICK,
+};
+pub use tunnels::{Application, TunnelClient, TunnelEnd, TunnelEnds, serve_tunnel};

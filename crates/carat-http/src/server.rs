@@ -10,8 +10,7 @@ use tokio::sync::watch;
 
 use super::connection_permits::ConnectionPermits;
 use super::handshakes::Handshakes;
-use super::http2::Http2;
-use super::parts::{EdgeCore, Farewell, Part, PartList};
+use super::parts::{EdgeCore, Farewell, Part, PartList, Protocols};
 use super::steps::Steps;
 use crate::time_limits::{ActiveConnections, Deadlines};
 use carat_dispatch::Dispatcher;
@@ -43,7 +42,8 @@ pub struct Server {
     pub dispatcher: Rc<Dispatcher>,
     pub(super) active: ActiveConnections,
     pub(super) http1: http1::Builder,
-    pub(super) http2: Http2,
+    /// The protocols beside HTTP/1.1.
+    pub(super) protocols: Protocols,
     pub(super) handshakes: Handshakes,
     pub(super) permits: ConnectionPermits,
     /// Clients are accepted from now on.
@@ -74,12 +74,15 @@ impl Server {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
             deadlines: Deadlines::new(),
-            active: ActiveConnections::new(&dispatcher.client_memory, &parts),
+            active: ActiveConnections::new(
+                &dispatcher.client_memory,
+                Rc::<PartList>::clone(&parts),
+            ),
             steps,
+            protocols: parts.iter().filter_map(Part::protocol).collect(),
             parts,
             dispatcher: Rc::clone(dispatcher),
             http1: http1(settings),
-            http2: Http2::new(settings),
             handshakes: Handshakes::new(),
             permits: ConnectionPermits::new(budget),
             opened: Flag::default(),
@@ -225,7 +228,6 @@ impl Server {
     /// Logs once a tick how many clients and requests were refused.
     fn report(&self) {
         self.handshakes.report(&self.log);
-        self.http2.report(&self.log);
         let memory = self.client_memory();
         let refused = memory.take_refused();
         if refused > 0 {

@@ -69,16 +69,17 @@ impl Steps {
     }
 
     /// Refuses a request that no step has seen.
-    pub(super) async fn refuse(
-        &self,
+    pub(super) fn refuse(
+        self: &Rc<Self>,
         request: Request<ReceivedBody>,
         peer: &Rc<Peer>,
         state: &Rc<ConnectionState>,
         refusal: Refusal,
-    ) -> Response<TrackedBody> {
+    ) -> impl Future<Output = Result<Response<TrackedBody>, Infallible>> + use<> {
         let (_, mut context) = self.begin(request, peer, state);
         let refused = RequestAnswer::Now(Err(refusal));
-        self.response(refused, &mut context).await
+        let steps = Rc::clone(self);
+        async move { Ok(steps.response(refused, &mut context).await) }
     }
 
     /// Reads what the steps need to know, and starts the line of the access log.

@@ -43,7 +43,7 @@ impl ArrivingBody {
     pub(super) fn has_arrived(&mut self) -> bool {
         match &mut self.body {
             ReceivedBody::Http1(_) => self.connection.body.has_arrived(),
-            ReceivedBody::Http2(body) => body.has_arrived(),
+            ReceivedBody::Streamed(body) => body.has_arrived(),
             ReceivedBody::None => true,
         }
     }

@@ -2,8 +2,7 @@
 
 mod arriving;
 mod bodies;
-mod expectation;
-mod http2_body;
+mod body_source;
 mod receive;
 mod received_body;
 mod sinks;
@@ -13,8 +12,7 @@ mod upload;
 
 pub use arriving::ArrivingBody;
 pub use bodies::RequestBodies;
-pub use expectation::Expectation;
-pub use http2_body::{Http2Body, UPLOAD_WINDOW};
+pub use body_source::BodySource;
 pub use receive::RequestReceiver;
 pub use received_body::ReceivedBody;
 pub use sinks::{

@@ -4,14 +4,14 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
 
-use super::http2_body::Http2Body;
+use super::body_source::BodySource;
 
 /// The body of a request, as its connection receives it.
 pub enum ReceivedBody {
     /// A body that hyper reads.
     Http1(Incoming),
-    /// A body that h2 reads.
-    Http2(Box<Http2Body>),
+    /// A body that arrives beside others.
+    Streamed(Box<dyn BodySource>),
     /// No body: the client's bytes belong to a tunnel.
     None,
 }
@@ -27,7 +27,7 @@ impl ReceivedBody {
     pub fn is_end_stream(&self) -> bool {
         match self {
             ReceivedBody::Http1(body) => body.is_end_stream(),
-            ReceivedBody::Http2(body) => body.is_end_stream(),
+            ReceivedBody::Streamed(body) => body.is_end_stream(),
             ReceivedBody::None => true,
         }
     }
@@ -36,7 +36,7 @@ impl ReceivedBody {
     pub(super) fn announced(&self) -> Option<u64> {
         match self {
             ReceivedBody::Http1(body) => body.size_hint().exact(),
-            ReceivedBody::Http2(body) => body.length,
+            ReceivedBody::Streamed(body) => body.announced(),
             ReceivedBody::None => Some(0),
         }
     }
@@ -53,7 +53,7 @@ impl ReceivedBody {
                     Err(_) => return Some(Err(())),
                 }
             },
-            ReceivedBody::Http2(body) => poll_fn(|cx| body.poll_piece(cx)).await,
+            ReceivedBody::Streamed(body) => poll_fn(|cx| body.poll_piece(cx)).await,
             ReceivedBody::None => None,
         }
     }

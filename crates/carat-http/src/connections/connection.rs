@@ -16,8 +16,7 @@ use crate::connection_permits::ConnectionPermit;
 use crate::connections::guarded::GuardedStream;
 use crate::connections::handshake::{HandshakeEnd, begin_tls};
 use crate::connections::proxy_header::receive_proxy_header;
-use crate::h2::{Http2End, serve_http2};
-use crate::parts::EdgeEvent;
+use crate::parts::{EdgeEvent, EndedConnection, Protocol, ProtocolConnection, ProtocolEnd};
 use crate::server::{Flag, Server};
 use crate::sockets::{ClientStream, Preamble};
 use crate::time_limits::{ActiveEnd, Deadline, PARK_AFTER, PhaseTimeouts};
@@ -56,22 +55,28 @@ pub(crate) async fn serve_connection(
         stream = begun;
     }
     let peer = Rc::new(peer);
-    if stream.protocol() == Some("h2") {
-        return Box::pin(speak_http2(stream, Vec::new(), &peer, &deadline, &server)).await;
+    if let Some(protocol) = stream.protocol().and_then(|it| server.protocols.chosen(it)) {
+        return Box::pin(speak(protocol, stream, Vec::new(), peer, deadline, server)).await;
     }
-    let mut http2 = server.settings.parts.http2.enabled && !stream.is_tls();
+    let mut may_speak_other = !stream.is_tls();
     let mut until = &server.first_requests_over;
     let mut is_new = true;
     let active = loop {
         if !wait_readable(&stream, &deadline, wait, until).await {
             return close(stream, false).await;
         }
-        let active = Box::pin(serve_active(stream, &peer, &deadline, &server, http2)).await;
+        let active = serve_active(stream, &peer, &deadline, &server, may_speak_other);
+        let active = Box::pin(active).await;
+        if let Some(protocol) = active.protocol {
+            // Not within `finish`: a tunnel, which may last as long, would have its room.
+            let (stream, read) = (active.stream, active.received);
+            return Box::pin(speak(protocol, stream, read, peer, deadline, server)).await;
+        }
         count_http1(&server, &active.end, &mut is_new);
         match active.end {
             ActiveEnd::FalseAlarm => {}
             ActiveEnd::Idle => {
-                http2 = false;
+                may_speak_other = false;
                 until = &server.draining;
                 wait = server.settings.idle_timeout.saturating_sub(PARK_AFTER);
             }
@@ -79,11 +84,6 @@ pub(crate) async fn serve_connection(
         }
         stream = active.stream;
     };
-    if let ActiveEnd::Http2 = active.end {
-        // Not within `finish`: a tunnel, which may last as long, would have its room.
-        let (stream, read) = (active.stream, active.received);
-        return Box::pin(speak_http2(stream, read, &peer, &deadline, &server)).await;
-    }
     Box::pin(finish(active, &peer, &deadline, &server)).await;
 }
 
@@ -107,7 +107,7 @@ async fn finish(
         }
         ActiveEnd::Over(refusal) => end(stream, refusal, active.linger, peer, server).await,
         ActiveEnd::Stuck | ActiveEnd::BrokenOff => stream.reset(),
-        ActiveEnd::FalseAlarm | ActiveEnd::Idle | ActiveEnd::Http2 => close(stream, false).await,
+        ActiveEnd::FalseAlarm | ActiveEnd::Idle => close(stream, false).await,
     }
 }
 
@@ -119,33 +119,49 @@ async fn tunnel(
     server: &Server,
 ) {
     stream.keep_alive();
-    match serve_tunnel(&mut stream, ends, deadline, server).await {
+    let served = serve_tunnel(
+        &mut stream,
+        ends,
+        deadline,
+        &server.settings,
+        &server.active,
+    );
+    match served.await {
         TunnelEnd::Complete => close(stream, true).await,
         TunnelEnd::ClientGone => {}
         TunnelEnd::Stuck => stream.reset(),
     }
 }
 
-/// Serves a client that speaks HTTP/2. Boxed for the same reason.
-async fn speak_http2(
+/// Serves a client that speaks another protocol, which has read `leading`. Boxed for the same reason.
+async fn speak(
+    protocol: Rc<dyn Protocol>,
     stream: ClientStream,
     leading: Vec<u8>,
-    peer: &Rc<Peer>,
-    deadline: &Rc<Deadline>,
-    server: &Rc<Server>,
+    peer: Rc<Peer>,
+    deadline: Rc<Deadline>,
+    server: Rc<Server>,
 ) {
-    count(server, "http/2");
-    match serve_http2(stream, leading.into(), peer, deadline, server).await {
-        (Some(stream), Http2End::Closed) => close(stream, false).await,
-        (Some(stream), Http2End::GoneAway) => close(stream, true).await,
-        (Some(stream), Http2End::Stuck) => stream.reset(),
-        (None, _) => {}
+    count(&server, protocol.name());
+    let ended = protocol.serve(ProtocolConnection {
+        stream,
+        leading: leading.into(),
+        peer,
+        deadline,
+        core: server,
+    });
+    let EndedConnection { stream, end } = ended.await;
+    let Some(stream) = stream else { return };
+    match end {
+        ProtocolEnd::Closed => close(stream, false).await,
+        ProtocolEnd::GoneAway => close(stream, true).await,
+        ProtocolEnd::Stuck => stream.reset(),
     }
 }
 
 /// The first request of a client tells that it speaks HTTP/1.1.
 fn count_http1(server: &Server, end: &ActiveEnd, is_new: &mut bool) {
-    let is_http1 = !matches!(end, ActiveEnd::FalseAlarm | ActiveEnd::Http2);
+    let is_http1 = !matches!(end, ActiveEnd::FalseAlarm);
     if is_http1 && std::mem::take(is_new) {
         count(server, "http/1.1");
     }
@@ -233,25 +249,27 @@ async fn wait_readable(
 struct ServedConnection {
     stream: ClientStream,
     /// Bytes that the client has sent beyond the last request, when the application has taken the connection over, or
-    /// when the client speaks HTTP/2.
+    /// when the client speaks another protocol.
     received: Vec<u8>,
+    /// The protocol beside HTTP/1.1 that the client has begun to speak.
+    protocol: Option<Rc<dyn Protocol>>,
     end: ActiveEnd,
     linger: bool,
     state: Rc<ConnectionState>,
 }
 
-/// Serves requests until the connection is idle or over. `http2` says whether it may begin with the preface of
-/// HTTP/2.
+/// Serves requests until the connection is idle or over. `may_speak_other` says whether it may begin with the preface of
+/// another protocol.
 async fn serve_active(
     stream: ClientStream,
     peer: &Rc<Peer>,
     deadline: &Rc<Deadline>,
     server: &Rc<Server>,
-    http2: bool,
+    may_speak_other: bool,
 ) -> ServedConnection {
     let state = Rc::new(ConnectionState::new(server.client_memory().account()));
     state.allow_takeover();
-    let guarded = GuardedStream::new(stream, server, Rc::clone(&state), http2);
+    let guarded = GuardedStream::new(stream, server, Rc::clone(&state), may_speak_other);
     let _active = server.active.add(&state, deadline);
     let service = service_fn(|request: Request<Incoming>| {
         let request = request.map(ReceivedBody::from);
@@ -298,24 +316,22 @@ fn must_drain(state: &ConnectionState, server: &Server) -> bool {
 impl ServedConnection {
     /// hyper has left `read`, which it did not need.
     fn new(
-        guarded: GuardedStream,
+        mut guarded: GuardedStream,
         read: &[u8],
         end: ActiveEnd,
         state: Rc<ConnectionState>,
     ) -> ServedConnection {
-        let end = if guarded.is_http2() {
-            ActiveEnd::Http2
-        } else {
-            end
-        };
+        let protocol = guarded.take_protocol();
         let (stream, ahead) = guarded.into_parts();
-        let received = match end {
-            ActiveEnd::TakenOver(_) | ActiveEnd::Http2 => [read, &ahead].concat(),
-            _ => Vec::new(),
+        let received = if protocol.is_some() || matches!(end, ActiveEnd::TakenOver(_)) {
+            [read, &ahead].concat()
+        } else {
+            Vec::new()
         };
         ServedConnection {
             stream,
             received,
+            protocol,
             linger: state.end.must_linger() || matches!(end, ActiveEnd::Over(Some(_))),
             end,
             state,

@@ -4,10 +4,11 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, BytesMut};
-use carat_guard::{Guard, MessagePosition, PREFACE};
+use carat_guard::{Guard, MessagePosition};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf, Take};
 
 use crate::connections::file_write::write_with_file;
+use crate::parts::{Protocol, Protocols};
 use crate::server::Server;
 use crate::sockets::ClientStream;
 use carat_exchange::{ConnectionState, MemoryReservation, MemoryWait, Refusal, clock};
@@ -32,10 +33,11 @@ pub(crate) struct GuardedStream {
     read_limit: u64,
     guard: Guard,
     state: Rc<ConnectionState>,
-    /// Whether the connection may turn out to be one of HTTP/2.
-    may_be_http2: bool,
-    /// Whether it has.
-    is_http2: bool,
+    protocols: Protocols,
+    /// Whether the connection may turn out to be one of another protocol.
+    may_speak_other: bool,
+    /// The protocol that the connection has turned out to be one of.
+    protocol: Option<Rc<dyn Protocol>>,
     /// Bytes that were read and not passed on: at most the headers of a message and `AHEAD_LIMIT`.
     carry: BytesMut,
     /// How many bytes of `carry` the guard has passed.
@@ -53,7 +55,7 @@ impl GuardedStream {
         stream: ClientStream,
         server: &Server,
         state: Rc<ConnectionState>,
-        may_be_http2: bool,
+        may_speak_other: bool,
     ) -> GuardedStream {
         let mut buffers = MemoryReservation::of(state.memory());
         buffers.grow(ACTIVE_COST);
@@ -68,16 +70,17 @@ impl GuardedStream {
             read_limit: server.settings.body_buffer as u64,
             guard: Guard::new(server.header_limits()),
             state,
-            may_be_http2,
-            is_http2: false,
+            protocols: server.protocols.clone(),
+            may_speak_other,
+            protocol: None,
             carry: BytesMut::new(),
             passed: 0,
         }
     }
 
-    /// Whether the connection began with the preface of HTTP/2.
-    pub(crate) fn is_http2(&self) -> bool {
-        self.is_http2
+    /// The protocol beside HTTP/1.1 with whose preface the connection began.
+    pub(crate) fn take_protocol(&mut self) -> Option<Rc<dyn Protocol>> {
+        self.protocol.take()
     }
 
     /// The bare connection, and the bytes beyond the last message.
@@ -102,15 +105,15 @@ impl GuardedStream {
                 Ok(count)
             }
             Ok(count) => {
-                self.may_be_http2 = false;
+                self.may_speak_other = false;
                 self.state.begin_message();
                 Ok(count)
             }
-            Err(_) if self.may_be_http2 && is_preface(bytes) => {
-                self.is_http2 = true;
-                Ok(0)
-            }
             Err(error) => {
+                self.protocol = self.recognize(bytes);
+                if self.protocol.is_some() {
+                    return Ok(0);
+                }
                 let is_tls = !was_in_body && bytes.starts_with(&HELLO);
                 self.state.end.refuse(if is_tls {
                     Refusal::UnexpectedTls
@@ -124,6 +127,12 @@ impl GuardedStream {
                 }
             }
         }
+    }
+
+    /// The protocol that begins with these bytes, which no message of HTTP/1.1 does.
+    fn recognize(&self, bytes: &[u8]) -> Option<Rc<dyn Protocol>> {
+        let protocols = Some(&self.protocols).filter(|_| self.may_speak_other);
+        protocols?.recognize(bytes)
     }
 
     /// Like `pass`, but passes the part of the body at hand together with the headers. That saves
@@ -288,11 +297,6 @@ impl GuardedStream {
     }
 }
 
-/// Whether these are the first bytes of an HTTP/2 connection, as far as they have arrived.
-fn is_preface(bytes: &[u8]) -> bool {
-    bytes.iter().zip(PREFACE).all(|(byte, known)| byte == known)
-}
-
 impl AsyncRead for GuardedStream {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -304,8 +308,8 @@ impl AsyncRead for GuardedStream {
         this.account_for(buf.remaining());
         this.forget_headers();
         loop {
-            if this.pass_on(buf)? || this.is_http2 {
-                // To hyper, HTTP/2 is the end of the stream.
+            if this.pass_on(buf)? || this.protocol.is_some() {
+                // To hyper, another protocol is the end of the stream.
                 return Poll::Ready(Ok(()));
             }
             if this.state.end.refusal().is_some() {

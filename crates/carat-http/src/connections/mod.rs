@@ -5,5 +5,6 @@ mod file_write;
 mod guarded;
 mod handshake;
 mod proxy_header;
+mod server_core;
 
 pub(crate) use connection::serve_connection;

@@ -3,10 +3,10 @@ use std::rc::Rc;
 
 use h2::{Error, Reason};
 
-use super::super::server::Server;
-use super::end::Http2End;
 use super::response_files::ResponseFiles;
 use super::unsent_bytes::UnsentBytes;
+use crate::http2::Http2;
+use crate::parts::{ProtocolCore, ProtocolEnd};
 use crate::sockets::ClientStream;
 use carat_exchange::{ConnectionState, MemoryReservation, Peer};
 
@@ -16,7 +16,9 @@ pub(super) const FIRST_ROOM: usize = 8 * 1024;
 
 /// The state that the streams of one connection share.
 pub(super) struct Http2Client {
-    pub(super) server: Rc<Server>,
+    /// The state that the client shares with others.
+    pub(super) protocol: Rc<Http2>,
+    pub(super) core: Rc<dyn ProtocolCore>,
     pub(super) peer: Rc<Peer>,
     pub(super) state: Rc<ConnectionState>,
     pub(super) unsent: Rc<UnsentBytes>,
@@ -30,18 +32,20 @@ impl Http2Client {
     /// The shared state for the streams of a new connection.
     pub(super) fn new(
         stream: ClientStream,
-        peer: &Rc<Peer>,
-        server: &Rc<Server>,
+        peer: Rc<Peer>,
+        core: Rc<dyn ProtocolCore>,
+        protocol: Rc<Http2>,
     ) -> Rc<Http2Client> {
-        let state = Rc::new(ConnectionState::new(server.client_memory().account()));
+        let state = Rc::new(ConnectionState::new(core.client_memory().account()));
         let mut held = MemoryReservation::of(state.memory());
         held.grow(CONNECTION_COST);
         Rc::new(Http2Client {
-            server: Rc::clone(server),
-            peer: Rc::clone(peer),
+            protocol,
+            peer,
             unsent: UnsentBytes::new(state.memory()),
             state,
-            files: ResponseFiles::new(server.permits.further_replies()),
+            files: ResponseFiles::new(core.further_replies()),
+            core,
             stream: RefCell::new(stream),
             _held: held,
         })
@@ -49,18 +53,16 @@ impl Http2Client {
 
     /// Notes for the log why the connection ends.
     pub(super) fn note_failure(&self, reason: &str) {
-        self.server
-            .http2
-            .note_failure(&self.peer, reason.to_owned());
+        self.protocol.note_failure(&self.peer, reason.to_owned());
     }
 
     /// How a connection ends with which h2 has finished.
-    pub(super) fn note_error(&self, error: &Error) -> Http2End {
+    pub(super) fn note_error(&self, error: &Error) -> ProtocolEnd {
         if !error.is_library() {
-            return Http2End::Closed;
+            return ProtocolEnd::Closed;
         }
         let reason = error.reason().unwrap_or(Reason::INTERNAL_ERROR);
         self.note_failure(reason.description());
-        Http2End::GoneAway
+        ProtocolEnd::GoneAway
     }
 }

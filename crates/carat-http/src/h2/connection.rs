@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::Bytes;
 use carat_guard::FrameFault;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, server};
@@ -14,17 +13,18 @@ use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::super::server::Server;
-use super::admission::admit;
 use super::client::{CONNECTION_COST, Http2Client};
-use super::end::{Http2End, Http2StreamEnd};
+use super::end::Http2StreamEnd;
+use super::requests::admit;
 use super::stream::serve_stream;
 use super::timer::PhaseTimer;
 use super::unsent_bytes::SentPiece;
 use crate::h2::frames::{FramedStream, ResetBudget};
+use crate::http2::Http2;
+use crate::parts::{EndedConnection, ProtocolConnection, ProtocolCore, ProtocolEnd};
 use crate::sockets::ClientStream;
-use crate::time_limits::{ActiveEnd, Deadline};
-use carat_exchange::{MemoryReservation, Peer, Refusal};
+use crate::time_limits::ActiveEnd;
+use carat_exchange::{MemoryReservation, Refusal};
 
 /// The memory that h2 keeps for each stream of the time when most were open, as long as the connection lasts.
 const SLOT_COST: usize = 1792;
@@ -44,30 +44,34 @@ const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
 
 const TOO_MANY_BROKEN: &str = "too many requests were reset or refused";
 
-/// Serves the requests of a client until it or the server ends the connection. `leading` was read from `stream` before.
+/// Serves the requests of a client until it or the server ends the connection.
 pub(crate) async fn serve_http2(
-    stream: ClientStream,
-    leading: Bytes,
-    peer: &Rc<Peer>,
-    deadline: &Rc<Deadline>,
-    server: &Rc<Server>,
-) -> (Option<ClientStream>, Http2End) {
-    if !server.client_memory().has_rest(CONNECTION_COST as u64) {
-        return refuse(stream, server).await;
+    protocol: Rc<Http2>,
+    connection: ProtocolConnection,
+) -> EndedConnection {
+    let ProtocolConnection {
+        stream,
+        leading,
+        peer,
+        deadline,
+        core,
+    } = connection;
+    if !core.client_memory().has_rest(CONNECTION_COST as u64) {
+        return refuse(stream, &*core).await;
     }
-    let client = Http2Client::new(stream, peer, server);
-    let _active = server.active.add(&client.state, deadline);
+    let client = Http2Client::new(stream, peer, Rc::clone(&core), protocol);
+    let _active = core.active().add(&client.state, &deadline);
     let fault = Rc::default();
     let framed = FramedStream::new(leading, &fault, &client);
-    let mut timer = PhaseTimer::new(deadline, &client.state, server);
-    timer.timeouts.allow_idle(server.settings.idle_timeout);
+    let mut timer = PhaseTimer::new(&deadline, &client.state, core.settings());
+    timer.timeouts.allow_idle(core.settings().idle_timeout);
     // Boxed: its room would stay with the connection.
     let begun = Box::pin(begin(framed, &mut timer, &client)).await;
     let driver = begun.map(|connection| Http2Connection {
         connection,
         streams: JoinSet::new(),
         client: Rc::clone(&client),
-        resets: ResetBudget::new(server.deadlines.now()),
+        resets: ResetBudget::new(core.deadlines().now()),
         slots: MemoryReservation::of(client.state.memory()),
         fault,
         timer,
@@ -90,18 +94,21 @@ pub(crate) async fn serve_http2(
         Err(end) => end,
     };
     let stream = Rc::into_inner(client).map(|client| client.stream.into_inner());
-    (stream, end)
+    EndedConnection { stream, end }
 }
 
 /// Says that memory is used up before anything is kept for the client, which may try again.
-async fn refuse(mut stream: ClientStream, server: &Server) -> (Option<ClientStream>, Http2End) {
-    server.client_memory().refuse();
+async fn refuse(mut stream: ClientStream, core: &dyn ProtocolCore) -> EndedConnection {
+    core.client_memory().refuse();
     let written = timeout(LEAVE_TIMEOUT, stream.write_all(&REFUSAL)).await;
     let end = match written {
-        Ok(Ok(())) => Http2End::GoneAway,
-        Ok(Err(_)) | Err(_) => Http2End::Stuck,
+        Ok(Ok(())) => ProtocolEnd::GoneAway,
+        Ok(Err(_)) | Err(_) => ProtocolEnd::Stuck,
     };
-    (Some(stream), end)
+    EndedConnection {
+        stream: Some(stream),
+        end,
+    }
 }
 
 /// Exchanges the prefaces.
@@ -109,22 +116,22 @@ async fn begin(
     framed: FramedStream,
     timer: &mut PhaseTimer<'_>,
     client: &Http2Client,
-) -> Result<server::Connection<FramedStream, SentPiece>, Http2End> {
-    let server = &client.server;
-    let builder = server.http2.builder(server.client_memory().is_short());
+) -> Result<server::Connection<FramedStream, SentPiece>, ProtocolEnd> {
+    let is_short = client.core.client_memory().is_short();
+    let builder = client.protocol.builder(is_short);
     let mut handshake = pin!(builder.handshake(framed));
     poll_fn(|cx| {
         if let Poll::Ready(begun) = handshake.as_mut().poll(cx) {
             return Poll::Ready(begun.map_err(|error| client.note_error(&error)));
         }
-        if server.first_requests_over.is_set() {
-            return Poll::Ready(Err(Http2End::Closed));
+        if client.core.are_first_requests_over() {
+            return Poll::Ready(Err(ProtocolEnd::Closed));
         }
         timer.expired(cx).map_or(Poll::Pending, |_| {
             if client.state.bytes.has_received() {
                 client.note_failure(Refusal::TooSlow.reason());
             }
-            Poll::Ready(Err(Http2End::Closed))
+            Poll::Ready(Err(ProtocolEnd::Closed))
         })
     })
     .await
@@ -149,13 +156,13 @@ struct Http2Connection<'a> {
 }
 
 impl Http2Connection<'_> {
-    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<Http2End> {
+    fn poll_end(&mut self, cx: &mut Context<'_>) -> Poll<ProtocolEnd> {
         loop {
             let accepted = self.poll_requests(cx);
             if let Some(fault) = self.fault.get() {
                 self.client.note_failure(fault.reason());
                 self.go_away(Reason::from(fault.code()), cx);
-                return Poll::Ready(Http2End::GoneAway);
+                return Poll::Ready(ProtocolEnd::GoneAway);
             }
             if let Poll::Ready(end) = accepted {
                 return Poll::Ready(end);
@@ -172,19 +179,19 @@ impl Http2Connection<'_> {
                 Some(ActiveEnd::Idle) if !self.is_leaving && !self.must_hurry() => self.leave(),
                 Some(ActiveEnd::Idle) => {
                     self.go_away(Reason::NO_ERROR, cx);
-                    return Poll::Ready(Http2End::GoneAway);
+                    return Poll::Ready(ProtocolEnd::GoneAway);
                 }
                 Some(ActiveEnd::Over(refusal)) => {
                     let refusal = refusal.unwrap_or(Refusal::TooSlow);
                     return Poll::Ready(self.fail(refusal.reason(), cx));
                 }
-                Some(_) => return Poll::Ready(Http2End::Stuck),
+                Some(_) => return Poll::Ready(ProtocolEnd::Stuck),
             }
         }
     }
 
     /// Starts a task for each request. Ready when the connection is over.
-    fn poll_requests(&mut self, cx: &mut Context<'_>) -> Poll<Http2End> {
+    fn poll_requests(&mut self, cx: &mut Context<'_>) -> Poll<ProtocolEnd> {
         let mut refused = 0;
         while let Some(accepted) = ready!(self.connection.poll_accept(cx)) {
             match accepted {
@@ -194,7 +201,7 @@ impl Http2Connection<'_> {
                         continue;
                     }
                     refused += 1;
-                    if !self.resets.note_broken(self.client.server.deadlines.now()) {
+                    if !self.resets.note_broken(self.client.core.deadlines().now()) {
                         return Poll::Ready(self.fail(TOO_MANY_BROKEN, cx));
                     }
                 }
@@ -202,9 +209,9 @@ impl Http2Connection<'_> {
             }
         }
         Poll::Ready(if self.is_leaving {
-            Http2End::GoneAway
+            ProtocolEnd::GoneAway
         } else {
-            Http2End::Closed
+            ProtocolEnd::Closed
         })
     }
 
@@ -244,14 +251,14 @@ impl Http2Connection<'_> {
                     true
                 }
                 Http2StreamEnd::Broken => {
-                    self.resets.note_broken(self.client.server.deadlines.now())
+                    self.resets.note_broken(self.client.core.deadlines().now())
                 }
                 Http2StreamEnd::CutOff => true,
             };
             if self.streams.is_empty() {
                 self.client.state.order.end();
             }
-            self.has_served_last |= self.client.server.turns_away();
+            self.has_served_last |= self.client.core.turns_away();
             if !may_go_on {
                 return false;
             }
@@ -261,12 +268,11 @@ impl Http2Connection<'_> {
 
     /// Whether the client gets no time to leave.
     fn must_hurry(&self) -> bool {
-        self.client.server.client_memory().is_short()
+        self.client.core.client_memory().is_short()
     }
 
     fn must_leave(&self) -> bool {
-        let server = &self.client.server;
-        let is_asked = server.draining.is_set() || self.has_served_last;
+        let is_asked = self.client.core.is_draining() || self.has_served_last;
         is_asked && !self.is_leaving
     }
 
@@ -278,10 +284,10 @@ impl Http2Connection<'_> {
     }
 
     /// Ends the connection of a client that does what none should.
-    fn fail(&mut self, reason: &str, cx: &mut Context<'_>) -> Http2End {
+    fn fail(&mut self, reason: &str, cx: &mut Context<'_>) -> ProtocolEnd {
         self.client.note_failure(reason);
         self.go_away(Reason::ENHANCE_YOUR_CALM, cx);
-        Http2End::GoneAway
+        ProtocolEnd::GoneAway
     }
 
     /// Says why the connection ends. The socket has room for that, or the client does not read.

@@ -2,17 +2,6 @@ use carat_guard::GuardError;
 
 use carat_exchange::Refusal;
 
-/// How a connection of HTTP/2 ends.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Http2End {
-    /// The stream is complete: both sides have said what they had to say.
-    Closed,
-    /// The server has ended the connection; the client is still to read why.
-    GoneAway,
-    /// The client does not read.
-    Stuck,
-}
-
 /// How a stream ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Http2StreamEnd {

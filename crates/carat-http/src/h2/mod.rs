@@ -1,18 +1,17 @@
 //! HTTP/2 (RFC 9113), over TLS and in clear with prior knowledge. The `h2` crate speaks the protocol; this folder bounds what
 //! a client can make it do, and passes each request along the path that HTTP/1.1 takes.
 
-mod admission;
-mod checked_request;
 mod client;
 mod connection;
 mod end;
 mod frames;
+mod requests;
 mod respond;
 mod response_files;
 mod stream;
 mod timer;
+mod transport;
 mod tunnels;
 mod unsent_bytes;
 
-pub(super) use connection::serve_http2;
-pub(super) use end::Http2End;
+pub use transport::part as http2_part;

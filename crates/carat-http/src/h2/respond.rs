@@ -133,7 +133,7 @@ pub(super) fn without_connection_fields(headers: &mut HeaderMap) {
 /// Adds the fields that each response has.
 pub(super) fn complete(headers: &mut HeaderMap, client: &Http2Client) {
     if !headers.contains_key(DATE) {
-        headers.insert(DATE, client.server.http2.date.value());
+        headers.insert(DATE, client.protocol.date.value());
     }
 }
 

@@ -9,10 +9,9 @@ use h2::server::SendResponse;
 use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::admission::AdmittedStream;
-use super::checked_request::{CheckedRequest, check_request};
 use super::client::Http2Client;
 use super::end::Http2StreamEnd;
+use super::requests::{AdmittedStream, CheckedRequest, check_request};
 use super::respond::respond;
 use super::timer::PhaseTimer;
 use super::unsent_bytes::SentPiece;
@@ -35,22 +34,21 @@ pub(super) async fn serve_stream(
         account,
         window,
     } = admitted;
-    let server = &client.server;
+    let core = &client.core;
     let state = Rc::new(ConnectionState::of_stream(account, &client.state));
-    let deadline = Rc::new(server.deadlines.deadline());
-    let active = server.active.add(&state, &deadline);
+    let deadline = Rc::new(core.deadlines().deadline());
+    let active = core.active().add(&state, &deadline);
     state.begin_message();
-    let mut timer = PhaseTimer::new(&deadline, &state, server);
+    let mut timer = PhaseTimer::new(&deadline, &state, core.settings());
     let is_head = request.method() == Method::HEAD;
-    let (response, end) = match check_request(request, window, &state, &server.header_limits()) {
+    let refused = |refusal| core.refused(refusal, &client.peer, &state);
+    let (response, end) = match check_request(request, window, &state, &core.header_limits()) {
         Ok(mut request) => {
             let tunnel = request.tunnel.take();
             let serving = call(request, &state, &mut sender, &client, &mut timer);
             match Box::pin(serving).await {
                 Ok(response) => (response, Http2StreamEnd::Complete),
-                Err(StreamCut::Refused(refusal)) => {
-                    (refused(refusal, &client, &state), Http2StreamEnd::CutOff)
-                }
+                Err(StreamCut::Refused(refusal)) => (refused(refusal), Http2StreamEnd::CutOff),
                 Err(StreamCut::Ended(end)) => return end,
                 Err(StreamCut::TakenOver(takeover, _permit)) => {
                     let Some((from_client, window)) = tunnel else {
@@ -70,7 +68,7 @@ pub(super) async fn serve_stream(
                 }
             }
         }
-        Err(refusal) => (refused(refusal, &client, &state), refusal.into()),
+        Err(refusal) => (refused(refusal), refusal.into()),
     };
     let responding = respond(response, is_head, end, &mut sender, &client, &state);
     finish(responding, &mut timer, end).await
@@ -115,18 +113,18 @@ async fn call(
         mut expectation,
         ..
     } = request;
-    let steps = &client.server.steps;
     let mut permit = match permit(state, sender, client, timer).await {
         Ok(permit) => Some(permit),
         Err(StreamCut::Refused(refusal)) => {
-            let refused = steps.refuse(request, &client.peer, state, refusal);
-            return Ok(refused.await);
+            let refused = client.core.refuse(request, &client.peer, state, refusal);
+            let Ok(response) = refused.await;
+            return Ok(response);
         }
         Err(cut) => return Err(cut),
     };
-    let expected = client.server.deadlines.deadline();
+    let expected = client.core.deadlines().deadline();
     expected.set(FILE_EXPECTED);
-    let mut serving = pin!(steps.serve(request, &client.peer, state));
+    let mut serving = client.core.serve(request, &client.peer, state);
     poll_fn(|cx| {
         if let Poll::Ready(Ok(response)) = serving.as_mut().poll(cx) {
             return Poll::Ready(permitted(response, permit.take(), client));
@@ -210,19 +208,4 @@ fn unless_cut<T>(
         Some(_) => Poll::Ready(Err(StreamCut::Ended(Http2StreamEnd::CutOff))),
         None => Poll::Pending,
     }
-}
-
-/// A response to a request that did not come as far as the application.
-fn refused(
-    refusal: Refusal,
-    client: &Http2Client,
-    state: &Rc<ConnectionState>,
-) -> Response<TrackedBody> {
-    let entry = client
-        .server
-        .steps
-        .access_log
-        .start_refused(&client.peer, refusal);
-    let response = refusal.into_response();
-    response.map(|body| TrackedBody::new(body.into(), entry, Rc::clone(state), None))
 }

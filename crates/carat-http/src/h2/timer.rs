@@ -1,9 +1,9 @@
 use std::rc::Rc;
 use std::task::Context;
 
-use super::super::server::Server;
 use crate::time_limits::{ActiveEnd, Deadline, PhaseTimeouts};
 use carat_exchange::ConnectionState;
+use carat_settings::Settings;
 
 /// The timeouts of a connection, or of one of its streams.
 pub(super) struct PhaseTimer<'a> {
@@ -15,10 +15,10 @@ impl<'a> PhaseTimer<'a> {
     pub(super) fn new(
         deadline: &'a Deadline,
         state: &Rc<ConnectionState>,
-        server: &'a Server,
+        settings: &'a Settings,
     ) -> PhaseTimer<'a> {
         PhaseTimer {
-            timeouts: PhaseTimeouts::new(deadline, &server.settings),
+            timeouts: PhaseTimeouts::new(deadline, settings),
             state: Rc::clone(state),
         }
     }

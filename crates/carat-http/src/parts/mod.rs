@@ -7,6 +7,8 @@ mod lends;
 mod part;
 mod part_list;
 mod part_sample;
+mod protocol;
+mod protocol_core;
 mod time_histogram;
 
 pub use admin_reply::{admin_refusal, admin_response};
@@ -18,4 +20,7 @@ pub use part::{
 };
 pub use part_list::PartList;
 pub use part_sample::{PartSample, SampleValue};
+pub(crate) use protocol::Protocols;
+pub use protocol::{EndedConnection, Protocol, ProtocolConnection, ProtocolEnd, ServingProtocol};
+pub use protocol_core::{ProtocolCore, ServedRequest};
 pub use time_histogram::TimeHistogram;

@@ -17,6 +17,7 @@ use super::admin_reply::admin_refusal;
 use super::edge_event::EdgeEvent;
 use super::lends::Lends;
 use super::part_sample::PartSample;
+use super::protocol::Protocol;
 use crate::request::{
     ArrivedRequest, Later, ReplySearch, RequestAnswer, RequestContext, RequestObserver, RequestStep,
 };
@@ -94,6 +95,11 @@ pub trait Part {
     fn fields(&self, _fields: &mut HeaderMap, _context: &mut RequestContext) {}
 
     // The hooks of the server.
+
+    /// A protocol beside HTTP/1.1 that clients may speak. Asked once, when the server starts.
+    fn protocol(&self) -> Option<Rc<dyn Protocol>> {
+        None
+    }
 
     /// The work beside requests, begun once clients are accepted. It ends with the server.
     fn tasks(&self) -> Vec<PartTask> {

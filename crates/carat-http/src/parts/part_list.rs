@@ -1,6 +1,7 @@
 use super::edge_event::EdgeEvent;
 use super::lends::Lends;
 use super::part::Part;
+use crate::time_limits::Lenders;
 
 /// The parts that are switched on, in the order in which they act.
 #[derive(Default)]
@@ -39,13 +40,13 @@ impl PartList {
         self.iter().for_each(|part| part.note(event));
     }
 
-    fn lenders(&self) -> impl Iterator<Item = &dyn Lends> {
-        self.iter().filter_map(|part| part.memory())
-    }
-
     /// The bytes that parts hold beside `client_memory`.
     pub fn held(&self) -> u64 {
         self.lenders().map(Lends::held).sum()
+    }
+
+    fn lenders(&self) -> impl Iterator<Item = &dyn Lends> {
+        self.iter().filter_map(|part| part.memory())
     }
 
     /// The bytes that parts may hold beside `client_memory`.
@@ -53,9 +54,14 @@ impl PartList {
         let limits = self.lenders().map(Lends::limit);
         limits.fold(0, u64::saturating_add)
     }
+}
 
-    /// Has parts leave their memory to clients, or take it again. Returns the bytes that clients may use.
-    pub(crate) fn give_way(&self, gives_way: bool) -> u64 {
+impl Lenders for PartList {
+    fn held(&self) -> u64 {
+        PartList::held(self)
+    }
+
+    fn give_way(&self, gives_way: bool) -> u64 {
         let left = self.lenders().map(|memory| {
             memory.give_way(gives_way);
             memory.limit().saturating_sub(memory.held())

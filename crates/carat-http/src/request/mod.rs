@@ -24,5 +24,5 @@ pub use request_step::{
     ArrivedRequest, Later, ReplySearch, RequestAnswer, RequestStep, WaitingRequest,
 };
 pub(crate) use takeover::{Takeovers, head_of_http1};
-pub(crate) use tracked_body::TrackedBody;
+pub use tracked_body::TrackedBody;
 pub(crate) use uploads::take_body;

@@ -10,7 +10,7 @@ use carat_exchange::{ConnectionState, SpoolReservation};
 
 /// The facts about a request that the steps of its response know, when the application has the request itself.
 pub struct RequestContext {
-    /// The connection, or the stream of HTTP/2.
+    /// The connection, or the one of its streams that the request came on.
     pub state: Rc<ConnectionState>,
     /// The way to the application.
     pub dispatch: Rc<RequestDispatch>,

@@ -15,7 +15,8 @@ use carat_body::response::ClientBody;
 use carat_exchange::{ConnectionState, FilePlaceholder, SpoolReservation};
 
 /// A piece of a response as hyper holds it.
-pub(crate) enum BodyPiece {
+pub enum BodyPiece {
+    /// Bytes in memory.
     Bytes(Bytes),
     /// The stream below hyper sends a part of a file in its place.
     File(FilePlaceholder),
@@ -46,7 +47,7 @@ impl Buf for BodyPiece {
 
 /// The body of a response on its way to hyper. When hyper drops it, complete or not, the request is
 /// over.
-pub(crate) struct TrackedBody {
+pub struct TrackedBody {
     body: ClientBody,
     entry: AccessEntry,
     state: Rc<ConnectionState>,
@@ -83,22 +84,22 @@ impl TrackedBody {
     }
 
     /// Whether a file is open for it.
-    pub(crate) fn holds_file(&self) -> bool {
+    pub fn holds_file(&self) -> bool {
         self.body.holds_file()
     }
 
     /// Keeps the permit for the file as long as the file is open.
-    pub(crate) fn keep_permit(&mut self, permit: OwnedSemaphorePermit) {
+    pub fn keep_permit(&mut self, permit: OwnedSemaphorePermit) {
         self.file_permit = Some(permit);
     }
 
     /// Bytes of it that are in memory, beside those of a stream.
-    pub(crate) fn held_bytes(&self) -> usize {
+    pub fn held_bytes(&self) -> usize {
         self.body.held_bytes()
     }
 
     /// The next piece, or the end of the body.
-    pub(crate) fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+    pub fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         // hyper would take one more piece while the one before is not written.
         if self.state.must_wait_to_write(cx.waker()) {
             return Poll::Pending;

@@ -13,4 +13,4 @@ pub use binding::{bind_all, bind_everywhere};
 pub use listener::Listener;
 pub(crate) use listener::Preamble;
 pub use listeners::{InheritedListener, Listeners};
-pub(crate) use stream::ClientStream;
+pub use stream::ClientStream;

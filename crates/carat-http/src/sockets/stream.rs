@@ -24,9 +24,12 @@ const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 const KEEP_ALIVE_PROBES: u32 = 4;
 
 /// A client's connection.
-pub(crate) enum ClientStream {
+pub enum ClientStream {
+    /// A connection over TCP.
     Tcp(TcpStream),
+    /// A connection over a Unix socket.
     Unix(UnixStream),
+    /// An encrypted connection.
     Tls(Box<TlsStream>),
 }
 
@@ -65,7 +68,7 @@ impl ClientStream {
 
     /// Lets the kernel find out that a client is gone which sends nothing for long. It is done for all clients that may
     /// idle without a deadline.
-    pub(crate) fn keep_alive(&self) {
+    pub fn keep_alive(&self) {
         if let Some(stream) = self.tcp() {
             let probes = TcpKeepalive::new()
                 .with_time(KEEP_ALIVE_IDLE)
@@ -81,7 +84,7 @@ impl ClientStream {
         matches!(self, ClientStream::Tls(_))
     }
 
-    /// The protocol that the client has chosen before its first request, such as `h2`. `None` for HTTP/1.1.
+    /// The name of the protocol that the client has chosen before its first request. `None` for HTTP/1.1.
     pub(crate) fn protocol(&self) -> Option<&'static str> {
         match self {
             ClientStream::Tls(stream) => stream.protocol(),
@@ -98,7 +101,7 @@ impl ClientStream {
     }
 
     /// Whether a part of a TLS record has arrived.
-    pub(crate) fn is_in_record(&self) -> bool {
+    pub fn is_in_record(&self) -> bool {
         match self {
             ClientStream::Tls(stream) => stream.is_in_record(),
             ClientStream::Tcp(_) | ClientStream::Unix(_) => false,

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use carat_policy::{HolderStage, MemoryDemand, MemoryHolder, relief};
 
-use crate::parts::PartList;
 use crate::time_limits::allocator_use::AllocatorUse;
 use crate::time_limits::deadlines::Deadline;
 use carat_exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal, clock};
@@ -13,15 +12,24 @@ use carat_exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal, cl
 /// How often the progress of all connections is measured.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The connections that hyper serves. When clients make the edge hold too much, those with the least progress go.
-pub(crate) struct ActiveConnections {
+/// The connections that are being served. When clients make the edge hold too much, those with the least progress go.
+pub struct ActiveConnections {
     memory: Rc<ClientMemory>,
-    /// The parts, whose memory gives way before any client does.
-    parts: Rc<PartList>,
+    /// The holders of memory that gives way before any client does.
+    lenders: Rc<dyn Lenders>,
     allocator: AllocatorUse,
     entries: RefCell<Vec<Option<ActiveConnection>>>,
     free: RefCell<Vec<usize>>,
     looked: Cell<Option<Instant>>,
+}
+
+/// Memory beside that of clients, whose holders leave it to them.
+pub(crate) trait Lenders {
+    /// The bytes that are held.
+    fn held(&self) -> u64;
+
+    /// Leaves memory to clients, or takes it again. Returns the bytes that clients may use.
+    fn give_way(&self, gives_way: bool) -> u64;
 }
 
 struct ActiveConnection {
@@ -33,7 +41,7 @@ struct ActiveConnection {
     moved: Option<u64>,
 }
 
-/// The streams of a connection of HTTP/2, but those that were told to go before in what they hold.
+/// The streams of a connection that has several, but those that were told to go before in what they hold.
 #[derive(Default)]
 struct StreamTotals {
     held: u64,
@@ -44,16 +52,16 @@ struct StreamTotals {
 type StreamsByConnection = HashMap<*const ConnectionState, StreamTotals>;
 
 /// A connection in the list. Dropping it removes the connection.
-pub(crate) struct ActiveGuard<'a> {
+pub struct ActiveGuard<'a> {
     connections: &'a ActiveConnections,
     index: usize,
 }
 
 impl ActiveConnections {
-    pub(crate) fn new(memory: &Rc<ClientMemory>, parts: &Rc<PartList>) -> ActiveConnections {
+    pub(crate) fn new(memory: &Rc<ClientMemory>, lenders: Rc<dyn Lenders>) -> ActiveConnections {
         ActiveConnections {
             memory: Rc::clone(memory),
-            parts: Rc::clone(parts),
+            lenders,
             allocator: AllocatorUse::default(),
             entries: RefCell::default(),
             free: RefCell::default(),
@@ -62,11 +70,7 @@ impl ActiveConnections {
     }
 
     /// Adds a connection.
-    pub(crate) fn add(
-        &self,
-        state: &Rc<ConnectionState>,
-        deadline: &Rc<Deadline>,
-    ) -> ActiveGuard<'_> {
+    pub fn add(&self, state: &Rc<ConnectionState>, deadline: &Rc<Deadline>) -> ActiveGuard<'_> {
         let connection = Some(ActiveConnection {
             state: Rc::clone(state),
             deadline: Rc::clone(deadline),
@@ -114,11 +118,11 @@ impl ActiveConnections {
     /// Adds what the allocator holds for clients beyond what is counted. When that is much, parts leave them their memory.
     fn measure(&self, now: Instant) {
         let memory = &self.memory;
-        let (counted, lent) = (memory.counted(), self.parts.held());
+        let (counted, lent) = (memory.counted(), self.lenders.held());
         let limit = memory.limit();
         let uncounted = self.allocator.uncounted(counted, lent, limit, now);
         memory.set_uncounted(uncounted);
-        memory.lend(self.parts.give_way(memory.needs_more()));
+        memory.lend(self.lenders.give_way(memory.needs_more()));
     }
 
     fn look(&self) {
@@ -297,6 +301,19 @@ mod tests {
 
     const LIMIT: u64 = 8000;
 
+    /// Nobody who holds memory for others than clients.
+    struct NoLenders;
+
+    impl Lenders for NoLenders {
+        fn held(&self) -> u64 {
+            0
+        }
+
+        fn give_way(&self, _gives_way: bool) -> u64 {
+            0
+        }
+    }
+
     /// The connections of some clients, each of which holds 1000 bytes.
     struct Scene {
         memory: Rc<ClientMemory>,
@@ -309,7 +326,7 @@ mod tests {
         fn new() -> Scene {
             let memory = ClientMemory::new(LIMIT);
             Scene {
-                connections: ActiveConnections::new(&memory, &Rc::default()),
+                connections: ActiveConnections::new(&memory, Rc::new(NoLenders)),
                 deadline: Rc::new(Deadlines::new().deadline()),
                 memory,
                 start: Instant::now(),

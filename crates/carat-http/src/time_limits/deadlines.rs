@@ -21,7 +21,7 @@ const LATE: Duration = Duration::from_secs(1);
 const NEVER: u32 = u32::MAX;
 
 /// The deadlines of all connections, in ticks since the start.
-pub(crate) struct Deadlines {
+pub struct Deadlines {
     start: Instant,
     last_tick: Cell<Instant>,
     /// For how long the process stood still.
@@ -40,7 +40,7 @@ struct DeadlineEntries {
 }
 
 /// A deadline. Dropping it removes it.
-pub(crate) struct Deadline {
+pub struct Deadline {
     deadlines: Rc<Deadlines>,
     index: usize,
 }
@@ -58,8 +58,8 @@ impl Deadlines {
         })
     }
 
-    /// The time of the last tick.
-    pub(crate) fn now(&self) -> u32 {
+    /// The time of the last tick, in ticks since the start.
+    pub fn now(&self) -> u32 {
         self.now.get()
     }
 
@@ -126,7 +126,7 @@ impl Deadlines {
     }
 
     /// Adds a deadline that never passes.
-    pub(crate) fn deadline(self: &Rc<Self>) -> Deadline {
+    pub fn deadline(self: &Rc<Self>) -> Deadline {
         let mut entries = self.entries.borrow_mut();
         let index = entries.free.pop().unwrap_or_else(|| {
             entries.deadlines.push(NEVER);

@@ -19,14 +19,12 @@ const BODY_CHECK: Duration = Duration::from_secs(1);
 const CLIENT_CHECK: Duration = Duration::from_secs(1);
 
 /// How the active phase of a connection ends.
-pub(crate) enum ActiveEnd {
+pub enum ActiveEnd {
     /// Nothing was there to read: readiness has false positives, and tokio assumes that a new
     /// connection is ready.
     FalseAlarm,
     /// Nothing happens, so the connection can be parked.
     Idle,
-    /// The client speaks HTTP/2.
-    Http2,
     /// The connection is over; the refusal has not been sent.
     Over(Option<Refusal>),
     /// The client does not read its response.
@@ -38,7 +36,7 @@ pub(crate) enum ActiveEnd {
 }
 
 /// The timeout of each phase of a connection.
-pub(crate) struct PhaseTimeouts<'a> {
+pub struct PhaseTimeouts<'a> {
     phase: Option<ConnectionPhase>,
     /// `ConnectionState::body_pauses` when the deadline was set.
     pauses: u32,
@@ -53,7 +51,8 @@ pub(crate) struct PhaseTimeouts<'a> {
 }
 
 impl<'a> PhaseTimeouts<'a> {
-    pub(crate) fn new(deadline: &'a Deadline, settings: &'a Settings) -> Self {
+    /// The timeouts of a connection that begins.
+    pub fn new(deadline: &'a Deadline, settings: &'a Settings) -> Self {
         let now = deadline.time();
         let (timeout, min_rate) = (settings.write_timeout, settings.write_min_rate);
         PhaseTimeouts {
@@ -69,7 +68,7 @@ impl<'a> PhaseTimeouts<'a> {
     }
 
     /// The connection is not parked, and may be idle for this long from now on.
-    pub(crate) fn allow_idle(&mut self, timeout: Duration) {
+    pub fn allow_idle(&mut self, timeout: Duration) {
         self.idle = Some(timeout);
         if self.phase == Some(ConnectionPhase::Idle) {
             self.phase = None;
@@ -77,7 +76,7 @@ impl<'a> PhaseTimeouts<'a> {
     }
 
     /// How the connection must end, if it must. Otherwise the task is woken when to look again.
-    pub(crate) fn end(&mut self, state: &ConnectionState, cx: &Context<'_>) -> Option<ActiveEnd> {
+    pub fn end(&mut self, state: &ConnectionState, cx: &Context<'_>) -> Option<ActiveEnd> {
         if let Some(end) = self.follow(state) {
             return Some(end);
         }

@@ -9,13 +9,16 @@ use tokio::net::UnixStream;
 use carat_exchange::{EdgeApplication, TunnelApplication};
 
 /// The far end of a tunnel, for a task.
-pub(crate) enum Application {
+pub enum Application {
+    /// A worker, behind a socket.
     Worker(UnixStream),
+    /// A part of the edge.
     Edge(Box<dyn EdgeApplication>),
 }
 
 impl Application {
-    pub(crate) fn open(application: TunnelApplication) -> io::Result<Application> {
+    /// Opens the far end of a tunnel. It belongs to the runtime from now on.
+    pub fn open(application: TunnelApplication) -> io::Result<Application> {
         Ok(match application {
             TunnelApplication::Worker(socket) => {
                 socket.set_nonblocking(true)?;

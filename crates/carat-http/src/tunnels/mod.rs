@@ -6,8 +6,8 @@ mod relay;
 mod tunnel;
 mod tunnel_client;
 
-pub(crate) use application::Application;
+pub use application::Application;
 pub(crate) use direction::TUNNEL_BUFFER_LIMIT;
 pub(crate) use relay::{Relay, RelayEnd};
-pub(crate) use tunnel::{TunnelEnd, TunnelEnds, serve_tunnel};
-pub(crate) use tunnel_client::TunnelClient;
+pub use tunnel::{TunnelEnd, TunnelEnds, serve_tunnel};
+pub use tunnel_client::TunnelClient;

@@ -8,8 +8,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use crate::request::head_of_http1;
-use crate::server::Server;
-use crate::time_limits::{ActiveGuard, Deadline, SlowReader};
+use crate::time_limits::{ActiveConnections, ActiveGuard, Deadline, SlowReader};
 use crate::tunnels::application::Application;
 use crate::tunnels::tunnel_client::TunnelClient;
 use crate::tunnels::{Relay, RelayEnd, TUNNEL_BUFFER_LIMIT};
@@ -17,6 +16,7 @@ use carat_exchange::{
     ConnectionState, MemoryReservation, MemoryWait, Refusal, Takeover, TunnelLog, TunnelPlace,
     clock,
 };
+use carat_settings::Settings;
 
 /// How long a client may take to read the last bytes of a tunnel that the server closes.
 const LAST_BYTES: Duration = Duration::from_secs(5);
@@ -29,7 +29,7 @@ const HANG_UP_CHECK: Duration = Duration::from_secs(1);
 const UNLISTED_BYTES: usize = 4 * 1024;
 
 /// The ends of a tunnel: a client, and the application that has taken over its connection.
-pub(crate) struct TunnelEnds {
+pub struct TunnelEnds {
     application: Application,
     place: TunnelPlace,
     log: Box<dyn TunnelLog>,
@@ -61,9 +61,9 @@ impl TunnelEnds {
         })
     }
 
-    /// The ends of a tunnel over a stream of HTTP/2 whose headers are sent. `first` is what the application has sent
+    /// The ends of a tunnel over a stream, one of several of its connection, whose headers are sent. `first` is what the application has sent
     /// behind its own.
-    pub(crate) fn of_stream(
+    pub fn of_stream(
         application: Application,
         place: TunnelPlace,
         log: Box<dyn TunnelLog>,
@@ -84,21 +84,23 @@ impl TunnelEnds {
 
 /// Carries bytes between a client and the application that has taken over its connection, until either ends. There may be
 /// many, so no argument stays beside what was made of it.
-pub(crate) fn serve_tunnel<'a>(
-    client: &'a mut impl TunnelClient,
+pub fn serve_tunnel<'a, C: TunnelClient>(
+    client: &'a mut C,
     ends: TunnelEnds,
     deadline: &'a Rc<Deadline>,
-    server: &'a Server,
-) -> impl Future<Output = TunnelEnd> {
-    let mut tunnel = ClientTunnel::new(client, ends, deadline, server);
+    settings: &Settings,
+    active: &'a ActiveConnections,
+) -> impl Future<Output = TunnelEnd> + use<'a, C> {
+    let mut tunnel = ClientTunnel::new(client, ends, deadline, settings, active);
     poll_fn(move |cx| tunnel.poll(cx))
 }
 
 /// How a client's tunnel ends.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum TunnelEnd {
+pub enum TunnelEnd {
     /// The connection is to be closed in order.
     Complete,
+    /// The client has left.
     ClientGone,
     /// The client does not read, or what the tunnel holds is needed for others.
     Stuck,
@@ -131,7 +133,7 @@ struct ClientTunnel<'a, C> {
     wait: TunnelWait,
     reader: SlowReader,
     deadline: &'a Rc<Deadline>,
-    server: &'a Server,
+    connections: &'a ActiveConnections,
     /// Set while bytes wait for the client, or for the application, or the edge keeps much for the client: when memory is
     /// short, the tunnel may have to go.
     active: Option<ActiveGuard<'a>>,
@@ -142,9 +144,9 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         client: &'a mut C,
         ends: TunnelEnds,
         deadline: &'a Rc<Deadline>,
-        server: &'a Server,
+        settings: &Settings,
+        connections: &'a ActiveConnections,
     ) -> ClientTunnel<'a, C> {
-        let settings = &server.settings;
         let (timeout, min_rate) = (settings.write_timeout, settings.write_min_rate);
         deadline.set(Duration::MAX);
         if ends.application.edge().is_some() {
@@ -162,7 +164,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
             wait: TunnelWait::Nothing,
             reader: SlowReader::new(timeout, min_rate, deadline.time()),
             deadline,
-            server,
+            connections,
             active: None,
         }
     }
@@ -255,8 +257,8 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         self.state.set_write_blocked(is_blocked);
         let may_go = is_blocked || self.relay.application().held_bytes() > UNLISTED_BYTES;
         if may_go != self.active.is_some() {
-            let active = &self.server.active;
-            self.active = may_go.then(|| active.add(&self.state, self.deadline));
+            let connections = self.connections;
+            self.active = may_go.then(|| connections.add(&self.state, self.deadline));
         }
     }
 
@@ -366,6 +368,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
+    use crate::server::Server;
     use carat_exchange::{ClientMemory, EdgeApplication, WorkerTunnels};
 
     const LIMIT: u64 = 1024 * 1024;
@@ -458,6 +461,15 @@ mod tests {
         LocalSet::new().block_on(&runtime.expect("a runtime"), test);
     }
 
+    async fn serve(
+        client: &mut Client,
+        ends: TunnelEnds,
+        deadline: &Rc<Deadline>,
+        server: &Server,
+    ) -> TunnelEnd {
+        serve_tunnel(client, ends, deadline, &server.settings, &server.active).await
+    }
+
     /// After how many seconds the server gives up a client that takes so many bytes in each, within 1000. Before them, the
     /// process stands still for `pause`.
     async fn given_up_after(bytes_per_second: usize, pause: Duration) -> Option<u32> {
@@ -471,7 +483,7 @@ mod tests {
             sends: false,
             room: Rc::clone(&room),
         };
-        let mut tunnel = pin!(serve_tunnel(&mut client, ends, &deadline, &server));
+        let mut tunnel = pin!(serve(&mut client, ends, &deadline, &server));
         spawn_local(async move { while far.write_all(&[0; 16 * 1024]).await.is_ok() {} });
         while memory.used() == 0 {
             assert!(timeout(Duration::ZERO, &mut tunnel).await.is_err());
@@ -519,7 +531,7 @@ mod tests {
                 sends: true,
                 room: Rc::default(),
             };
-            let mut tunnel = pin!(serve_tunnel(&mut client, ends, &deadline, &server));
+            let mut tunnel = pin!(serve(&mut client, ends, &deadline, &server));
             let cx = &mut Context::from_waker(Waker::noop());
             while memory.used() == 0 {
                 assert!(tunnel.as_mut().poll(cx).is_pending());
@@ -610,7 +622,7 @@ mod tests {
                     sends: false,
                     room: Rc::clone(&room),
                 };
-                let mut tunnel = pin!(serve_tunnel(&mut client, ends, &deadline, &server));
+                let mut tunnel = pin!(serve(&mut client, ends, &deadline, &server));
                 let cx = &mut Context::from_waker(Waker::noop());
                 assert!(tunnel.as_mut().poll(cx).is_pending());
                 assert_eq!(memory.used(), UNLISTED_BYTES as u64 + 1);

@@ -5,8 +5,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::sockets::ClientStream;
 
-/// The client's side of a tunnel: a connection, or a stream of HTTP/2.
-pub(crate) trait TunnelClient: AsyncRead + AsyncWrite + Unpin {
+/// The client's side of a tunnel: a connection, or one of its streams when it has several.
+pub trait TunnelClient: AsyncRead + AsyncWrite + Unpin {
     /// Ready when the client has given up. A connection finds out when bytes move.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()>;
     /// Ready when there is something to read, or the client is gone.

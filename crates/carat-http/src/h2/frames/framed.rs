@@ -51,7 +51,7 @@ impl FramedStream {
         FramedStream {
             leading,
             seen: Box::new(SeenFrames {
-                frames: FrameGuard::new(client.server.deadlines.now()),
+                frames: FrameGuard::new(client.core.deadlines().now()),
                 resets: SentResets::default(),
             }),
             held: HeldBytes::new(MemoryReservation::of(client.state.memory())),
@@ -83,7 +83,7 @@ impl FramedStream {
             return Poll::Pending;
         }
         let mut part = [0; SHORT_READ];
-        let most = if self.client.server.client_memory().has_rest(0) {
+        let most = if self.client.core.client_memory().has_rest(0) {
             SHORT_READ
         } else {
             LEAST_READ
@@ -118,7 +118,7 @@ impl FramedStream {
     /// Looks at what the client has sent, and mends it. Returns how many bytes are for h2 at once: none of those after a fault.
     fn admit(&mut self, received: &mut [u8]) -> usize {
         self.state().bytes.count_received(received.len());
-        let now = self.client.server.deadlines.now();
+        let now = self.client.core.deadlines().now();
         let pieces = self.client.unsent.take_complete();
         self.seen.frames.note_pieces(pieces);
         let (frames, fault) = (&mut self.seen.frames, &self.fault);
@@ -135,7 +135,7 @@ impl FramedStream {
         let Http2Client {
             state,
             unsent,
-            server,
+            protocol,
             peer,
             ..
         } = &*self.client;
@@ -151,7 +151,7 @@ impl FramedStream {
             let taken = left.min(slice.len());
             left -= taken;
             self.seen.resets.pass(&slice[..taken], |code| {
-                server.http2.note_reset(peer, Reason::from(code));
+                protocol.note_reset(peer, Reason::from(code));
             });
         }
     }
@@ -173,7 +173,7 @@ impl AsyncRead for FramedStream {
             }
             let before = buf.filled().len();
             this.count_room(buf.remaining());
-            let read = if this.client.server.client_memory().is_short() {
+            let read = if this.client.core.client_memory().is_short() {
                 this.read_short(cx, buf)
             } else {
                 this.read(cx, buf)
@@ -240,6 +240,7 @@ mod tests {
 
     use super::*;
     use crate::h2::client::CONNECTION_COST;
+    use crate::http2::Http2;
     use crate::server::Server;
     use crate::sockets::ClientStream;
     use carat_exchange::{ClientMemory, Peer};
@@ -250,7 +251,8 @@ mod tests {
         let (_peer, stream) = UnixStream::pair().expect("sockets");
         let peer = Rc::new(Peer::new("127.0.0.1".to_owned(), true, 80, None));
         let server = Server::plain(&memory);
-        let client = Http2Client::new(ClientStream::Unix(stream), &peer, &server);
+        let protocol = Rc::new(Http2::new(&server.settings));
+        let client = Http2Client::new(ClientStream::Unix(stream), peer, server, protocol);
         let mut framed = FramedStream::new(Bytes::new(), &Rc::default(), &client);
         for room in [FIRST_ROOM, 4 * FIRST_ROOM, FIRST_ROOM] {
             let mut room = vec![0; room];

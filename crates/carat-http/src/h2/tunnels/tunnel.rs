@@ -10,9 +10,9 @@ use http::response::Parts;
 use http::{Response, StatusCode};
 use tokio::io::AsyncWriteExt;
 
-use crate::h2::checked_request::hide_own_accept;
 use crate::h2::client::Http2Client;
 use crate::h2::end::Http2StreamEnd;
+use crate::h2::requests::hide_own_accept;
 use crate::h2::respond::{complete, without_connection_fields};
 use crate::h2::tunnels::raw_head::RawHead;
 use crate::h2::tunnels::tunnel_stream::TunnelStream;
@@ -33,7 +33,7 @@ pub(crate) struct TakenStream<'a> {
 
 /// Sends the response of the application, and carries bytes both ways if that opens a tunnel.
 pub(crate) async fn serve_taken(stream: TakenStream<'_>) -> Http2StreamEnd {
-    let log = &stream.client.server.log;
+    let log = stream.client.core.log();
     open(stream).await.unwrap_or_else(|error| {
         log.error("tunnel not opened", &[("cause", &error)]);
         Http2StreamEnd::CutOff
@@ -49,7 +49,7 @@ async fn open(stream: TakenStream<'_>) -> io::Result<Http2StreamEnd> {
         state,
         deadline,
     } = stream;
-    let server = &client.server;
+    let core = &client.core;
     let Takeover {
         tunnel,
         head,
@@ -77,7 +77,8 @@ async fn open(stream: TakenStream<'_>) -> io::Result<Http2StreamEnd> {
     let mut stream = TunnelStream::new(from_client, to_client, client);
     let state = Rc::clone(state);
     let ends = TunnelEnds::of_stream(application, tunnel.place, log, first, state);
-    let end = serve_tunnel(&mut stream, ends, deadline, server).await;
+    let served = serve_tunnel(&mut stream, ends, deadline, core.settings(), core.active());
+    let end = served.await;
     if end == TunnelEnd::Complete {
         // A client that is gone needs not be told.
         let _ = stream.shutdown().await;

@@ -8,8 +8,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::h2::client::Http2Client;
 use crate::h2::unsent_bytes::SentPiece;
+use crate::http2::UPLOAD_WINDOW;
 use crate::tunnels::TunnelClient;
-use carat_body::request::UPLOAD_WINDOW;
 
 /// A stream of HTTP/2 as a connection without frames.
 pub(crate) struct TunnelStream<'a> {

@@ -3,7 +3,7 @@ use std::task::{Context, Waker};
 
 /// A client of HTTP/2 that sends its body only once it is asked to (`Expect: 100-continue`).
 #[derive(Default)]
-pub struct Expectation {
+pub(crate) struct Expectation {
     is_asked: Cell<bool>,
     waker: RefCell<Option<Waker>>,
 }
@@ -19,7 +19,7 @@ impl Expectation {
     }
 
     /// Whether the client is to be asked for the body. If not yet, the task is woken when it is.
-    pub fn is_asked(&self, cx: &Context<'_>) -> bool {
+    pub(crate) fn is_asked(&self, cx: &Context<'_>) -> bool {
         if !self.is_asked.get() {
             self.waker.replace(Some(cx.waker().clone()));
         }

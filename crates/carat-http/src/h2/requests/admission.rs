@@ -5,9 +5,9 @@ use h2::{Reason, RecvStream};
 use http::Request;
 use http::header::CONTENT_LENGTH;
 
-use super::client::Http2Client;
-use super::unsent_bytes::SentPiece;
-use carat_body::request::UPLOAD_WINDOW;
+use crate::h2::client::Http2Client;
+use crate::h2::unsent_bytes::SentPiece;
+use crate::http2::UPLOAD_WINDOW;
 use carat_exchange::{MemoryAccount, MemoryReservation};
 
 /// The memory of a stream beside its bodies and the bytes of its headers: its task, its states, and what the dispatcher
@@ -18,24 +18,24 @@ const STREAM_COST: usize = 5 * 1024;
 const FIELD_COST: usize = 192;
 
 /// A request for whose stream there is memory.
-pub(super) struct AdmittedStream {
-    pub(super) request: Request<RecvStream>,
-    pub(super) sender: SendResponse<SentPiece>,
+pub(crate) struct AdmittedStream {
+    pub(crate) request: Request<RecvStream>,
+    pub(crate) sender: SendResponse<SentPiece>,
     /// Holds what the stream takes.
-    pub(super) account: Rc<MemoryAccount>,
+    pub(crate) account: Rc<MemoryAccount>,
     /// The bytes that the client may send of a body, or into a tunnel, before they are read.
-    pub(super) window: MemoryReservation,
+    pub(crate) window: MemoryReservation,
 }
 
 /// Reserves what a request takes. Refuses it when memory is short, so that the client may repeat it (RFC 9113, section
 /// 8.7); one that is the only one of its connection, only when memory is used up.
-pub(super) fn admit(
+pub(crate) fn admit(
     request: Request<RecvStream>,
     mut sender: SendResponse<SentPiece>,
     client: &Http2Client,
     is_only_one: bool,
 ) -> Option<AdmittedStream> {
-    let memory = client.server.client_memory();
+    let memory = client.core.client_memory();
     let (own, window) = (STREAM_COST + head_bytes(&request), window_bytes(&request));
     let wanted = (own + window) as u64;
     let fits = memory.has_room(wanted) || is_only_one && memory.has_rest(wanted);

@@ -6,18 +6,16 @@ use carat_guard::MessagePosition;
 use h2::RecvStream;
 
 use super::expectation::Expectation;
+use carat_body::request::BodySource;
 use carat_exchange::{ConnectionState, MemoryReservation};
-
-/// Bytes of a body that a client may send before they are consumed.
-pub const UPLOAD_WINDOW: u32 = 128 * 1024;
 
 /// The body of an arriving HTTP/2 request. The client may send more only once a piece has reached the spool or the
 /// application.
-pub struct Http2Body {
+pub(crate) struct Http2Body {
     stream: RecvStream,
     state: Rc<ConnectionState>,
     /// The length in bytes, if the client has declared it.
-    pub(super) length: Option<u64>,
+    length: Option<u64>,
     /// Bytes of the last piece, which the client may not send anew yet.
     unreleased: usize,
     expectation: Option<Rc<Expectation>>,
@@ -27,7 +25,7 @@ pub struct Http2Body {
 impl Http2Body {
     /// The body that arrives on a stream; `window` is the number of bytes that the client may make the connection
     /// hold.
-    pub fn new(
+    pub(crate) fn new(
         stream: RecvStream,
         state: &Rc<ConnectionState>,
         length: Option<u64>,
@@ -47,18 +45,31 @@ impl Http2Body {
         }
     }
 
-    pub(super) fn is_end_stream(&self) -> bool {
+    /// Lets the client send as much as was consumed.
+    fn release(&mut self) {
+        if self.unreleased > 0 {
+            // A stream that is over has no window.
+            let _ = self.stream.flow_control().release_capacity(self.unreleased);
+            self.unreleased = 0;
+        }
+    }
+}
+
+impl BodySource for Http2Body {
+    fn is_end_stream(&self) -> bool {
         self.stream.is_end_stream()
     }
 
-    /// Whether the complete body is at hand.
-    pub(super) fn has_arrived(&mut self) -> bool {
+    fn announced(&self) -> Option<u64> {
+        self.length
+    }
+
+    fn has_arrived(&mut self) -> bool {
         let held = self.stream.flow_control().used_capacity() as u64;
         self.stream.is_end_stream() || self.length.is_some_and(|length| held >= length)
     }
 
-    /// The next piece.
-    pub(super) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ()>>> {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ()>>> {
         self.release();
         if let Some(expectation) = &self.expectation {
             expectation.ask();
@@ -75,14 +86,5 @@ impl Http2Body {
                 .set_position(MessagePosition::BetweenMessages);
         }
         Poll::Ready(piece.map(|piece| piece.map_err(|_| ())))
-    }
-
-    /// Lets the client send as much as was consumed.
-    fn release(&mut self) {
-        if self.unreleased > 0 {
-            // A stream that is over has no window.
-            let _ = self.stream.flow_control().release_capacity(self.unreleased);
-            self.unreleased = 0;
-        }
     }
 }

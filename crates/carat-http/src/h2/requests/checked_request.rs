@@ -10,17 +10,19 @@ use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 
-use carat_body::request::{Expectation, Http2Body, ReceivedBody};
+use super::body::Http2Body;
+use super::expectation::Expectation;
+use carat_body::request::ReceivedBody;
 use carat_exchange::{ConnectionState, MemoryReservation, Refusal};
 
 /// A request that has the form of one of HTTP/1.1, with a target in origin-form and Host.
-pub(super) struct CheckedRequest {
-    pub(super) request: Request<ReceivedBody>,
+pub(crate) struct CheckedRequest {
+    pub(crate) request: Request<ReceivedBody>,
     /// Set when the client waits until it is asked for the body.
-    pub(super) expectation: Option<Rc<Expectation>>,
+    pub(crate) expectation: Option<Rc<Expectation>>,
     /// The stream on which the client sends into the tunnel that it asks for, and the bytes that it may send before
     /// that is open.
-    pub(super) tunnel: Option<(RecvStream, MemoryReservation)>,
+    pub(crate) tunnel: Option<(RecvStream, MemoryReservation)>,
 }
 
 /// Sixteen bytes in base64, for applications whose client has sent none.
@@ -29,7 +31,7 @@ const WEBSOCKET_KEY: &str = "Y2FyYXQgb3ZlciBodHRwMg==";
 const WEBSOCKET_ACCEPT: &str = "f3Y4KrM3OVMzjMeBUH/95GtQLl0=";
 
 /// Checks a request by the rules of the guard. What names a target, a host, or a length is then as with HTTP/1.1.
-pub(super) fn check_request(
+pub(crate) fn check_request(
     request: Request<RecvStream>,
     window: MemoryReservation,
     state: &Rc<ConnectionState>,
@@ -62,7 +64,7 @@ pub(super) fn check_request(
     let expects = has_body && parts.headers.contains_key(EXPECT);
     let expectation = expects.then(Rc::<Expectation>::default);
     let body = Http2Body::new(stream, state, length, expectation.clone(), window);
-    let body = ReceivedBody::Http2(Box::new(body));
+    let body = ReceivedBody::Streamed(Box::new(body));
     Ok(CheckedRequest {
         request: Request::from_parts(parts, body),
         expectation,
@@ -91,7 +93,7 @@ fn name_upgrade(headers: &mut HeaderMap, protocol: &str) -> Result<(), Refusal> 
 }
 
 /// Leaves out the application's answer to a key that the client has not sent.
-pub(super) fn hide_own_accept(headers: &mut HeaderMap) {
+pub(crate) fn hide_own_accept(headers: &mut HeaderMap) {
     let accept = headers.get(SEC_WEBSOCKET_ACCEPT);
     if accept.is_some_and(|accept| accept == WEBSOCKET_ACCEPT) {
         headers.remove(SEC_WEBSOCKET_ACCEPT);

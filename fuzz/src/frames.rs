@@ -1,4 +1,4 @@
-use carat_guard::{FrameFault, FrameGuard};
+use carat_http2::{FrameFault, FrameGuard};
 
 /// Has the guard look at pieces of the bytes of a connection, as the edge does: what was not passed comes again with what
 /// follows. Returns what is passed, what waits, and the fault that ends the connection.

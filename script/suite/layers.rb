@@ -19,7 +19,7 @@ module Suite
   # These depend on no other crate: no sockets, no clock of their own, no runtime.
   PURE = %w[carat-fields carat-guard carat-wire].freeze
   # These use other crates, but without their part none that does I/O.
-  WITHOUT_IO = %w[carat-cable].freeze
+  WITHOUT_IO = %w[carat-cable carat-http2].freeze
   IO_CRATES = %w[mio nix rustix socket2 tokio].freeze
   # A lane has two ends: the edge's, and the class that Ruby sees.
   SEVERAL = %w[Lane].freeze
@@ -81,11 +81,11 @@ module Suite
   def self.check_rows
     above = []
     File.readlines("docs/architecture.md").grep(/^\| `carat-/).each do |row|
-      crates = row[/^\|([^|]+)\|/, 1].scan(/carat-[a-z-]+/)
+      crates = row[/^\|([^|]+)\|/, 1].scan(/carat-[a-z0-9-]+/)
       above.concat(crates)
       crates.each do |crate|
         manifest = File.read("crates/#{crate}/Cargo.toml")
-        used = manifest[/^\[dependencies\]$(.*?)(?:^\[|\z)/m, 1].to_s.scan(/^carat-[a-z-]+/)
+        used = manifest[/^\[dependencies\]$(.*?)(?:^\[|\z)/m, 1].to_s.scan(/^carat-[a-z0-9-]+/)
         below = used - above
         abort "#{crate} uses #{below.join(", ")}, which docs/architecture.md has below it" if below.any?
       end

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::admin::administer;
-use crate::parts::{ServerHandle, Surroundings, check_parts, make_parts};
+use crate::parts::{ServerHandle, Surroundings, check_parts, make_parts, offered_protocols};
 use crate::supervise::{
     LocalHost, Mailbox, Predecessor, Ready, Signals, Supervisor, client_memory_limit,
     descriptor_budget, inherit_listeners, reap, restart_path, take_descriptor, watch_restart_file,
@@ -199,7 +199,7 @@ fn start_tasks(
 /// Listens on every address, and becomes the user of the server.
 fn listen(settings: &Settings, all: &Listeners) -> Result<Vec<Rc<Listener>>, String> {
     let become_user = || settings.identity.as_ref().map_or(Ok(()), Identity::assume);
-    let listeners = bind_all(settings, all, become_user)?;
+    let listeners = bind_all(settings, all, offered_protocols(settings), become_user)?;
     let listeners: Vec<_> = listeners.into_iter().map(Rc::new).collect();
     for listener in &listeners {
         all.add(listener.bind(), listener);

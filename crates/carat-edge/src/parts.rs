@@ -10,6 +10,8 @@ mod surroundings;
 
 pub(crate) use self::surroundings::{ServerHandle, Surroundings};
 use carat_http::{EdgeCore, Part, PartList};
+#[cfg(feature = "http2")]
+pub(crate) use carat_http2::offered_protocols;
 use carat_settings::{Multipart, Settings};
 
 /// A part that the settings may switch on.
@@ -68,7 +70,7 @@ const PARTS: &[PartEntry] = &[
         "http2",
         // On by default: a build without it speaks HTTP/1.1 alone.
         |_| false,
-        |core, _| Ok(carat_http::http2_part(core))
+        |core, _| Ok(carat_http2::part(core))
     ),
     // An authority is served although it asks often.
     part!(
@@ -113,6 +115,13 @@ pub(crate) fn make_parts(core: &EdgeCore, edge: &Surroundings<'_>) -> Result<Par
     let made = PARTS.iter().filter_map(|entry| entry.make);
     let made = made.filter_map(|make| make(core, edge).transpose());
     made.collect()
+}
+
+/// The names of the protocols beside HTTP/1.1 that an encrypted connection may choose: listeners are bound before there are
+/// parts.
+#[cfg(not(feature = "http2"))]
+pub(crate) fn offered_protocols(_settings: &Settings) -> &'static [&'static str] {
+    &[]
 }
 
 /// Refuses settings that ask for a part that was not built in.

@@ -2,33 +2,33 @@
 
 /// A set of bytes: one bit of each entry in the table.
 #[derive(Clone, Copy)]
-pub(crate) struct ByteClass(u8);
+pub struct ByteClass(u8);
 
 static CLASSES: [u8; 256] = classes();
 
 impl ByteClass {
     /// `tchar` of RFC 9110, section 5.6.2: methods and field names.
-    pub(crate) const TOKEN: Self = Self(1);
+    pub const TOKEN: Self = Self(1);
     /// The path of a request target, up to its `?`: visible ASCII and, as in nginx and Puma, bytes beyond it. Without
     /// `#`, since a target has no fragment and hyper silently drops one, and without the bytes that the `http` crate
     /// refuses.
-    pub(crate) const PATH: Self = Self(2);
+    pub const PATH: Self = Self(2);
     /// The query of a request target with its `?`; as `PATH`, but the `http` crate refuses other bytes.
-    pub(crate) const QUERY: Self = Self(16);
+    pub const QUERY: Self = Self(16);
     /// Visible ASCII, space, tab and `obs-text`: a field value or a chunk extension.
-    pub(crate) const TEXT: Self = Self(4);
+    pub const TEXT: Self = Self(4);
     /// `reg-name` of RFC 3986 without its percent sign, and without the comma, which indicates two
     /// joined values.
-    pub(crate) const HOST_NAME: Self = Self(8);
+    pub const HOST_NAME: Self = Self(8);
 
     /// Whether the set contains `byte`.
-    pub(crate) fn has(self, byte: u8) -> bool {
+    pub fn has(self, byte: u8) -> bool {
         CLASSES[usize::from(byte)] & self.0 != 0
     }
 
     /// The index of the first byte at or after `from` that is not in the set, or the length.
     /// `from` must not exceed the length.
-    pub(crate) fn run_end(self, bytes: &[u8], from: usize) -> usize {
+    pub fn run_end(self, bytes: &[u8], from: usize) -> usize {
         bytes[from..]
             .iter()
             .position(|&byte| !self.has(byte))

@@ -1,6 +1,5 @@
 //! Checks the raw bytes of an HTTP/1.1 connection before hyper parses them, and finds where each
-//! message ends. For HTTP/2, [`FrameGuard`] checks frames and notices floods of
-//! them, [`DecodedHead`] checks requests, and [`SentResets`] finds those that the protocol refuses.
+//! message ends.
 //!
 //! hyper 1 accepts bare LF line ends, a missing or repeated Host, and Content-Length together with
 //! Transfer-Encoding. Each of these lets two servers read two different requests from the same
@@ -24,22 +23,15 @@
 mod authority;
 mod byte_class;
 mod error;
-mod field_text;
 mod header_limits;
 mod http1;
-mod http2;
-mod huffman;
 #[cfg(test)]
 mod tests;
 
 pub use authority::is_authority;
+pub use byte_class::ByteClass;
 pub use error::GuardError;
 pub use header_limits::HeaderLimits;
 pub use http1::Guard;
 pub use http1::MessagePosition;
-pub use http1::{Chunked, ChunkedEvent, ChunkedEvents};
-pub use http2::SentResets;
-pub use http2::{DecodedFields, DecodedHead};
-pub use http2::{FrameFault, FrameGuard, PREFACE};
-#[cfg(any(test, feature = "fixture"))]
-pub use huffman::encode as huffman_code;
+pub use http1::{Chunked, ChunkedEvent, ChunkedEvents, METHOD_LIMIT, parse_length};

@@ -1,16 +1,13 @@
-//! Client connections: listeners, TLS handshakes, the guard in front of hyper, HTTP/2, timeouts, access log.
+//! Client connections: listeners, TLS handshakes, the guard in front of hyper, timeouts, access log.
 
 #![forbid(unsafe_code)]
 
 mod accept;
 mod connection_permits;
 mod connections;
-mod date_field;
 mod failures;
-mod h2;
 mod handshake_thread;
 mod handshakes;
-mod http2;
 mod parts;
 mod readiness;
 mod request;
@@ -22,7 +19,6 @@ mod tunnels;
 
 pub use accept::accept;
 pub use failures::Failures;
-pub use h2::http2_part;
 pub use parts::{
     AdminDoor, AdminResponse, EdgeCore, EdgeEvent, EndedConnection, Farewell, Lends, Part,
     PartList, PartSample, PartStep, PartTask, Protocol, ProtocolConnection, ProtocolCore,

@@ -287,10 +287,10 @@ fn http1(settings: &Settings) -> http1::Builder {
     builder
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "fixture"))]
 impl Server {
     /// A server with plain settings, which nobody drives.
-    pub(super) fn plain(memory: &Rc<ClientMemory>) -> Rc<Server> {
+    pub fn plain(memory: &Rc<ClientMemory>) -> Rc<Server> {
         let budget = DescriptorBudget {
             connections: 1,
             replies: 1,

@@ -3,7 +3,8 @@
 #![no_main]
 
 use carat_fuzz::{Body, Input, Message};
-use carat_guard::{DecodedFields, DecodedHead, Guard, HeaderLimits};
+use carat_guard::{Guard, HeaderLimits};
+use carat_http2::{DecodedFields, DecodedHead};
 use libfuzzer_sys::fuzz_target;
 
 const LIMITS: HeaderLimits = HeaderLimits {

@@ -2,7 +2,7 @@
 #![no_main]
 
 use carat_fuzz::{Input, pass_frames};
-use carat_guard::{FrameFault, FrameGuard, PREFACE, SentResets};
+use carat_http2::{FrameFault, FrameGuard, PREFACE, SentResets};
 use libfuzzer_sys::fuzz_target;
 
 /// More than a client may send at once, and what each request or body allows beyond.

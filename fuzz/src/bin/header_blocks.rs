@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use carat_fuzz::{Input, pass_frames};
-use carat_guard::{FrameGuard, PREFACE, huffman_code};
+use carat_http2::{FrameGuard, PREFACE, huffman_code};
 use libfuzzer_sys::fuzz_target;
 
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];

@@ -2,7 +2,6 @@
 
 mod arriving;
 mod bodies;
-mod body_source;
 mod receive;
 mod received_body;
 mod sinks;
@@ -12,9 +11,8 @@ mod upload;
 
 pub use arriving::ArrivingBody;
 pub use bodies::RequestBodies;
-pub use body_source::BodySource;
 pub use receive::RequestReceiver;
-pub use received_body::ReceivedBody;
+pub use received_body::{BodySource, ReceivedBody};
 pub use sinks::{
     BodyTask, BufferedBody, DecodedPiece, PIECE_LIMIT, PartSink, RequestSink, Spooler,
 };

@@ -1,10 +1,9 @@
 use std::future::poll_fn;
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming};
-
-use super::body_source::BodySource;
 
 /// The body of a request, as its connection receives it.
 pub enum ReceivedBody {
@@ -57,4 +56,20 @@ impl ReceivedBody {
             ReceivedBody::None => None,
         }
     }
+}
+
+/// A request body that arrives beside others on one connection, as far as its protocol knows it.
+pub trait BodySource {
+    /// Whether nothing of the body is left.
+    fn is_end_stream(&self) -> bool;
+
+    /// Length in bytes, if the client declared it.
+    fn announced(&self) -> Option<u64>;
+
+    /// Whether the client has sent the complete body.
+    fn has_arrived(&mut self) -> bool;
+
+    /// The next piece; `None` at the end. An error means that the client or the server has ended the body. The client
+    /// may be asked for more once the piece before is used.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ()>>>;
 }

@@ -121,7 +121,7 @@ fn settle_switch(
     Ok(response)
 }
 
-/// HTTP/1.0 knows no upgrade. Over HTTP/2, only an extended CONNECT has these fields here.
+/// HTTP/1.0 knows no upgrade. On one of several streams of a connection, only a request for a tunnel has these fields.
 fn asks_for_upgrade(request: &Parts) -> bool {
     let mut connection = request.headers.get_all(CONNECTION).iter();
     let lists_upgrade = |value: &HeaderValue| {

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::frames::decode::header_name;
 
-/// Most bytes of the early hints of one request; each field counts as 32 more, as in HTTP/2 (RFC 9113, 6.5.2).
+/// Most bytes of the early hints of one request; each field counts as 32 more, as in RFC 9113, section 6.5.2.
 const HINTS_LIMIT: usize = 16 * 1024;
 const FIELD_COST: usize = 32;
 

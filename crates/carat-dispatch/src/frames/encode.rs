@@ -38,16 +38,25 @@ pub(crate) fn encode(outbox: &mut Outbox, id: u32, call: &Call, has_short_window
         server_name: target.server_name,
         server_port: target.server_port,
         remote_addr: call.remote().as_bytes(),
-        version: match call.parts.version {
-            Version::HTTP_10 => 10,
-            Version::HTTP_2 => 20,
-            _ => 11,
-        },
+        version: version_number(call.parts.version),
     };
     let files = call.files.iter().map(Option::is_some);
     request::encode(outbox.buffer(), &head, body, files, |out| {
         push_headers(out, call)
     });
+}
+
+/// The two digits of a version: 11 for HTTP/1.1.
+fn version_number(version: Version) -> u8 {
+    match version {
+        Version::HTTP_11 => 11,
+        Version::HTTP_10 => 10,
+        other => {
+            let name = format!("{other:?}");
+            let digits = name.bytes().filter(u8::is_ascii_digit);
+            digits.fold(0, |number, digit| 10 * number + (digit - b'0'))
+        }
+    }
 }
 
 /// The files that travel beside a request: its body, and the files that were taken out of a form.
@@ -190,6 +199,12 @@ mod tests {
             .headers
             .map(|(header, value)| (name(header), text(value)))
             .collect()
+    }
+
+    #[test]
+    fn each_version_has_its_digits() {
+        let versions = [Version::HTTP_10, Version::HTTP_11, Version::HTTP_2];
+        assert_eq!(versions.map(version_number), [10, 11, 20]);
     }
 
     #[test]

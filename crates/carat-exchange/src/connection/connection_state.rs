@@ -14,12 +14,12 @@ use crate::memory::MemoryAccount;
 use crate::response::{HintSink, InterimResponses, OutgoingFile};
 use crate::tunnel::Takeover;
 
-/// The state of one connection, shared by the parts that read, serve, and write it. With HTTP/2, each stream has a state of
-/// its own, too.
+/// The state of one connection, shared by the parts that read, serve, and write it. Where a connection has several streams,
+/// each of them has a state of its own, too.
 #[derive(Debug)]
 pub struct ConnectionState {
     memory: Rc<MemoryAccount>,
-    /// The connection of a stream of HTTP/2.
+    /// The connection, if this is the state of one of its streams.
     connection: Option<Rc<ConnectionState>>,
     /// The numbers of bytes received and written.
     pub bytes: ClientBytes,
@@ -84,7 +84,7 @@ impl ConnectionState {
         }
     }
 
-    /// The state of a stream of HTTP/2.
+    /// The state of a stream, one of several of its connection.
     pub fn of_stream(
         memory: Rc<MemoryAccount>,
         connection: &Rc<ConnectionState>,
@@ -100,7 +100,7 @@ impl ConnectionState {
         &self.memory
     }
 
-    /// The connection of a stream of HTTP/2.
+    /// The connection, if this is the state of one of its streams.
     pub fn connection(&self) -> Option<&Rc<ConnectionState>> {
         self.connection.as_ref()
     }

@@ -1,4 +1,4 @@
-//! The state of one connection, or of one stream of HTTP/2.
+//! The state of one connection, or of one stream of a connection that has several.
 
 mod body_progress;
 mod client_bytes;

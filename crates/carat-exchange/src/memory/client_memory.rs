@@ -202,7 +202,7 @@ impl ClientMemory {
         more.max(self.limit())
     }
 
-    /// Counts a request or a connection of HTTP/2 that was refused for want of memory. Connections that make no
+    /// Counts a request or a connection that was refused for want of memory before it began. Connections that make no
     /// progress are to give way to the next one.
     pub fn refuse(&self) {
         self.note_refused(1);

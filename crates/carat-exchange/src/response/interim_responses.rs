@@ -59,7 +59,7 @@ impl InterimResponses {
         waiting.hints.push(fields.clone());
     }
 
-    /// Takes the fields of each response: HTTP/2 sends them as they are.
+    /// Takes the fields of each response, for a protocol that sends them as they are.
     pub fn take_hints(&self) -> Vec<HeaderMap> {
         let Some(waiting) = self.0.take() else {
             return Vec::new();

@@ -95,7 +95,7 @@ impl Framing {
 }
 
 /// Parses one or more decimal digits and nothing else.
-pub(crate) fn parse_length(value: &[u8]) -> Option<u64> {
+pub fn parse_length(value: &[u8]) -> Option<u64> {
     if value.is_empty() {
         return None;
     }

@@ -13,6 +13,6 @@ pub(crate) use chunked::CHUNK_EXTENSIONS_LIMIT;
 pub use chunked::{Chunked, ChunkedEvent, ChunkedEvents};
 #[cfg(test)]
 pub(crate) use framing::LENGTH_LIMIT;
-pub(crate) use framing::parse_length;
+pub use framing::parse_length;
 pub use guard::{Guard, MessagePosition};
-pub(crate) use request_line::METHOD_LIMIT;
+pub use request_line::METHOD_LIMIT;

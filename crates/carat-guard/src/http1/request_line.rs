@@ -9,7 +9,7 @@ use crate::header_limits::HeaderLimits;
 pub(crate) const BLANK_LINES_LIMIT: usize = 2;
 
 /// Longest method in bytes. A longer one is unknown, so the response is 501 (RFC 9112, section 3).
-pub(crate) const METHOD_LIMIT: usize = 32;
+pub const METHOD_LIMIT: usize = 32;
 
 /// The version that decides how a message is framed.
 #[derive(Clone, Copy, PartialEq, Eq)]

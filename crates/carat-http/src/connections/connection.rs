@@ -58,25 +58,24 @@ pub(crate) async fn serve_connection(
     if let Some(protocol) = stream.protocol().and_then(|it| server.protocols.chosen(it)) {
         return Box::pin(speak(protocol, stream, Vec::new(), peer, deadline, server)).await;
     }
-    let mut may_speak_other = !stream.is_tls();
+    let mut may_switch = !stream.is_tls();
     let mut until = &server.first_requests_over;
     let mut is_new = true;
     let active = loop {
         if !wait_readable(&stream, &deadline, wait, until).await {
             return close(stream, false).await;
         }
-        let active = serve_active(stream, &peer, &deadline, &server, may_speak_other);
-        let active = Box::pin(active).await;
+        let active = Box::pin(serve_active(stream, &peer, &deadline, &server, may_switch)).await;
         if let Some(protocol) = active.protocol {
-            // Not within `finish`: a tunnel, which may last as long, would have its room.
             let (stream, read) = (active.stream, active.received);
+            // Not within `finish`: a tunnel, which may last as long, would have its room.
             return Box::pin(speak(protocol, stream, read, peer, deadline, server)).await;
         }
         count_http1(&server, &active.end, &mut is_new);
         match active.end {
             ActiveEnd::FalseAlarm => {}
             ActiveEnd::Idle => {
-                may_speak_other = false;
+                may_switch = false;
                 until = &server.draining;
                 wait = server.settings.idle_timeout.saturating_sub(PARK_AFTER);
             }
@@ -119,14 +118,14 @@ async fn tunnel(
     server: &Server,
 ) {
     stream.keep_alive();
-    let served = serve_tunnel(
+    let carrying = serve_tunnel(
         &mut stream,
         ends,
         deadline,
         &server.settings,
         &server.active,
     );
-    match served.await {
+    match carrying.await {
         TunnelEnd::Complete => close(stream, true).await,
         TunnelEnd::ClientGone => {}
         TunnelEnd::Stuck => stream.reset(),
@@ -258,18 +257,18 @@ struct ServedConnection {
     state: Rc<ConnectionState>,
 }
 
-/// Serves requests until the connection is idle or over. `may_speak_other` says whether it may begin with the preface of
+/// Serves requests until the connection is idle or over. `may_switch` says whether it may begin with the preface of
 /// another protocol.
 async fn serve_active(
     stream: ClientStream,
     peer: &Rc<Peer>,
     deadline: &Rc<Deadline>,
     server: &Rc<Server>,
-    may_speak_other: bool,
+    may_switch: bool,
 ) -> ServedConnection {
     let state = Rc::new(ConnectionState::new(server.client_memory().account()));
     state.allow_takeover();
-    let guarded = GuardedStream::new(stream, server, Rc::clone(&state), may_speak_other);
+    let guarded = GuardedStream::new(stream, server, Rc::clone(&state), may_switch);
     let _active = server.active.add(&state, deadline);
     let service = service_fn(|request: Request<Incoming>| {
         let request = request.map(ReceivedBody::from);

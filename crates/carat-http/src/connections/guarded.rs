@@ -35,7 +35,7 @@ pub(crate) struct GuardedStream {
     state: Rc<ConnectionState>,
     protocols: Protocols,
     /// Whether the connection may turn out to be one of another protocol.
-    may_speak_other: bool,
+    may_switch: bool,
     /// The protocol that the connection has turned out to be one of.
     protocol: Option<Rc<dyn Protocol>>,
     /// Bytes that were read and not passed on: at most the headers of a message and `AHEAD_LIMIT`.
@@ -55,7 +55,7 @@ impl GuardedStream {
         stream: ClientStream,
         server: &Server,
         state: Rc<ConnectionState>,
-        may_speak_other: bool,
+        may_switch: bool,
     ) -> GuardedStream {
         let mut buffers = MemoryReservation::of(state.memory());
         buffers.grow(ACTIVE_COST);
@@ -71,7 +71,7 @@ impl GuardedStream {
             guard: Guard::new(server.header_limits()),
             state,
             protocols: server.protocols.clone(),
-            may_speak_other,
+            may_switch,
             protocol: None,
             carry: BytesMut::new(),
             passed: 0,
@@ -105,7 +105,7 @@ impl GuardedStream {
                 Ok(count)
             }
             Ok(count) => {
-                self.may_speak_other = false;
+                self.may_switch = false;
                 self.state.begin_message();
                 Ok(count)
             }
@@ -131,7 +131,7 @@ impl GuardedStream {
 
     /// The protocol that begins with these bytes, which no message of HTTP/1.1 does.
     fn recognize(&self, bytes: &[u8]) -> Option<Rc<dyn Protocol>> {
-        let protocols = Some(&self.protocols).filter(|_| self.may_speak_other);
+        let protocols = Some(&self.protocols).filter(|_| self.may_switch);
         protocols?.recognize(bytes)
     }
 

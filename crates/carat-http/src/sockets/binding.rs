@@ -18,11 +18,13 @@ use crate::sockets::listener::{BindValue, Listener, Preamble};
 use crate::sockets::listeners::Listeners;
 
 /// Binds every address of the `bind` option, in its order, unless the server inherited its socket. Ports are bound
-/// before `become_user`, and Unix sockets afterwards, so that their files belong to the user. The error names the
-/// address and says what to do.
+/// before `become_user`, and Unix sockets afterwards, so that their files belong to the user. Clients of an
+/// encrypted address may choose one of `protocols` beside HTTP/1.1 (RFC 7301). The error names the address and says what to
+/// do.
 pub fn bind_all(
     settings: &Settings,
     inherited: &Listeners,
+    protocols: &'static [&'static str],
     become_user: impl FnOnce() -> Result<(), String>,
 ) -> Result<Vec<Listener>, String> {
     let backlog = settings.backlog;
@@ -30,7 +32,7 @@ pub fn bind_all(
     let mut paths = Vec::new();
     for (index, text) in settings.bind.iter().enumerate() {
         let address = Address::parse(text)?;
-        let bind = bind_value(text, &address, settings)?;
+        let bind = bind_value(text, &address, settings, protocols)?;
         let sockets = inherited.take(|other| address.is_place_of(text, other));
         if !sockets.is_empty() {
             // A service manager has a backlog of its own.
@@ -63,17 +65,12 @@ pub fn bind_all(
     Ok(listeners.into_values().flatten().collect())
 }
 
-/// The protocols that clients of an encrypted listener may choose beside HTTP/1.1 (RFC 7301).
-fn protocols(settings: &Settings) -> &'static [&'static str] {
-    if settings.parts.http2.enabled {
-        &["h2"]
-    } else {
-        &[]
-    }
-}
-
-fn bind_value(text: &str, address: &Address, settings: &Settings) -> Result<BindValue, String> {
-    let protocols = protocols(settings);
+fn bind_value(
+    text: &str,
+    address: &Address,
+    settings: &Settings,
+    protocols: &'static [&'static str],
+) -> Result<BindValue, String> {
     let tls = address.certificates.clone().map(|mut source| {
         if let CertificateSource::Acme(names) = &mut source {
             names.folder.clone_from(&settings.parts.tls.acme_folder);

@@ -155,7 +155,7 @@ impl Deadline {
 
     /// Sets the deadline this far from now. The current tick does not count, so that a deadline is
     /// never early.
-    pub(crate) fn set(&self, after: Duration) {
+    pub fn set(&self, after: Duration) {
         let whole = ticks(after).saturating_add(1);
         let at = self.deadlines.now().saturating_add(whole).min(NEVER - 1);
         self.deadlines.entries.borrow_mut().deadlines[self.index] = at;
@@ -176,7 +176,7 @@ impl Deadline {
     }
 
     /// Whether it has passed. Otherwise `waker` is woken when it does.
-    pub(crate) fn passed(&self, waker: &Waker) -> bool {
+    pub fn passed(&self, waker: &Waker) -> bool {
         let mut entries = self.deadlines.entries.borrow_mut();
         if entries.deadlines[self.index] <= self.deadlines.now() {
             return true;

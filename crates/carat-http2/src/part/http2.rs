@@ -5,8 +5,8 @@ use h2::Reason;
 use h2::server::Builder;
 
 use super::date_field::DateField;
-use super::failures::Failures;
 use carat_exchange::Peer;
+use carat_http::Failures;
 use carat_log::Log;
 use carat_settings::Settings;
 

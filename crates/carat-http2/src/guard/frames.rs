@@ -1,9 +1,9 @@
 //! The frames that a client of HTTP/2 sends (RFC 9113, section 4): their number, and faults that h2 does not tell
 //! apart.
 
-use crate::http2::block_frame::BlockFrame;
-use crate::http2::frame_parts::{FrameHeader, FramePart, FrameParts};
-use crate::http2::hpack_block::{BlockError, HpackBlocks};
+use crate::guard::block_frame::BlockFrame;
+use crate::guard::frame_parts::{FrameHeader, FramePart, FrameParts};
+use crate::guard::hpack_block::{BlockError, HpackBlocks};
 
 /// The bytes that a client sends before its first frame (RFC 9113, section 3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -95,7 +95,7 @@ impl From<BlockError> for FrameFault {
 /// nothing.
 ///
 /// ```
-/// use carat_guard::{FrameFault, FrameGuard, PREFACE};
+/// use carat_http2::{FrameFault, FrameGuard, PREFACE};
 ///
 /// let mut frames = FrameGuard::new(0);
 /// assert_eq!(frames.pass(&mut PREFACE.to_vec(), 0), Ok(24));

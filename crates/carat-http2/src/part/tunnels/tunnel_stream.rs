@@ -6,10 +6,9 @@ use bytes::{Buf, Bytes};
 use h2::{RecvStream, SendStream};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::h2::client::Http2Client;
-use crate::h2::unsent_bytes::SentPiece;
-use crate::http2::UPLOAD_WINDOW;
-use crate::tunnels::TunnelClient;
+use crate::part::client::Http2Client;
+use crate::part::http2::UPLOAD_WINDOW;
+use crate::part::unsent_bytes::SentPiece;
 
 /// A stream of HTTP/2 as a connection without frames.
 pub(crate) struct TunnelStream<'a> {
@@ -139,3 +138,4 @@ impl TunnelClient for TunnelStream<'_> {
         }
     }
 }
+use carat_http::TunnelClient;

@@ -1,6 +1,6 @@
 //! The part of a header block that a frame carries (RFC 9113, sections 6.2 and 6.10).
 
-use crate::http2::frame_parts::FrameHeader;
+use crate::guard::frame_parts::FrameHeader;
 
 const HEADERS: u8 = 0x1;
 const CONTINUATION: u8 = 0x9;

@@ -1,6 +1,6 @@
 //! The fields of compressed header blocks (RFC 7541, section 6): where their texts are, and whether those are malformed.
 
-use crate::field_text::{FieldText, TextKind};
+use crate::guard::field_text::{FieldText, TextKind};
 
 /// Integers of more bits than this are errors of the client, which the decoder refuses.
 const SHIFT_LIMIT: u32 = 28;
@@ -363,7 +363,7 @@ fn write_integer(bytes: &mut [u8], value: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::huffman;
+    use crate::guard::huffman;
 
     /// The bytes that the decoder gets of a block, however the block is cut.
     fn mended(block: &[u8]) -> Vec<u8> {

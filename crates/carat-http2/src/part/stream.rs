@@ -15,10 +15,9 @@ use super::requests::{AdmittedStream, CheckedRequest, check_request};
 use super::respond::respond;
 use super::timer::PhaseTimer;
 use super::unsent_bytes::SentPiece;
-use crate::h2::tunnels::{TakenStream, serve_taken};
-use crate::request::TrackedBody;
-use crate::time_limits::ActiveEnd;
+use crate::part::tunnels::{TakenStream, serve_taken};
 use carat_exchange::{ConnectionState, Refusal, Takeover};
+use carat_http::{ActiveEnd, TrackedBody};
 
 /// How long a response may be expected to have a file. A request that takes longer lets another one have the permit.
 const FILE_EXPECTED: Duration = Duration::from_millis(200);

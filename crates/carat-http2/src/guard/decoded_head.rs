@@ -1,10 +1,6 @@
 //! The head of a request of HTTP/2, which a decoder has split into its fields.
 
-use crate::authority;
-use crate::byte_class::ByteClass;
-use crate::error::GuardError;
-use crate::header_limits::HeaderLimits;
-use crate::http1::{METHOD_LIMIT, parse_length};
+use carat_guard::{ByteClass, GuardError, HeaderLimits, METHOD_LIMIT, is_authority, parse_length};
 
 /// The head of a request (RFC 9113, section 8.3.1), without its header fields.
 #[derive(Clone, Copy)]
@@ -27,7 +23,7 @@ pub struct DecodedFields<'a> {
 }
 
 impl DecodedHead<'_> {
-    /// Applies the rules that [`Guard`](crate::Guard) applies to the bytes of HTTP/1.1, except those that a decoder
+    /// Applies the rules that [`Guard`](carat_guard::Guard) applies to the bytes of HTTP/1.1, except those that a decoder
     /// has applied. Names must be lower-case.
     pub fn check<'f, F>(
         &self,
@@ -48,7 +44,7 @@ impl DecodedHead<'_> {
             (None, Some(host)) => host,
             (None, None) => return Err(GuardError::MissingHost),
         };
-        if !authority::is_authority(authority) {
+        if !is_authority(authority) {
             return Err(GuardError::InvalidHost);
         }
         Ok(fields)

@@ -1,8 +1,8 @@
 use std::rc::Rc;
 use std::task::Context;
 
-use crate::time_limits::{ActiveEnd, Deadline, PhaseTimeouts};
 use carat_exchange::ConnectionState;
+use carat_http::{ActiveEnd, Deadline, PhaseTimeouts};
 use carat_settings::Settings;
 
 /// The timeouts of a connection, or of one of its streams.

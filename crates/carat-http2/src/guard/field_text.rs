@@ -1,7 +1,7 @@
 //! A name or a value in a compressed header block (RFC 7541, section 5.2).
 
-use crate::byte_class::ByteClass;
-use crate::huffman::{self, may_be_special};
+use crate::guard::huffman::{self, may_be_special};
+use carat_guard::ByteClass;
 
 /// A text that is being read.
 ///

@@ -5,9 +5,9 @@ use h2::{Reason, RecvStream};
 use http::Request;
 use http::header::CONTENT_LENGTH;
 
-use crate::h2::client::Http2Client;
-use crate::h2::unsent_bytes::SentPiece;
-use crate::http2::UPLOAD_WINDOW;
+use crate::part::client::Http2Client;
+use crate::part::http2::UPLOAD_WINDOW;
+use crate::part::unsent_bytes::SentPiece;
 use carat_exchange::{MemoryAccount, MemoryReservation};
 
 /// The memory of a stream beside its bodies and the bytes of its headers: its task, its states, and what the dispatcher

@@ -5,7 +5,6 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use carat_guard::FrameFault;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, server};
 use http::Request;
@@ -19,12 +18,13 @@ use super::requests::admit;
 use super::stream::serve_stream;
 use super::timer::PhaseTimer;
 use super::unsent_bytes::SentPiece;
-use crate::h2::frames::{FramedStream, ResetBudget};
-use crate::http2::Http2;
-use crate::parts::{EndedConnection, ProtocolConnection, ProtocolCore, ProtocolEnd};
-use crate::sockets::ClientStream;
-use crate::time_limits::ActiveEnd;
+use crate::guard::FrameFault;
+use crate::part::frames::{FramedStream, ResetBudget};
+use crate::part::http2::Http2;
 use carat_exchange::{MemoryReservation, Refusal};
+use carat_http::{
+    ActiveEnd, ClientStream, EndedConnection, ProtocolConnection, ProtocolCore, ProtocolEnd,
+};
 
 /// The memory that h2 keeps for each stream of the time when most were open, as long as the connection lasts.
 const SLOT_COST: usize = 1792;
@@ -49,20 +49,14 @@ pub(crate) async fn serve_http2(
     protocol: Rc<Http2>,
     connection: ProtocolConnection,
 ) -> EndedConnection {
-    let ProtocolConnection {
-        stream,
-        leading,
-        peer,
-        deadline,
-        core,
-    } = connection;
+    let (stream, deadline, core) = (connection.stream, connection.deadline, connection.core);
     if !core.client_memory().has_rest(CONNECTION_COST as u64) {
         return refuse(stream, &*core).await;
     }
-    let client = Http2Client::new(stream, peer, Rc::clone(&core), protocol);
+    let client = Http2Client::new(stream, connection.peer, Rc::clone(&core), protocol);
     let _active = core.active().add(&client.state, &deadline);
     let fault = Rc::default();
-    let framed = FramedStream::new(leading, &fault, &client);
+    let framed = FramedStream::new(connection.leading, &fault, &client);
     let mut timer = PhaseTimer::new(&deadline, &client.state, core.settings());
     timer.timeouts.allow_idle(core.settings().idle_timeout);
     // Boxed: its room would stay with the connection.

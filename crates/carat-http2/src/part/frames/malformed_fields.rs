@@ -2,9 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use carat_guard::{DecodedHead, FrameGuard, HeaderLimits, PREFACE, huffman_code};
+use carat_guard::HeaderLimits;
 use http::request::Parts;
 use tokio::io::AsyncWriteExt;
+
+use crate::guard::{DecodedHead, FrameGuard, PREFACE, huffman_code};
 
 const LIMITS: HeaderLimits = HeaderLimits {
     max_header_bytes: 10_000,

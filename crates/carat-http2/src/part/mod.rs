@@ -3,8 +3,10 @@
 
 mod client;
 mod connection;
+mod date_field;
 mod end;
 mod frames;
+mod http2;
 mod requests;
 mod respond;
 mod response_files;
@@ -14,4 +16,4 @@ mod transport;
 mod tunnels;
 mod unsent_bytes;
 
-pub use transport::part as http2_part;
+pub use transport::{offered_protocols, part};

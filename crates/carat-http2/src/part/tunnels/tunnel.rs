@@ -10,16 +10,15 @@ use http::response::Parts;
 use http::{Response, StatusCode};
 use tokio::io::AsyncWriteExt;
 
-use crate::h2::client::Http2Client;
-use crate::h2::end::Http2StreamEnd;
-use crate::h2::requests::hide_own_accept;
-use crate::h2::respond::{complete, without_connection_fields};
-use crate::h2::tunnels::raw_head::RawHead;
-use crate::h2::tunnels::tunnel_stream::TunnelStream;
-use crate::h2::unsent_bytes::SentPiece;
-use crate::time_limits::Deadline;
-use crate::tunnels::{Application, TunnelEnd, TunnelEnds, serve_tunnel};
+use crate::part::client::Http2Client;
+use crate::part::end::Http2StreamEnd;
+use crate::part::requests::hide_own_accept;
+use crate::part::respond::{complete, without_connection_fields};
+use crate::part::tunnels::raw_head::RawHead;
+use crate::part::tunnels::tunnel_stream::TunnelStream;
+use crate::part::unsent_bytes::SentPiece;
 use carat_exchange::{ConnectionState, Takeover, TunnelPlace};
+use carat_http::{Application, Deadline, TunnelEnd, TunnelEnds, serve_tunnel};
 
 /// A stream that an application has taken over (RFC 8441).
 pub(crate) struct TakenStream<'a> {

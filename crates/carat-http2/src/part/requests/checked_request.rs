@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use carat_guard::{DecodedHead, GuardError, HeaderLimits};
+use carat_guard::{GuardError, HeaderLimits};
 use h2::RecvStream;
 use h2::ext::Protocol;
 use http::header::{
@@ -12,6 +12,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 
 use super::body::Http2Body;
 use super::expectation::Expectation;
+use crate::guard::DecodedHead;
 use carat_body::request::ReceivedBody;
 use carat_exchange::{ConnectionState, MemoryReservation, Refusal};
 

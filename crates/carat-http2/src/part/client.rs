@@ -5,10 +5,9 @@ use h2::{Error, Reason};
 
 use super::response_files::ResponseFiles;
 use super::unsent_bytes::UnsentBytes;
-use crate::http2::Http2;
-use crate::parts::{ProtocolCore, ProtocolEnd};
-use crate::sockets::ClientStream;
+use crate::part::http2::Http2;
 use carat_exchange::{ConnectionState, MemoryReservation, Peer};
+use carat_http::{ClientStream, ProtocolCore, ProtocolEnd};
 
 /// The memory of a connection: h2's buffers, of which the one for reading has `FIRST_ROOM`, and the task.
 pub(super) const CONNECTION_COST: usize = 32 * 1024;

@@ -13,9 +13,9 @@ use hyper::body::Body;
 use super::client::Http2Client;
 use super::end::Http2StreamEnd;
 use super::unsent_bytes::SentPiece;
-use crate::request::TrackedBody;
 use carat_exchange::{ConnectionState, MemoryReservation};
 use carat_fields::members;
+use carat_http::TrackedBody;
 
 /// Header fields that belong to a connection of HTTP/1.1 (RFC 9113, section 8.2.2).
 const CONNECTION_FIELDS: [HeaderName; 6] = [

@@ -1,6 +1,6 @@
 //! The streams that a server has reset, as far as its bytes show.
 
-use crate::http2::frame_parts::{FramePart, FrameParts};
+use crate::guard::frame_parts::{FramePart, FrameParts};
 
 const RESET: u8 = 0x3;
 const CODE_BYTES: u32 = 4;
@@ -9,7 +9,7 @@ const CODE_BYTES: u32 = 4;
 /// break the protocol without telling anyone else.
 ///
 /// ```
-/// use carat_guard::SentResets;
+/// use carat_http2::SentResets;
 ///
 /// let mut sent = SentResets::default();
 /// let mut codes = Vec::new();

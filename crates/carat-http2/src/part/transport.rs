@@ -1,11 +1,14 @@
 use std::rc::Rc;
 
-use carat_guard::PREFACE;
-
 use super::connection::serve_http2;
-use crate::http2::Http2;
-use crate::parts::{EdgeCore, Part, Protocol, ProtocolConnection, ServingProtocol};
+use crate::guard::PREFACE;
+use crate::part::http2::Http2;
+use carat_http::{EdgeCore, Part, Protocol, ProtocolConnection, ServingProtocol};
 use carat_log::Log;
+use carat_settings::Settings;
+
+/// The name of HTTP/2 in a handshake (RFC 9113, section 3.2).
+const TOKEN: &str = "h2";
 
 /// The part of HTTP/2, if the settings ask for it.
 pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
@@ -13,6 +16,15 @@ pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
         let (protocol, log) = (Rc::new(Http2::new(&core.settings)), Rc::clone(&core.log));
         Box::new(Http2Part { protocol, log }) as Box<dyn Part>
     })
+}
+
+/// The names by which an encrypted connection chooses HTTP/2, if the settings allow it.
+pub fn offered_protocols(settings: &Settings) -> &'static [&'static str] {
+    if settings.parts.http2.enabled {
+        &[TOKEN]
+    } else {
+        &[]
+    }
 }
 
 /// HTTP/2 as a part of the edge.
@@ -45,7 +57,7 @@ impl Protocol for Http2 {
     }
 
     fn token(&self) -> &'static str {
-        "h2"
+        TOKEN
     }
 
     fn preface(&self) -> &'static [u8] {

@@ -5,12 +5,13 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes};
-use carat_guard::{FrameFault, FrameGuard, MessagePosition, SentResets};
+use carat_guard::MessagePosition;
 use h2::Reason;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::held_bytes::HeldBytes;
-use crate::h2::client::{FIRST_ROOM, Http2Client};
+use crate::guard::{FrameFault, FrameGuard, SentResets};
+use crate::part::client::{FIRST_ROOM, Http2Client};
 use carat_exchange::{ConnectionState, MemoryReservation};
 
 /// Bytes that are read in a turn while memory is short: h2 decodes them before they can be counted.
@@ -239,11 +240,10 @@ mod tests {
     use tokio::net::UnixStream;
 
     use super::*;
-    use crate::h2::client::CONNECTION_COST;
-    use crate::http2::Http2;
-    use crate::server::Server;
-    use crate::sockets::ClientStream;
+    use crate::part::client::CONNECTION_COST;
+    use crate::part::http2::Http2;
     use carat_exchange::{ClientMemory, Peer};
+    use carat_http::{ClientStream, Server};
 
     #[tokio::test]
     async fn the_room_that_a_frame_takes_counts_as_long_as_the_connection() {

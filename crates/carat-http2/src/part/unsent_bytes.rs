@@ -4,7 +4,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes};
 
-use super::super::http2::UNSENT_LIMIT;
+use super::http2::UNSENT_LIMIT;
 use carat_exchange::{MemoryAccount, MemoryReservation};
 
 /// The bytes that the streams of one connection have passed on and the socket has not taken.

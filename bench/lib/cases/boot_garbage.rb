@@ -2,25 +2,33 @@
 
 module Bench
   # What a worker weighs whose application has dropped objects while it booted, beside one that has dropped none, and
-  # what a request costs.
+  # what a request costs. Servers of all counts run at the same time and are loaded in turn, so that the cost of a
+  # request is compared within seconds.
   class BootGarbage
     COUNTS = [0, 100_000, 300_000, 600_000].freeze
+    # How many requests each worker serves at least, in so many parts.
+    EACH = 2000
+    QUICK = 20
+    PARTS = 20
+    # Every hundredth request of a worker runs a full collection.
+    PATH = "/garbage?gc=100"
 
     # app, env: see Weight.
     def initialize(app, env: -> { {} })
-      @app = app
+      @app = File.join(APPS, app)
       @env = env
     end
 
     def call(spec, options)
-      runs = COUNTS.to_h do |count|
-        variables = { **@env.call, "BENCH_BOOT_GARBAGE" => count.to_s }
-        [count, Weight.new(@app, env: -> { variables }).call(spec, options)]
+      start(spec, COUNTS) do |servers|
+        loads = servers.transform_values { |server| Load.new(server, spec) }
+        each = (options.quick ? EACH / QUICK : EACH).fdiv(PARTS).ceil
+        PARTS.times { loads.values.shuffle.each { |load| load.part(each) } }
+        weights = servers.transform_values { |it| Footprint.of(it, settle: options.settle).worker_private_mb }
+        costs = loads.transform_values(&:cpu_us)
+        figures = { ratio: over_none(weights), cpu_us: costs.fetch(0), cpu_ratio: over_none(costs) }
+        { **weights.transform_keys { |count| key(count) }, **figures, failed: loads.each_value.sum(&:failed) }
       end
-      weights, costs = %i[loaded_private_mb cpu_us].map { |figure| runs.transform_values { |run| run[figure] } }
-      failed = runs.values.sum { |run| run[:failed] }
-      ratios = { ratio: over_none(weights), cpu_ratio: over_none(costs) }
-      { **weights.transform_keys { |count| key(count) }, **ratios, failed: }
     end
 
     def self.key(count) = :"dropped_#{count}"
@@ -31,9 +39,45 @@ module Bench
 
     def over_none(figures) = figures.values.max.fdiv(figures.fetch(0))
 
+    # Yields a Server for each count.
+    def start(spec, counts, servers = {}, &block)
+      return yield(servers) if counts.empty?
+
+      count, *others = counts
+      variables = { **@env.call, "BENCH_BOOT_GARBAGE" => count.to_s }
+      Server.run(spec.with_env(variables), @app) { |it| start(spec, others, { **servers, count => it }, &block) }
+    end
+
+    # The load of one server. Every request has a connection of its own, so that all workers serve.
+    class Load
+      SECONDS = 900
+      private_constant :SECONDS
+
+      attr_reader :failed
+
+      def initialize(server, spec)
+        @server = server
+        @spec = spec
+        @cpu = @requests = @failed = 0
+      end
+
+      # `each`: requests of each worker.
+      def part(each)
+        before = @server.tree_cpu
+        report = SteadyLoad.run(@server, PATH, connections: @spec.workers, seconds: SECONDS, kept: false,
+                                               requests: each * @spec.workers)
+        @cpu += @server.tree_cpu - before
+        @requests += report.requests
+        @failed += report.failed
+      end
+
+      def cpu_us = @cpu * 1_000_000 / @requests
+    end
+    private_constant :Load
+
     COLUMNS = [
       *COUNTS.map { |count| Column.new("private MB, #{Number.count(count)} dropped", key(count), places: 1) },
-      Column.new("most x none", :ratio, places: 2, target: Target.at_most(1.1)),
+      Column.new("most x none", :ratio, places: 2, target: Target.at_most(1.1)), Column.new("CPU us, none", :cpu_us),
       Column.new("CPU of a request, most x none", :cpu_ratio, places: 2, target: Target.at_most(1.03)),
       Column.new("failed", :failed, over: :sum, target: Target.at_most(0))
     ].freeze

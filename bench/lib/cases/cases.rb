@@ -3,10 +3,11 @@
 module Bench
   # The table of cases.
   module Cases
-    ALL = [Load, Tls, Http2Load, StaticFiles, Boot, Idle, Sleepers, EventStreams, Burst, NetHttp, Uploads,
-           Form, TinyPost, Decode, SlowReaders, BigResponse, Compression, Weight, BootGarbage, Pages, Refork, Restart,
-           Upgrade, LoadStep, Leak, LeakCost, WeighCost, Profile, Chaos, MemoryLimit, ForkTime, FirstRequests, Soak,
-           Scale, Allocators, RailsLoad, RedmineLoad, RedmineLimit, Whole256, Overload, Pools, MetricsCost]
+    ALL = [Load, Tls, Http2Load, StaticFiles, Boot, Idle, Sleepers, EventStreams, Burst, NetHttp, Uploads, Form,
+           TinyPost, Decode, SlowReaders, BigResponse, Compression, Weight, BootGarbage, ReforkGarbage, Pages, Refork,
+           Restart, Upgrade, LoadStep, Leak, LeakCost, WeighCost, Profile, Chaos, MemoryLimit, ForkTime,
+           FirstRequests, Soak, Scale, Allocators, RailsLoad, RedmineLoad, RedmineLimit, Whole256, Overload, Pools,
+           MetricsCost]
           .flat_map { |kind| kind::CASES }.freeze
 
     # The cases with these names, all for nil; raises Failure for an unknown name.

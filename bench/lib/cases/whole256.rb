@@ -4,87 +4,42 @@ require "tempfile"
 
 module Bench
   # A whole Rails application in a control group of 256 MB: pages with a cache, uploads, jobs, and sockets of Action
-  # Cable that hear of each job, through three restarts. Carat runs what `carat init` writes there, Puma one process,
-  # both without YJIT.
+  # Cable that hear of each job, through three restarts. It takes two minutes, or a longer --duration.
   module Whole256
     LIMIT_MB = 256
-    SECONDS = 600
-    QUICK_SECONDS = 40
+    SECONDS = 120
     SOCKETS = 100
     RESTARTS = 3
     # Of each client, and of jobs, a second.
-    PAGES = 5
-    JOBS = 5
+    PAGES = 1.5
+    JOBS = 2
     CLIENTS = 4
     UPLOAD_BYTES = 5 << 20
-    UPLOAD_PAUSE_SECONDS = 2
-    FILES = {
-      "config/routes.rb" => <<~'RUBY',
-        Rails.application.routes.draw do
-          resources :posts
-          post "/entries", to: "entries#create"
-          get "/state", to: "entries#state"
-          get "/cached/:id", to: "files#cached"
-          post "/files", to: "files#create"
-        end
-      RUBY
-      "app/controllers/files_controller.rb" => <<~'RUBY',
-        class FilesController < ActionController::Base
-          skip_forgery_protection
-          def cached
-            render plain: Rails.cache.fetch("titles/#{params[:id]}", expires_in: 10) { Post.pluck(:title).join(",") }
-          end
-
-          def create = render(plain: Digest::SHA256.file(params[:file].path).hexdigest)
-        end
-      RUBY
-      "app/channels/room_channel.rb" => <<~'RUBY',
-        class RoomChannel < ActionCable::Channel::Base
-          def subscribed = stream_from("room")
-        end
-      RUBY
-      "app/jobs/entry_job.rb" => <<~'RUBY',
-        class EntryJob < ActiveJob::Base
-          def perform(number)
-            sleep 0.1
-            File.write("ledger", "#{number}\n", mode: "a")
-            ActionCable.server.broadcast("room", "n#{number}")
-          end
-        end
-      RUBY
-      "config/initializers/cable.rb" => <<~RUBY
-        Rails.application.config.action_cable.disable_request_forgery_protection = true
-      RUBY
-    }.freeze
-    # The set-up, and the files that it needs, by server.
-    SETUPS = {
-      "carat-t3" => ["carat-init", { "config/cable.yml" => "production:\n  adapter: carat\n" }],
-      "puma-t3" => ["puma-single", { "config/cable.yml" => "production:\n  adapter: async\n",
-                                     "config/initializers/yjit.rb" => "Rails.application.config.yjit = false\n",
-                                     "config/puma.rb" => <<~RUBY }]
-                                       threads 3, 3
-                                       plugin :solid_queue
-                                       solid_queue_mode :async
-                                     RUBY
-    }.freeze
+    UPLOAD_PAUSE_SECONDS = 5
 
     def self.call(spec, options)
-      name, files = SETUPS.fetch(spec.name)
+      name, files = WholeApp::SETUPS.fetch(spec.name)
       Cgroup.make(LIMIT_MB << 20) do |cgroup|
-        JobsSetup.run(name, wrap: cgroup.method(:wrap), files: FILES.merge(files)) do |setup|
+        JobsSetup.run(name, wrap: cgroup.method(:wrap), files: WholeApp::FILES.merge(files)) do |setup|
           listeners = CableListeners.new(setup.port, SOCKETS)
           setup.wait("subscriptions", 60) { listeners.ready? }
           anonymous = []
-          load = Repeat.beside(-> { anonymous << cgroup.anonymous }, every: 1) do
-            load(setup, options.quick ? QUICK_SECONDS : SECONDS)
-          end
+          load = Repeat.beside(-> { anonymous << cgroup.anonymous }, every: 1) { load(setup, seconds(options)) }
           ledger = JobsLimit.await(setup, load[:jobs])
           heard = listeners.finish
-          warn(setup.members.map { |member| [member.title[0, 60], Number.mb(member.memory.pss).round(1)].join(" ") })
           outcome(load, ledger, heard).merge(kills: cgroup.kills, disconnects: listeners.disconnects,
-                                             most_mb: Number.mb(anonymous.max))
+                                             most_mb: Number.mb(anonymous.max), **weight(setup))
         end
       end
+    end
+
+    def self.seconds(options) = [SECONDS, options.duration].max
+
+    # What all processes weigh, and each, in MB.
+    def self.weight(setup)
+      each = setup.members.map { |member| [member.title[/edge|mold|worker|solid-queue|puma/], member.memory.pss] }
+      { pss_mb: Number.mb(each.sum(&:last)),
+        roles: each.map { |name, bytes| "#{name} #{Number.decimals(Number.mb(bytes), 0)}" }.join(", ") }
     end
 
     def self.load(setup, seconds)
@@ -97,11 +52,17 @@ module Bench
         from = (index * JOBS) + 1
         setup.enqueue(from, JOBS).tap { |status| jobs.concat((from...(from + JOBS)).to_a) if status == "201" }
       end
-      { statuses: pages.flat_map(&:value) + accepts, uploads: uploads.value, restarts: restarts.value, jobs: jobs }
+      pages = pages.flat_map(&:value)
+      { statuses: pages.map(&:first) + accepts, longest: pages.map(&:last).max, uploads: uploads.value,
+        restarts: restarts.value, jobs: jobs }
     end
 
+    # The status of each, and how many seconds it took.
     def self.pages(setup, give_up)
-      JobsLimit.paced(give_up, 1.0 / PAGES) { |index| setup.get(index.even? ? "/posts" : "/cached/#{index % 50}") }
+      JobsLimit.paced(give_up, 1.0 / PAGES) do |index|
+        begun = Bench.now
+        [setup.get(index.even? ? "/posts" : "/cached/#{index % 50}"), Bench.now - begun]
+      end
     end
 
     def self.uploads(setup, give_up)
@@ -117,40 +78,47 @@ module Bench
       end
     end
 
-    # How many succeeded.
+    # Returns how many seconds each took that succeeded.
     def self.restarts(setup, seconds)
       Array.new(RESTARTS) do
         sleep seconds / (RESTARTS + 1)
+        begun = Bench.now
         setup.plain? ? setup.signal(:USR2) : setup.carat("restart")
+        Bench.now - begun
       rescue Failure => e
         warn(e.message)
         nil
-      end.compact.size
+      end.compact
     end
 
     def self.outcome(load, ledger, heard)
       jobs = load[:jobs]
-      { requests: load[:statuses].size, failed: load[:statuses].count { |status| status.to_i / 100 != 2 },
+      { requests: load[:statuses].size, longest: load[:longest],
+        failed: load[:statuses].count { |status| status.to_i / 100 != 2 },
         uploads: load[:uploads].size, uploads_failed: load[:uploads].count { |status| status != "200" },
-        restarts: load[:restarts], jobs: jobs.size, jobs_lost: (jobs - ledger).size,
-        jobs_twice: ledger.size - ledger.uniq.size, messages: jobs.size * SOCKETS,
+        restarts: load[:restarts].size, restart_seconds: load[:restarts].max || 0, jobs: jobs.size,
+        jobs_lost: (jobs - ledger).size, jobs_twice: ledger.size - ledger.uniq.size, messages: jobs.size * SOCKETS,
         messages_lost: heard.sum { |numbers| (jobs - numbers).size } }
     end
 
-    private_class_method :load, :pages, :uploads, :upload, :restarts, :outcome
+    private_class_method :seconds, :weight, :load, :pages, :uploads, :upload, :restarts, :outcome
 
     CASES = [
       Case.new(
-        name: "whole256", title: "A whole Rails application in 256 MB", once: true, servers: %w[carat-t3 puma-t3],
+        name: "whole256", title: "A whole Rails application in 256 MB", once: true,
+        servers: WholeApp::SETUPS.keys,
         measure: method(:call), needs: -> { JobsApp.obstacle || Cgroup.obstacle },
         columns: [
           *Column.requests, Column.new("uploads", :uploads),
           Column.new("failed", :uploads_failed, target: Target.at_most(0)), Column.new("restarts", :restarts),
+          Column.new("took s at most", :restart_seconds, places: 1),
+          Column.new("longest request s", :longest, places: 1),
           Column.new("jobs", :jobs), Column.new("lost", :jobs_lost, target: Target.at_most(0)),
           Column.new("twice", :jobs_twice), Column.new("messages", :messages),
           Column.new("lost", :messages_lost, target: Target.at_most(0)), Column.new("disconnects", :disconnects),
           Column.new("killed", :kills, target: Target.at_most(0)),
-          Column.new("anonymous MB at most", :most_mb, places: 1, target: Target.at_most(LIMIT_MB))
+          Column.new("anonymous MB at most", :most_mb, places: 1, target: Target.at_most(LIMIT_MB)),
+          Column.new("PSS MB at the end", :pss_mb, places: 1), Column.text("of that") { |row| row.values(:roles).last }
         ]
       )
     ].freeze

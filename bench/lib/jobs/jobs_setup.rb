@@ -26,15 +26,16 @@ module Bench
       "web" => ""
     }.freeze
     PUMA = %w[bundle exec puma -p %{port}].freeze
+    SERVER = %w[-b tcp://127.0.0.1:%{port} --control-socket control --boot-timeout 300].freeze
+    ALONE = { "WEB_CONCURRENCY" => nil, "RAILS_MAX_THREADS" => nil, "RUBYOPT" => nil }.freeze
+    # Runs $0 with what `carat init` writes, and the lines of further.rb.
+    INIT = "rm carat.rb && $0 init && touch further.rb && cat further.rb >>carat.rb && exec $0 $@"
     # The commands of each set-up, and further variables; nil removes one.
     COMMANDS = {
-      "carat" => [[%w[%{carat} -b tcp://127.0.0.1:%{port} -w 2 -t 3 -C %{config} --control-socket control
-                       --boot-timeout 300]], {}],
-      "carat-init" => [[["sh", "-c", "rm carat.rb && $0 init && exec $0 $@", "%{carat}",
-                         *%w[-b tcp://127.0.0.1:%{port} --control-socket control]]],
-                       { "WEB_CONCURRENCY" => nil, "RAILS_MAX_THREADS" => nil, "RUBYOPT" => nil }],
+      "carat" => [[["%{carat}", *SERVER, *%w[-w 2 -t 3 -C %{config}]]], {}],
+      "carat-init" => [[["sh", "-c", INIT, "%{carat}", *SERVER]], ALONE],
       "puma-plugin" => [[PUMA], { "SOLID_QUEUE_IN_PUMA" => "1" }],
-      "puma-single" => [[PUMA], { "WEB_CONCURRENCY" => "0", "RAILS_MAX_THREADS" => nil, "RUBYOPT" => nil }],
+      "puma-single" => [[PUMA], { **ALONE, "WEB_CONCURRENCY" => "0" }],
       "puma-jobs" => [[PUMA, %w[bin/jobs]], {}],
       "puma-sidekiq" => [[PUMA, *[%w[bundle exec sidekiq -c 5 -e production]] * 2], {}]
     }.freeze
@@ -173,6 +174,7 @@ module Bench
       { **cleared, **VARIABLES, **redis }
     end
 
-    def http(&) = Net::HTTP.start("127.0.0.1", port, read_timeout: 30, open_timeout: 10, &)
+    # Requests may wait for a restart on a busy machine.
+    def http(&) = Net::HTTP.start("127.0.0.1", port, read_timeout: 120, open_timeout: 10, &)
   end
 end

@@ -3,7 +3,7 @@
 module Bench
   # How many ticks of a recurring task of Solid Queue, every 5 s, are skipped while the code or the mold is replaced: of
   # Carat's process with and without `overlap`, and of bin/jobs, which is restarted as a service manager does. All run
-  # at the same time, each with a database of its own.
+  # at the same time, each with a database of its own, and the restarts of all begin together.
   module JobsTicks
     EVERY_SECONDS = 5
     # From the end of one event to the next, so that each comes at another time of a tick.
@@ -19,18 +19,39 @@ module Bench
 
     # Returns, by name, how many ticks there should have been in the time of the events, and how many are missing.
     def self.call(reforks, restarts)
+      meeting = Meeting.new(SETUPS.size)
       threads = SETUPS.map do |name, (setup, jobs)|
-        Thread.new { [name, run(setup, jobs, reforks, restarts)] }
+        Thread.new { [name, run(setup, jobs, reforks, restarts, meeting)] }
       end
       threads.to_h(&:value)
     end
 
-    def self.run(name, jobs, reforks, restarts)
+    def self.run(name, jobs, reforks, restarts, meeting)
       JobsSetup.run(name, jobs:, files: FILES) do |setup|
         setup.wait("tick", 60) { ticks(setup).any? }
-        { reforks: count(setup, reforks, :refork), restarts: count(setup, restarts, :restart) }
+        counted = count(setup, reforks, :refork)
+        meeting.wait
+        { reforks: counted, restarts: count(setup, restarts, :restart) }
       end
     end
+
+    # Where threads wait until all have come.
+    class Meeting
+      def initialize(count)
+        @missing = count
+        @turn = Mutex.new
+        @complete = ConditionVariable.new
+      end
+
+      def wait
+        @turn.synchronize do
+          @missing -= 1
+          @complete.broadcast
+          @complete.wait(@turn) while @missing.positive?
+        end
+      end
+    end
+    private_constant :Meeting
 
     def self.count(setup, times, event)
       return if times.zero? || (event == :refork && setup.plain?)
@@ -63,7 +84,7 @@ module Bench
     # Waits until all workers are of a newer generation.
     def self.refork(setup)
       before = generation(setup)
-      setup.wait("refork", 120) do
+      setup.wait("refork", JobsSetup::START_SECONDS) do
         20.times { setup.get("/posts") }
         generation(setup) > before
       end

@@ -10,6 +10,9 @@ module Bench
       [Time.now.utc.strftime("%Y-%m-%d %H:%M UTC"), processors, system, RUBY_DESCRIPTION].join("; ")
     end
 
+    # How many processes have wanted each core in the last minute.
+    def self.load = File.read("/proc/loadavg").to_f / Etc.nprocessors
+
     def self.processors
       model = File.read("/proc/cpuinfo")[/^model name\s*:\s*(.+)$/, 1]
       "#{Etc.nprocessors} x #{model || "unknown processor"}"

@@ -6,6 +6,7 @@ require "tempfile"
 module Bench
   # A running server of the table, from start to stop.
   class Server
+    # On an idle machine; on a loaded one, as much longer as each core has processes that want it.
     READY_SECONDS = 30
     STOP_SECONDS = 5
     POLL_SECONDS = 0.02
@@ -19,13 +20,15 @@ module Bench
 
     # Starts the server, yields it once it responds with 200, and stops it; returns the block's value.
     # Raises Failure with the end of the server's log when the server does not become ready.
-    def self.run(spec, app, within: READY_SECONDS)
+    def self.run(spec, app, within: ready_seconds)
       server = new(spec, app)
       server.wait_until_ready(within)
       yield server
     ensure
       server&.stop
     end
+
+    def self.ready_seconds = READY_SECONDS * [Machine.load, 1].max
 
     def self.descriptors = [Process.getrlimit(:NOFILE).last, DESCRIPTOR_LIMIT].min
 
@@ -40,12 +43,12 @@ module Bench
       @tree = ProcessTree.new(@pid)
     end
 
-    def wait_until_ready(seconds = READY_SECONDS)
+    def wait_until_ready(seconds = self.class.ready_seconds)
       poll(seconds) do
         raise Failure, "#{@spec.name} ended while starting:\n#{log_tail}" if ended?
 
         responds? && members_by_role.fetch(@spec.worker_role, []).size >= @spec.workers
-      end || raise(Failure, "#{@spec.name} was not ready after #{seconds} s:\n#{log_tail}")
+      end || raise(Failure, "#{@spec.name} was not ready after #{seconds.round} s:\n#{log_tail}")
     end
 
     # TERM for the root, as a process manager would; KILL for whatever is left of its group.

@@ -23,10 +23,13 @@ module Bench
                      obstacle: -> { Executable.obstacle("puma", "apt install puma") })
     end
 
+    # How long a boot may take is the business of Server.
+    PATIENCE = { "CARAT_BOOT_TIMEOUT" => "600" }.freeze
+
     # workers: a number, a range of them, or "auto"; app: a rackup file in place of the case's.
     def self.carat(name, workers, *options, threads: 1, fibers: nil, env: {}, app: APP)
       size = fibers ? ["-f", fibers.to_s] : ["-t", threads.to_s]
-      ServerSpec.new(name: name, workers: workers.is_a?(Integer) ? workers : 1, env: env,
+      ServerSpec.new(name: name, workers: workers.is_a?(Integer) ? workers : 1, env: { **PATIENCE, **env },
                      roles: { "edge" => /carat-edge/, "mold" => /\Acarat: mold/, "worker" => /\Acarat: worker/ },
                      version: -> { Executable.first_line(RbConfig.ruby, CARAT, "--version") },
                      command: [RbConfig.ruby, CARAT, "-e", "production", *size, "-w", workers.to_s, *options, "-b",
@@ -89,6 +92,7 @@ module Bench
 
     SPEED = [
       carat("carat", 1), carat("carat-w2", 2), carat("carat-w4", 4), carat("carat-t3", 1, threads: 3),
+      carat("carat-t3-yjit", 1, threads: 3), puma("puma-t3-yjit", "3:3"),
       carat("carat-t5", 1, threads: 5), carat("carat-t5-fifo", 1, "--queue", "fifo", threads: 5),
       carat("carat-t5-pool", 1, "-C", POOL, threads: 5),
       carat("carat-t5-cable", 1, "--cable", "/cable", threads: 5, env: { "CABLE_ADAPTER" => "carat" })

@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+module Bench
+  # What Whole256 adds to the application of JobsApp: a cache, uploads, and a channel of Action Cable.
+  module WholeApp
+    FILES = {
+      "config/routes.rb" => <<~'RUBY',
+        Rails.application.routes.draw do
+          resources :posts
+          post "/entries", to: "entries#create"
+          get "/state", to: "entries#state"
+          get "/cached/:id", to: "files#cached"
+          post "/files", to: "files#create"
+        end
+      RUBY
+      "app/controllers/files_controller.rb" => <<~'RUBY',
+        class FilesController < ActionController::Base
+          skip_forgery_protection
+          def cached
+            render plain: Rails.cache.fetch("titles/#{params[:id]}", expires_in: 10) { Post.pluck(:title).join(",") }
+          end
+
+          def create = render(plain: Digest::SHA256.file(params[:file].path).hexdigest)
+        end
+      RUBY
+      "app/channels/room_channel.rb" => <<~'RUBY',
+        class RoomChannel < ActionCable::Channel::Base
+          def subscribed = stream_from("room")
+        end
+      RUBY
+      "app/jobs/entry_job.rb" => <<~'RUBY',
+        class EntryJob < ActiveJob::Base
+          def perform(number)
+            sleep 0.1
+            File.write("ledger", "#{number}\n", mode: "a")
+            ActionCable.server.broadcast("room", "n#{number}")
+          end
+        end
+      RUBY
+      "config/initializers/cable.rb" => <<~RUBY
+        Rails.application.config.action_cable.disable_request_forgery_protection = true
+      RUBY
+    }.freeze
+    CARAT = { "config/cable.yml" => "production:\n  adapter: carat\n" }.freeze
+    PUMA = { "config/cable.yml" => "production:\n  adapter: async\n", "config/puma.rb" => <<~RUBY }.freeze
+      threads 3, 3
+      plugin :solid_queue
+      solid_queue_mode :async
+    RUBY
+    # Rails would enable YJIT in each process.
+    NO_YJIT = { "config/initializers/yjit.rb" => "Rails.application.config.yjit = false\n" }.freeze
+    WORKER_YJIT = { **NO_YJIT, "further.rb" => <<~RUBY }.freeze
+      memory "94%"
+      jit "auto"
+      on_worker_boot { RubyVM::YJIT.enable(mem_size: 16) }
+    RUBY
+    # The set-up, and the files that it needs, by server: with Carat what `carat init` writes, and YJIT in no process
+    # or in the worker; with Puma one process, the least that it can take.
+    SETUPS = {
+      "carat-t3" => ["carat-init", CARAT], "carat-t3-yjit" => ["carat-init", { **CARAT, **WORKER_YJIT }],
+      "puma-t3" => ["puma-single", { **PUMA, **NO_YJIT }], "puma-t3-yjit" => ["puma-single", PUMA]
+    }.freeze
+  end
+end

@@ -28,8 +28,13 @@ module Suite
           "upload_memory}_test.rb"
 
   # The tests that take longest begin first, so that no runner has one left at the end.
-  LONG = "{test,lab/test}/integration/{acme,action_cable,allocations,app_process_recipes,cache,chaos,compare,gem," \
-         "html_report,leak,load,minitest,profile,profile_time,rails_server,rails_uploads,reload,tls,upgrade}_test.rb"
+  LONG = "{test,lab/test}/{integration/{acme,action_cable,allocations,app_process_recipes,cache,chaos,compare,gem," \
+         "html_report,leak,load,minitest,profile,profile_time,rails_server,rails_uploads,reload,tls,upgrade}," \
+         "unit/{native/gc,parts/fibers/{fiber_lane,reactor,reactor/attachment}}}_test.rb"
+
+  # What runs while the garbage collector does at every allocation has processes of its own: the collector then marks
+  # none of the libraries that other tests load.
+  STRESS = /stress/i
 
   # CARAT_TEST_ENCODING runs the integration tests with the encodings that Rails sets. The tests in fibers run the other
   # way.
@@ -47,6 +52,9 @@ module Suite
 
   LINTS = %w[--all-targets --locked -- -D warnings].freeze
 
+  # Without its parts, the edge is simulated with seeds that the other simulation does not run.
+  OTHER_SEEDS = { "CARAT_SIM_FIRST" => "10000", "CARAT_SIM_SEEDS" => "2000" }.freeze
+
   # What runs without an argument, in this order.
   GROUPS = %w[checks rust units integration fibers fuzz].freeze
 
@@ -54,14 +62,15 @@ module Suite
   REPEATED = "== what failed and passed when it was repeated alone"
   FAILED = "== what failed"
 
-  # Tests wait for processes now and then: three runners keep two processors busy.
-  RUNNERS = (Etc.nprocessors * 3 / 2).clamp(2, 3)
+  # Tests wait for processes about half of the time: four runners keep two processors busy.
+  RUNNERS = (Etc.nprocessors * 2).clamp(2, 4)
 
-  # Each long file is a part of its own, and of the others `size` files are one. A free runner takes the next part,
-  # a process: what runs under GC.stress marks a small heap.
+  # Each long file is a part of its own, and of the others `size` files are one; those under stress are parts of four. A
+  # free runner takes the next part, a process.
   def self.shared_ruby_tests(name, files, size, **options)
     long, short = files.partition { |file| File.fnmatch?(LONG, file, File::FNM_EXTGLOB) }
-    parts = long.each_slice(1).to_a + short.each_slice(size).to_a
+    stressed, others = short.partition { |file| file.include?("/unit/") && File.read(file).match?(STRESS) }
+    parts = long.each_slice(1).to_a + stressed.each_slice(4).to_a + others.each_slice(size).to_a
     steps = parts.map.with_index(1) do |part, number|
       RubyTests.new("#{name}, part #{number} of #{parts.size}", part, **options)
     end
@@ -91,7 +100,8 @@ module Suite
   def self.rust
     test = %w[cargo test --locked --no-fail-fast]
     [Step.new("Rust tests", *test, "--workspace", reader: :cargo),
-     Step.new("Rust tests of an edge without parts", *test, *%w[-p carat-edge --no-default-features], reader: :cargo)]
+     Step.new("Rust tests of an edge without parts", OTHER_SEEDS, *test, *%w[-p carat-edge --no-default-features],
+              reader: :cargo)]
   end
 
   def self.units(files = UNITS)
@@ -137,10 +147,19 @@ module Suite
     steps.each(&:run)
     repeated = steps.flat_map(&:failed).to_h { |step| [step.name, step.repeat] }
     failed = steps.flat_map(&:failed).to_h { |step| [step.name, step.failures] }
+    name_slowest(steps.map(&:seconds).reduce(:merge))
     report(REPEATED, repeated)
     report(FAILED, failed)
     puts "", steps.map(&:tally).reduce(:+)
     failed.empty?
+  end
+
+  # Prints which files took longest: what takes long and is not in LONG may be the last to end.
+  def self.name_slowest(seconds)
+    slowest = seconds.max_by(20) { |_, time| time }
+    return if slowest.empty?
+
+    puts "", "== the files that took longest", slowest.map { |file, time| format("%4d s %s", time, file) }
   end
 
   # Prints the paragraphs about failures in each step.

@@ -16,10 +16,12 @@ module Suite
       @of_all = of_all
       @passed = @skipped = 0
       @failures = []
+      @seconds = Hash.new(0)
     end
 
     # Called after each test.
     def record(result)
+      @seconds[result.source_location.first.delete_prefix("#{Dir.pwd}/")] += result.time
       if result.skipped? then @skipped += 1
       elsif result.passed? then @passed += 1
       else @failures << { test: "#{result.class_name}##{result.name}", text: utf8(result.to_s) }
@@ -30,7 +32,7 @@ module Suite
     def report
       left = Minitest::Runnable.runnables.sum { |it| it.runnable_methods.size } - @passed - @skipped - @failures.size
       @failures << { test: "all tests", text: "#{left} tests did not run" } if @of_all && left.positive?
-      File.write(@path, JSON.generate({ passed: @passed, skipped: @skipped, failures: @failures }))
+      File.write(@path, JSON.generate({ passed: @passed, skipped: @skipped, failures: @failures, seconds: @seconds }))
     end
 
     private

@@ -42,6 +42,12 @@ module Suite
       paragraphs(passed)
     end
 
+    # How long the tests of each file took.
+    # @return [Hash{String => Float}] seconds by path
+    def seconds
+      results ? results.fetch("seconds") : {}
+    end
+
     private
 
     def count

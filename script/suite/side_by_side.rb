@@ -31,6 +31,11 @@ module Suite
       @steps.map(&:tally).reduce(:+)
     end
 
+    # How long the tests of each file took; see RubyTests.
+    def seconds
+      @steps.map(&:seconds).reduce(:merge)
+    end
+
     # The steps among them that failed.
     def failed
       @steps.flat_map(&:failed)

@@ -42,6 +42,11 @@ module Suite
       tally.failed.positive? ? [self] : []
     end
 
+    # Only Ruby tests say how long each file took.
+    def seconds
+      {}
+    end
+
     # Only tests are repeated.
     # @return [Array<String>] see RubyTests
     def repeat(**)

@@ -35,6 +35,11 @@ module Carat
       assert_equal "+AGE-", block("+AGE-".dup.force_encoding("UTF-7"))
     end
 
+    def test_a_text_of_as_many_bytes_as_the_limit_stays_whole
+      text = "x" * Log::Escape::TEXT_LIMIT
+      assert_equal text, block(text)
+    end
+
     def test_middle_of_a_long_text_is_left_out
       text = block("first é#{"ü" * Log::Escape::TEXT_LIMIT}é last")
       assert_operator text.bytesize, :<, Log::Escape::TEXT_LIMIT + 100

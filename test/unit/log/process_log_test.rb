@@ -2,7 +2,9 @@
 
 require "test_helper"
 require "json"
+require "rbconfig"
 require "stringio"
+require "time"
 require "carat/log/process_log"
 
 module Carat
@@ -29,6 +31,14 @@ module Carat
       log.info("loaded", ruby: "3.3", from: HOSTILE)
 
       assert_match(/\A\d{4}-\S+Z info loaded ruby=3.3 from=a\n    2026-01-01.*pid=#{Process.pid}\n\z/m, @stream.string)
+    end
+
+    def test_the_time_is_that_of_utc_wherever_the_server_is
+      program = 'Carat::Log::ProcessLog.new($stdout).info("loaded"); puts Time.now.utc.iso8601'
+      words = ["-Ilib", "-r", "time", "-r", "carat/log/process_log", "-e", program]
+      line, now = IO.popen([{ "TZ" => "Etc/GMT-9" }, RbConfig.ruby, *words], &:readlines)
+
+      assert_in_delta Time.iso8601(now.chomp), Time.iso8601(line[/\A\S+/]), 60
     end
 
     def test_error_of_the_application_begins_with_its_request

@@ -53,7 +53,7 @@ class AppProcessJobsTest < Support::IntegrationTest
     server = start
     enqueue(server)
     eventually(message: "a job") { ledger(server).any? }
-    assert_equal 0, server.stop(within: 60).exitstatus
+    assert_equal 0, server.stop.exitstatus
     finished = ledger(server)
 
     assert_equal finished.uniq, finished
@@ -66,7 +66,7 @@ class AppProcessJobsTest < Support::IntegrationTest
   def start
     files = Support::JobsApp::FILES
     server(files:, app: files.fetch("config.ru"), config: Support::JobsApp::CONFIG, workers: 1,
-           args: CONTROL_SOCKET).start(within: 60)
+           args: CONTROL_SOCKET).start
   end
 
   def enqueue(server)
@@ -76,7 +76,7 @@ class AppProcessJobsTest < Support::IntegrationTest
   end
 
   def await_ledger(server)
-    eventually(within: 60, message: "#{@enqueued} jobs") { ledger(server).uniq.size >= @enqueued }
+    eventually(message: "#{@enqueued} jobs") { ledger(server).uniq.size >= @enqueued }
   end
 
   def ledger(server)

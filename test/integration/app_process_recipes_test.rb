@@ -53,13 +53,13 @@ class AppProcessRecipesTest < Support::IntegrationTest
 
   def assert_each_job_runs_once(files, config, env)
     server = server(files:, app: files.fetch("config.ru"), config:, env:, workers: 1, args: CONTROL_SOCKET)
-    server.start(within: 60)
+    server.start
     3.times do |index|
       assert_equal 201, server.request("POST", "/entries?from=#{(index * BATCH) + 1}&count=#{BATCH}").status
       assert_equal 0, carat(server, "restart").last
     end
     all = (1..(3 * BATCH)).to_a
-    eventually(within: 60, message: "all jobs") { ledger(server).uniq.size >= all.size }
+    eventually(message: "all jobs") { ledger(server).uniq.size >= all.size }
 
     assert_equal all, ledger(server).sort
     refute_match(/killing process/, server.log)

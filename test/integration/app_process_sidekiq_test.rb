@@ -73,7 +73,7 @@ class AppProcessSidekiqTest < Support::IntegrationTest
         assert_equal 0, carat(server, command).last
       end
       all = (1..(3 * BATCH)).to_a
-      eventually(within: 60, message: "all jobs") { ledger(server).uniq.size >= all.size }
+      eventually(message: "all jobs") { ledger(server).uniq.size >= all.size }
 
       assert_equal all, ledger(server).sort
       carat(server, "stop")
@@ -84,7 +84,7 @@ class AppProcessSidekiqTest < Support::IntegrationTest
     Redis.new(path: Support::RedisServer.shared.path).flushall
     server = start(COMMAND_LINE)
     enqueue(server, 1)
-    eventually(within: 60, message: "all jobs") { ledger(server).size >= BATCH }
+    eventually(message: "all jobs") { ledger(server).size >= BATCH }
 
     assert_equal BATCH, server.directory.read("count").size
     carat(server, "stop")
@@ -101,7 +101,7 @@ class AppProcessSidekiqTest < Support::IntegrationTest
     await_log(server, /processes follow their load process=sidekiq count=2 load=[1-9]/)
     server.directory.write("gate", "")
 
-    eventually(within: 60, message: "all jobs") { ledger(server).uniq.size >= 10 * BATCH }
+    eventually(message: "all jobs") { ledger(server).uniq.size >= 10 * BATCH }
     assert_equal (1..(10 * BATCH)).to_a, ledger(server).sort
   end
 

@@ -15,7 +15,7 @@ class HostileClientTest < Support::IntegrationTest
       client = small(server).write("GET /?#{kib * 1024} HTTP/1.1\r\nHost: a\r\n\r\nBAD\r\n\r\n")
 
       await_log(server, /" 200 /)
-      eventually(within: 20) { assert_operator descriptors(server), :<=, idle }
+      eventually(within: 25) { assert_operator descriptors(server), :<=, idle }
       client.close
     end
   end
@@ -26,7 +26,7 @@ class HostileClientTest < Support::IntegrationTest
 
     assert_equal 200, server.get("/").status
     clients.each(&:close)
-    assert_equal 0, server.stop(within: 15).exitstatus
+    assert_equal 0, server.stop(within: 25).exitstatus
   end
 
   # What it has sent ahead fills the buffer, so that the end of the connection is not read.

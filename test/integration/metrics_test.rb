@@ -97,7 +97,7 @@ class MetricsTest < Support::IntegrationTest
       File.write("#{directory}/prometheus.yml", format(PROMETHEUS, "127.0.0.1:#{@port}"))
       reader = IO.popen(["prometheus", "--config.file=#{directory}/prometheus.yml", "--web.listen-address=127.0.0.1:0",
                          "--storage.tsdb.path=#{directory}/data"], err: "#{directory}/log")
-      assert_equal "1024", eventually(within: 60) { queue_limit(File.read("#{directory}/log")) }
+      assert_equal "1024", eventually { queue_limit(File.read("#{directory}/log")) }
     ensure
       Process.kill(:KILL, reader.pid) if reader
       reader&.close

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::admin::administer;
-use crate::parts::{ServerHandle, Surroundings, check_parts, make_parts, offered_protocols};
+use crate::parts::{ServerHandle, Surroundings, Transports, check_parts, make_parts};
 use crate::supervise::{
     LocalHost, Mailbox, Predecessor, Ready, Signals, Supervisor, client_memory_limit,
     descriptor_budget, inherit_listeners, reap, restart_path, take_descriptor, watch_restart_file,
@@ -125,7 +125,8 @@ struct Origin {
 async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> {
     let ready_file = take_descriptor(settings.ready_fd)
         .map_err(|error| format!("cannot write to --ready-fd: {error}"))?;
-    let listeners = listen(&settings, &origin.listeners)?;
+    let transports = Transports::new(&settings);
+    let listeners = listen(&settings, &transports, &origin.listeners)?;
     if let (None, Some(file)) = (&origin.predecessor, origin.pid_file.clone()) {
         in_time(move || file.write())?;
     }
@@ -142,7 +143,7 @@ async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> 
     let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, memory);
     let core = EdgeCore::new(&settings, &log, dispatcher);
     let surroundings = Surroundings {
-        listeners: &listeners,
+        transports: &transports,
         inherited: &origin.listeners,
         mailbox: &mailbox,
         server: ServerHandle::default(),
@@ -197,9 +198,13 @@ fn start_tasks(
 }
 
 /// Listens on every address, and becomes the user of the server.
-fn listen(settings: &Settings, all: &Listeners) -> Result<Vec<Rc<Listener>>, String> {
+fn listen(
+    settings: &Settings,
+    transports: &Transports,
+    all: &Listeners,
+) -> Result<Vec<Rc<Listener>>, String> {
     let become_user = || settings.identity.as_ref().map_or(Ok(()), Identity::assume);
-    let listeners = bind_all(settings, all, offered_protocols(settings), become_user)?;
+    let listeners = bind_all(settings, &transports.list(), all, become_user)?;
     let listeners: Vec<_> = listeners.into_iter().map(Rc::new).collect();
     for listener in &listeners {
         all.add(listener.bind(), listener);

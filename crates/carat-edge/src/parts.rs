@@ -1,17 +1,15 @@
 //! The list of the parts: all that the edge knows of each is a name, and whether the settings ask for it.
 
-#[cfg(feature = "certificates")]
-mod certificates;
 #[cfg(feature = "consoles")]
 mod consoles;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod surroundings;
+mod transports;
 
 pub(crate) use self::surroundings::{ServerHandle, Surroundings};
+pub(crate) use self::transports::Transports;
 use carat_http::{EdgeCore, Part, PartList};
-#[cfg(feature = "http2")]
-pub(crate) use carat_http2::offered_protocols;
 use carat_settings::{Multipart, Settings};
 
 /// A part that the settings may switch on.
@@ -62,9 +60,9 @@ const PARTS: &[PartEntry] = &[
         |core, _| Ok(carat_watch::part(core))
     ),
     part!(
-        "certificates",
+        "tls",
         |settings| settings.bind.iter().any(|it| it.starts_with("tls://")),
-        |core, edge| Ok(certificates::part(core, edge.listeners))
+        |core, edge| Ok(carat_tls::part(core, &edge.transports.tls))
     ),
     part!(
         "http2",
@@ -115,13 +113,6 @@ pub(crate) fn make_parts(core: &EdgeCore, edge: &Surroundings<'_>) -> Result<Par
     let made = PARTS.iter().filter_map(|entry| entry.make);
     let made = made.filter_map(|make| make(core, edge).transpose());
     made.collect()
-}
-
-/// The names of the protocols beside HTTP/1.1 that an encrypted connection may choose: listeners are bound before there are
-/// parts.
-#[cfg(not(feature = "http2"))]
-pub(crate) fn offered_protocols(_settings: &Settings) -> &'static [&'static str] {
-    &[]
 }
 
 /// Refuses settings that ask for a part that was not built in.

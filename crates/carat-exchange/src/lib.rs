@@ -19,7 +19,7 @@ pub use body::{
     SpoolReservation, body_stream,
 };
 pub use call::{Call, CallBody};
-pub use client::{Peer, ProxyFields, ProxyPolicy};
+pub use client::{ClientVariable, Peer, ProxyFields, ProxyPolicy};
 pub use connection::{
     BodyProgress, ClientBytes, CloseState, ConnectionPhase, ConnectionState, MessageOrder,
     ReadProgress, WriteGate,

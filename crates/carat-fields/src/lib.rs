@@ -10,7 +10,6 @@
 #![forbid(unsafe_code)]
 
 mod accept;
-mod distinguished_name;
 mod forwarded;
 mod forwarded_elements;
 mod list;
@@ -19,7 +18,6 @@ mod ranges;
 mod trusted_proxies;
 
 pub use accept::Accept;
-pub use distinguished_name::distinguished_name;
 pub use forwarded::ForwardedRequest;
 pub use list::{FULL_WEIGHT, Weight, members, weight};
 pub use ranges::{RANGES_LIMIT, RequestedRanges};

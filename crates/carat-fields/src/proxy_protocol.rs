@@ -37,8 +37,8 @@ pub enum Client {
         source: SocketAddr,
         /// Where the client connected to.
         destination: SocketAddr,
-        /// Whether the client connected over TLS; version 2 may say so.
-        is_tls: bool,
+        /// Whether the connection of the client is encrypted; version 2 may say so.
+        is_encrypted: bool,
     },
 }
 

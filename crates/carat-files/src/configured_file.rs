@@ -1,4 +1,4 @@
-//! Files that the configuration names: certificates, keys, pages, the pid file. There may be anything at their paths.
+//! Files that the configuration names: keys, pages, the pid file. There may be anything at their paths.
 
 use std::fs::File;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Client connections: listeners, TLS handshakes, the guard in front of hyper, timeouts, access log.
+//! Client connections: listeners, transports, the guard in front of hyper, timeouts, access log.
 
 #![forbid(unsafe_code)]
 
@@ -6,8 +6,6 @@ mod accept;
 mod connection_permits;
 mod connections;
 mod failures;
-mod handshake_thread;
-mod handshakes;
 mod parts;
 mod readiness;
 mod request;
@@ -33,7 +31,9 @@ pub use request::{
 };
 pub use server::Server;
 pub use sockets::{
-    AcceptFailures, ClientStream, InheritedListener, Listener, Listeners, bind_all, bind_everywhere,
+    AcceptFailures, ClientStream, ConnectionStart, Handshake, HandshakeEnd, HandshakeWait,
+    InheritedListener, Listener, Listeners, StartEnd, Transport, WrappedStream, bind_all,
+    bind_everywhere,
 };
 pub use time_limits::{
     ActiveConnections, ActiveEnd, ActiveGuard, Deadline, Deadlines, PhaseTimeouts, TICK,

@@ -9,7 +9,6 @@ use hyper::server::conn::http1;
 use tokio::sync::watch;
 
 use super::connection_permits::ConnectionPermits;
-use super::handshakes::Handshakes;
 use super::parts::{EdgeCore, Farewell, Part, PartList, Protocols};
 use super::steps::Steps;
 use crate::time_limits::{ActiveConnections, Deadlines};
@@ -44,7 +43,6 @@ pub struct Server {
     pub(super) http1: http1::Builder,
     /// The protocols beside HTTP/1.1.
     pub(super) protocols: Protocols,
-    pub(super) handshakes: Handshakes,
     pub(super) permits: ConnectionPermits,
     /// Clients are accepted from now on.
     pub opened: Flag,
@@ -83,7 +81,6 @@ impl Server {
             parts,
             dispatcher: Rc::clone(dispatcher),
             http1: http1(settings),
-            handshakes: Handshakes::new(),
             permits: ConnectionPermits::new(budget),
             opened: Flag::default(),
             closed: Flag::default(),
@@ -227,7 +224,6 @@ impl Server {
 
     /// Logs once a tick how many clients and requests were refused.
     fn report(&self) {
-        self.handshakes.report(&self.log);
         let memory = self.client_memory();
         let refused = memory.take_refused();
         if refused > 0 {

@@ -7,16 +7,16 @@ use super::file_state::{FileState, state_of};
 
 /// The PEM files of a certificate, followed by its chain, and of its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct TlsFiles {
+pub(crate) struct TlsFiles {
     /// A file in PEM with the certificate and its chain.
-    pub cert: PathBuf,
+    pub(crate) cert: PathBuf,
     /// A file in PEM with the private key.
-    pub key: PathBuf,
+    pub(crate) key: PathBuf,
 }
 
 /// Where a listener has its certificates from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CertificateSource {
+pub(crate) enum CertificateSource {
     /// Some certificates; the first one is for clients that name no known server.
     Files(Vec<TlsFiles>),
     /// All certificates of a folder, in the order of their names: `NAME.crt` with `NAME.key`, and folders with

@@ -16,7 +16,7 @@ use super::file_state::FileState;
 /// The certificates of a listener, by the names for which they are. Files that change replace them, each pair on its own;
 /// connections keep the certificate that they began with.
 #[derive(Debug)]
-pub struct CertificateStore {
+pub(crate) struct CertificateStore {
     source: CertificateSource,
     provider: Arc<CryptoProvider>,
     pairs: Mutex<CertificatePairs>,
@@ -57,11 +57,11 @@ struct CertificateTable {
 
 /// The outcome of reading the certificates anew.
 #[derive(Default, PartialEq, Eq)]
-pub struct Renewal {
+pub(crate) struct Renewal {
     /// Whether any was replaced.
-    pub is_renewed: bool,
+    pub(crate) is_renewed: bool,
     /// Why others were not, in one sentence each, and once for each state of the files.
-    pub failures: Vec<String>,
+    pub(crate) failures: Vec<String>,
 }
 
 impl CertificateStore {
@@ -99,18 +99,18 @@ impl CertificateStore {
     }
 
     /// The status of the certificates that an authority issues.
-    pub fn statuses(&self) -> Vec<CertificateStatus> {
+    pub(crate) fn statuses(&self) -> Vec<CertificateStatus> {
         let acme = self.acme.as_ref();
         acme.map(AcmeFolder::statuses).unwrap_or_default()
     }
 
     /// The response to an authority that asks for this token over HTTP.
-    pub fn validation_response(&self, token: &str) -> Option<String> {
+    pub(crate) fn validation_response(&self, token: &str) -> Option<String> {
         self.acme.as_ref()?.response(token)
     }
 
     /// Reads the files that have changed, except those that another thread is reading. Blocks.
-    pub fn renew(&self) -> Renewal {
+    pub(crate) fn renew(&self) -> Renewal {
         if let Some(acme) = &self.acme {
             acme.look(&self.provider);
         }
@@ -118,7 +118,7 @@ impl CertificateStore {
     }
 
     /// The path that is being read, in case that takes long.
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.pairs().at.clone()
     }
 

@@ -7,7 +7,7 @@ use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use super::acme::ACME_TLS;
 use super::certificate_source::CertificateSource;
 use super::certificate_store::CertificateStore;
-use super::client_authority::ClientAuthority;
+use super::clients::ClientAuthority;
 use super::session::invalid_names;
 
 /// The name of HTTP/1.1, which a client may choose on every listener (RFC 7301).
@@ -15,12 +15,12 @@ const HTTP1: &[u8] = b"http/1.1";
 
 /// The TLS settings that the connections of a listener share: certificates, protocols, and keys of session tickets.
 #[derive(Clone)]
-pub struct TlsConfig {
+pub(crate) struct TlsConfig {
     pub(super) rustls: Arc<ServerConfig>,
     /// The certificates, by the name that a client asks for.
-    pub certificates: Arc<CertificateStore>,
+    pub(crate) certificates: Arc<CertificateStore>,
     /// The protocols that clients may choose beside HTTP/1.1.
-    pub(super) protocols: Vec<&'static str>,
+    pub(super) protocols: &'static [&'static str],
     /// Whether clients are asked for a certificate.
     pub(super) asks_clients: bool,
 }
@@ -28,10 +28,10 @@ pub struct TlsConfig {
 impl TlsConfig {
     /// Reads the certificates. Clients may choose one of `protocols`, such as `h2`, the first ones best, or else HTTP/1.1.
     /// The error is one sentence.
-    pub fn new(
+    pub(crate) fn new(
         source: CertificateSource,
         clients: Option<&ClientAuthority>,
-        protocols: &[&'static str],
+        protocols: &'static [&'static str],
     ) -> Result<TlsConfig, String> {
         let provider = Arc::new(invalid_names::provider());
         let certificates = CertificateStore::read(source, Arc::clone(&provider))?;
@@ -56,7 +56,7 @@ impl TlsConfig {
         Ok(TlsConfig {
             rustls: Arc::new(config),
             certificates,
-            protocols: protocols.to_vec(),
+            protocols,
             asks_clients: clients.is_some(),
         })
     }

@@ -2,7 +2,7 @@ use std::fmt;
 use std::io;
 
 /// Why a client did not get a TLS connection.
-pub enum HandshakeError {
+pub(crate) enum HandshakeError {
     /// The client speaks plain HTTP.
     PlainHttp,
     /// The client's bytes are not a handshake that the server accepts.

@@ -1,27 +1,21 @@
-//! TLS: certificates, and a stream that keeps nothing but its session while the client is idle.
+//! TLS as a transport and a part of the edge: handshakes, certificates and their authority, and a stream that keeps nothing but
+//! its session while the client is idle.
 
 mod acme;
 mod certificate;
 mod certificate_source;
 mod certificate_store;
-mod client_authority;
-mod client_certificate;
+mod clients;
 mod config;
 mod file_state;
+mod handshake;
 mod handshake_error;
+mod parameters;
+mod part;
 mod renewal;
 mod session;
 mod stream;
+mod transport;
 
-pub use acme::{AcmeClient, AcmeNames, CertificateStatus};
-pub use certificate_source::{CertificateSource, TlsFiles};
-pub use certificate_store::CertificateStore;
-pub use client_authority::ClientAuthority;
-pub use client_certificate::ClientVariable;
-pub use config::TlsConfig;
-pub use handshake_error::HandshakeError;
-pub use renewal::{issue_certificates, watch_certificates};
-pub use stream::TlsStream;
-
-/// The first bytes of a client that speaks TLS: a record of the handshake, of any version.
-pub const HELLO: [u8; 2] = [0x16, 0x03];
+pub use part::part;
+pub use transport::TlsTransport;

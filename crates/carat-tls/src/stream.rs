@@ -7,16 +7,18 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::acme::ACME_TLS;
-use super::client_certificate::{ClientVariable, client_variables};
+use super::clients::client_variables;
 use super::config::TlsConfig;
 use super::handshake_error::HandshakeError;
 use super::session::{TlsProgress, TlsSession};
+use carat_exchange::ClientVariable;
+use carat_http::WrappedStream;
 
 /// Plaintext that is encrypted at once: the largest record.
 const WRITE_LIMIT: usize = 16 * 1024;
 
 /// A TLS connection.
-pub struct TlsStream {
+pub(crate) struct TlsStream {
     tcp: TcpStream,
     session: TlsSession,
     /// Bytes of a write that are encrypted but not sent completely. They count as written once they are.
@@ -27,7 +29,7 @@ pub struct TlsStream {
 
 impl TlsStream {
     /// Begins a handshake on this connection.
-    pub fn new(tcp: TcpStream, config: &TlsConfig) -> Result<TlsStream, HandshakeError> {
+    pub(crate) fn new(tcp: TcpStream, config: &TlsConfig) -> Result<TlsStream, HandshakeError> {
         let session = TlsSession::new(Arc::clone(&config.rustls));
         Ok(TlsStream {
             tcp,
@@ -37,13 +39,8 @@ impl TlsStream {
         })
     }
 
-    /// The connection below.
-    pub fn tcp(&self) -> &TcpStream {
-        &self.tcp
-    }
-
     /// Variables about the client for the application, after the handshake.
-    pub fn client_variables(&self, config: &TlsConfig) -> Vec<ClientVariable> {
+    pub(crate) fn client_variables(&self, config: &TlsConfig) -> Vec<ClientVariable> {
         if config.asks_clients {
             client_variables(self.session.client_certificates())
         } else {
@@ -52,7 +49,10 @@ impl TlsStream {
     }
 
     /// Reads once what the client has sent.
-    pub fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), HandshakeError>> {
+    pub(crate) fn poll_receive(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), HandshakeError>> {
         match ready!(self.poll_fill(cx)) {
             Ok(0) => Poll::Ready(Err(HandshakeError::Closed)),
             Ok(_) => Poll::Ready(Ok(())),
@@ -61,7 +61,7 @@ impl TlsStream {
     }
 
     /// Processes what was received. This is what costs time. Returns whether the handshake is complete.
-    pub fn shake_hands(&mut self) -> Result<bool, HandshakeError> {
+    pub(crate) fn shake_hands(&mut self) -> Result<bool, HandshakeError> {
         match self.session.advance() {
             Ok(TlsProgress::InHandshake) => Ok(false),
             Ok(TlsProgress::Established | TlsProgress::Plaintext) => Ok(true),
@@ -76,7 +76,7 @@ impl TlsStream {
     }
 
     /// Sends what the session has for the client.
-    pub fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    pub(crate) fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.session.unsent().is_empty() {
             let sent = ready!(Pin::new(&mut self.tcp).poll_write(cx, self.session.unsent()))?;
             if sent == 0 {
@@ -87,18 +87,10 @@ impl TlsStream {
         Poll::Ready(Ok(()))
     }
 
-    /// Ready when there is something to read, or the client is gone.
-    pub fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.session.has_more() {
-            return Poll::Ready(Ok(()));
-        }
-        self.tcp.poll_read_ready(cx)
-    }
-
     /// Ends a connection whose client was told what is wrong, and drops up to this many bytes that it still sends: a socket
     /// that is closed with unread bytes resets the connection, which takes the alert away. Ready when the client has
     /// left, or has sent too much.
-    pub fn poll_leave(&mut self, cx: &mut Context<'_>, left: &mut usize) -> Poll<()> {
+    pub(crate) fn poll_leave(&mut self, cx: &mut Context<'_>, left: &mut usize) -> Poll<()> {
         let _ = ready!(Pin::new(&mut self.tcp).poll_shutdown(cx));
         loop {
             let mut dropped = [0; 1024];
@@ -113,30 +105,15 @@ impl TlsStream {
     }
 
     /// Takes up what a complete handshake has chosen.
-    pub fn settle(&mut self, config: &TlsConfig) {
+    pub(crate) fn settle(&mut self, config: &TlsConfig) {
         let chosen = self.session.protocol();
         let mut offered = config.protocols.iter().copied();
         self.protocol = offered.find(|name| chosen == Some(name.as_bytes()));
     }
 
-    /// The protocol that the handshake has chosen, such as `h2`. `None` for HTTP/1.1.
-    pub fn protocol(&self) -> Option<&'static str> {
-        self.protocol
-    }
-
     /// Whether this was the validation of a name, after which nothing follows.
-    pub fn was_validation(&self) -> bool {
+    pub(crate) fn was_validation(&self) -> bool {
         self.session.protocol() == Some(ACME_TLS)
-    }
-
-    /// Whether a part of a record has arrived.
-    pub fn is_in_record(&self) -> bool {
-        self.session.is_in_record()
-    }
-
-    /// Bytes that the buffers take.
-    pub fn held_bytes(&self) -> usize {
-        self.session.held_bytes()
     }
 
     /// Reads once. Returns 0 at the end.
@@ -171,6 +148,31 @@ impl TlsStream {
     fn poll_encrypted(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         ready!(self.poll_send(cx))?;
         Poll::Ready(Ok(std::mem::take(&mut self.encrypted)))
+    }
+}
+
+impl WrappedStream for TlsStream {
+    fn socket(&self) -> &TcpStream {
+        &self.tcp
+    }
+
+    fn protocol(&self) -> Option<&'static str> {
+        self.protocol
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.session.held_bytes()
+    }
+
+    fn is_in_record(&self) -> bool {
+        self.session.is_in_record()
+    }
+
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.session.has_more() {
+            return Poll::Ready(Ok(()));
+        }
+        self.tcp.poll_read_ready(cx)
     }
 }
 

@@ -1,17 +1,18 @@
 use std::cell::OnceCell;
 use std::rc::{Rc, Weak};
 
+use super::transports::Transports;
 use crate::supervise::Mailbox;
-use carat_http::{Listener, Listeners, Server};
+use carat_http::{Listeners, Server};
 
 /// The rooms of the edge beside the core, for parts that need more than that.
 #[cfg_attr(
-    not(all(feature = "certificates", feature = "consoles", feature = "metrics")),
+    not(all(feature = "consoles", feature = "metrics", feature = "tls")),
     allow(dead_code, reason = "some parts are not built")
 )]
 pub(crate) struct Surroundings<'a> {
-    /// The listeners for clients.
-    pub(crate) listeners: &'a [Rc<Listener>],
+    /// The transports by which the server listens for clients.
+    pub(crate) transports: &'a Transports,
     /// All listeners, and those of the edge before.
     pub(crate) inherited: &'a Rc<Listeners>,
     /// The way to the supervisor.

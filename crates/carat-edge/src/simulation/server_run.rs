@@ -14,7 +14,7 @@ use super::cable_client::CableClient;
 use super::client::SimulatedClient;
 use super::console_client::ConsoleClient;
 use super::tasks_waker::TasksWaker;
-use crate::parts::{ServerHandle, Surroundings, make_parts};
+use crate::parts::{ServerHandle, Surroundings, Transports, make_parts};
 use crate::simulation::plan::{Answer, Moment};
 use crate::simulation::processes::{ProcessTable, SimulatedHost, reading};
 use crate::simulation::world::{World, micros};
@@ -70,7 +70,7 @@ pub(super) struct ServerRun {
 /// The parts that the settings of the scenario switch on.
 fn scenario_parts(core: &EdgeCore, mailbox: &Mailbox) -> PartList {
     let surroundings = Surroundings {
-        listeners: &[],
+        transports: &Transports::new(&core.settings),
         inherited: &Rc::default(),
         mailbox,
         server: ServerHandle::default(),

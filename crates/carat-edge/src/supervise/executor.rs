@@ -16,7 +16,7 @@ use super::machine_limits::descriptors_for;
 use super::upgrade::Successor;
 use crate::supervise::messages::Mailbox;
 use crate::supervise::processes::{
-    Channel, Generations, Host, OneOffClients, Ready, WorkerSockets, check_worker,
+    Channel, Generations, Host, OneOffClients, Ready, WorkerSockets, check_worker, client_scheme,
 };
 use carat_dispatch::{FrameTransport, Lane, carry};
 use carat_exchange::clock;
@@ -290,10 +290,11 @@ impl<H: Host> Executor<H> {
         let lanes = self.lanes.get(&worker);
         let lane = lanes.and_then(|lanes| lanes.first()).map(Rc::clone);
         let dispatcher = Rc::clone(&self.server.dispatcher);
+        let scheme = client_scheme(&self.server.parts);
         let mailbox = self.mailbox.clone();
         spawn_local(async move {
             let result = match lane {
-                Some(lane) => check_worker(dispatcher, lane, settings).await,
+                Some(lane) => check_worker(dispatcher, lane, settings, scheme).await,
                 None => Err("the worker is gone".to_owned()),
             };
             mailbox.event(Event::Restart(RestartEvent::Checked { worker, result }));

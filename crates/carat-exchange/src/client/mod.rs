@@ -5,5 +5,5 @@ mod peer;
 mod proxy_policy;
 
 pub(crate) use forwarded_client::ForwardedClient;
-pub use peer::Peer;
+pub use peer::{ClientVariable, Peer};
 pub use proxy_policy::{ProxyFields, ProxyPolicy};

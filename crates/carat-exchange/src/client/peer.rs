@@ -2,7 +2,9 @@ use carat_wire::Scheme;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::client::proxy_policy::ProxyFields;
-use carat_tls::ClientVariable;
+
+/// An entry of Rack's environment about a client: its name and its value.
+pub type ClientVariable = (&'static str, Vec<u8>);
 
 /// The two ends of a client connection, as the application sees them.
 #[derive(Debug)]

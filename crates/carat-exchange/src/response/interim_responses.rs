@@ -31,7 +31,7 @@ struct WaitingInterim {
     /// The interim responses that are being written.
     bytes: Vec<u8>,
     written: usize,
-    /// Whether a write was tried: with TLS, it may have sent bytes that do not count as written yet.
+    /// Whether a write was tried: an encrypted connection may have sent bytes that do not count as written yet.
     is_begun: bool,
     /// The memory reserved for the responses.
     held: MemoryReservation,

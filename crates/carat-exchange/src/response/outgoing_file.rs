@@ -22,7 +22,7 @@ static PLACEHOLDER: [u8; OUTGOING_LIMIT] = [0; OUTGOING_LIMIT];
 /// below hyper recognizes the placeholder by its address, and sends the file in its place.
 #[derive(Debug, Default)]
 pub struct OutgoingFile {
-    /// Whether the connection can send files without a copy: not through TLS.
+    /// Whether the connection can send files without a copy: only a bare socket.
     is_allowed: Cell<bool>,
     range: RefCell<Option<FileRange>>,
     /// Bytes sent since other connections had a turn.

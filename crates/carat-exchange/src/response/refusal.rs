@@ -36,11 +36,7 @@ pub struct PartRefusal {
 pub enum Refusal {
     /// The bytes violate HTTP/1.1 or a limit of the guard.
     Malformed(GuardError),
-    /// A client sent plain HTTP to a TLS port.
-    PlainHttp,
-    /// A client sent TLS to a port without TLS.
-    UnexpectedTls,
-    /// A part keeps the request from the application.
+    /// A part keeps the request from the application, or knows what the client speaks instead of HTTP.
     ByPart(&'static PartRefusal),
     /// The path does not begin with `prefix`.
     OutsidePrefix,
@@ -98,7 +94,6 @@ impl Refusal {
                 StatusCode::from_u16(refusal.status()).expect("every GuardError has a valid status")
             }
             Refusal::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Refusal::PlainHttp | Refusal::UnexpectedTls => StatusCode::BAD_REQUEST,
             Refusal::ByPart(refusal) => refusal.status,
             Refusal::OutsidePrefix => StatusCode::NOT_FOUND,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
@@ -134,8 +129,6 @@ impl Refusal {
     pub fn reason(self) -> &'static str {
         match self {
             Refusal::Malformed(refusal) => refusal.reason(),
-            Refusal::PlainHttp => "this port speaks HTTPS, and the request is plain HTTP",
-            Refusal::UnexpectedTls => "this port speaks plain HTTP, and the client speaks TLS",
             Refusal::ByPart(refusal) => refusal.reason,
             Refusal::OutsidePrefix => "the path does not lead to the application",
             Refusal::BodyTooLarge => "the request body is too large",
@@ -164,8 +157,6 @@ impl Refusal {
         match self {
             Refusal::ByPart(refusal) => refusal.fault,
             Refusal::Malformed(_)
-            | Refusal::PlainHttp
-            | Refusal::UnexpectedTls
             | Refusal::OutsidePrefix
             | Refusal::BodyTooLarge
             | Refusal::TooSlow => Fault::Client,

@@ -12,11 +12,11 @@ fn v2(command: u8, family: u8, payload: &[u8]) -> Vec<u8> {
 /// 192.0.2.1:4711 to 198.51.100.2:443.
 const ADDRESSES: [u8; 12] = [192, 0, 2, 1, 198, 51, 100, 2, 0x12, 0x67, 0x01, 0xbb];
 
-fn tcp(source: &str, destination: &str, is_tls: bool) -> Client {
+fn tcp(source: &str, destination: &str, is_encrypted: bool) -> Client {
     Client::Tcp {
         source: source.parse().expect("an address"),
         destination: destination.parse().expect("an address"),
-        is_tls,
+        is_encrypted,
     }
 }
 
@@ -101,8 +101,8 @@ fn a_header_of_version_2_may_say_that_the_client_used_tls() {
         let value = [client, 0, 0, 0, 0];
         [&ADDRESSES[..], &[0x04, 0, 1, b'x'], &[0x20, 0, 5], &value].concat()
     };
-    for (client, is_tls) in [(0, false), (1, true), (7, true), (6, false)] {
-        let expected = tcp("192.0.2.1:4711", "198.51.100.2:443", is_tls);
+    for (client, is_encrypted) in [(0, false), (1, true), (7, true), (6, false)] {
+        let expected = tcp("192.0.2.1:4711", "198.51.100.2:443", is_encrypted);
         assert_eq!(client_of(&v2(0x21, 0x11, &payload(client))), expected);
     }
 }
@@ -155,9 +155,9 @@ proptest! {
         let family = if source.is_ipv4() { "TCP4" } else { "TCP6" };
         let line = format!("PROXY {family} {0} {0} {1} {to}\r\n", source.ip(), source.port());
         let destination = SocketAddr::new(source.ip(), to);
-        let Client::Tcp { source: from, destination: at, is_tls } = client_of(line.as_bytes()) else {
+        let Client::Tcp { source: from, destination: at, is_encrypted } = client_of(line.as_bytes()) else {
             return Err(TestCaseError::fail("a TCP client"));
         };
-        prop_assert_eq!((from.ip(), from.port(), at, is_tls), (source.ip(), source.port(), destination, false));
+        prop_assert_eq!((from.ip(), from.port(), at, is_encrypted), (source.ip(), source.port(), destination, false));
     }
 }

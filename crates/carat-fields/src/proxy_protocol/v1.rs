@@ -41,7 +41,7 @@ fn client(line: &str) -> Option<Client> {
     words.next().is_none().then_some(Client::Tcp {
         source: SocketAddr::new(source, from),
         destination: SocketAddr::new(destination, to),
-        is_tls: false,
+        is_encrypted: false,
     })
 }
 

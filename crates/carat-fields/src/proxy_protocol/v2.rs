@@ -15,7 +15,7 @@ const PROXY: u8 = 0x21;
 const TCP_IPV4: u8 = 0x11;
 const TCP_IPV6: u8 = 0x21;
 
-/// A value about TLS, and the bit in its first byte that says that the client used it.
+/// A value about encryption, and the bit in its first byte that says that the client used it.
 const TYPE_SSL: u8 = 0x20;
 const CLIENT_SSL: u8 = 0x01;
 
@@ -56,20 +56,20 @@ fn client<const N: usize>(
     Ok(Client::Tcp {
         source: SocketAddr::new(address(*source), u16::from_be_bytes([*a, *b])),
         destination: SocketAddr::new(address(*destination), u16::from_be_bytes([*c, *d])),
-        is_tls: is_tls(values).ok_or(values_are_bad)?,
+        is_encrypted: is_encrypted(values).ok_or(values_are_bad)?,
     })
 }
 
-/// Whether the values behind the addresses say that the client used TLS. `None` when one of them is cut off.
-fn is_tls(mut values: &[u8]) -> Option<bool> {
-    let mut is_tls = false;
+/// Whether the values behind the addresses say that the connection of the client is encrypted. `None` when one of them is cut off.
+fn is_encrypted(mut values: &[u8]) -> Option<bool> {
+    let mut is_encrypted = false;
     while let Some(([kind, high, low], rest)) = values.split_first_chunk::<3>() {
         let length = usize::from(u16::from_be_bytes([*high, *low]));
         let (value, after) = rest.split_at_checked(length)?;
         if *kind == TYPE_SSL {
-            is_tls = value.first()? & CLIENT_SSL != 0;
+            is_encrypted = value.first()? & CLIENT_SSL != 0;
         }
         values = after;
     }
-    values.is_empty().then_some(is_tls)
+    values.is_empty().then_some(is_encrypted)
 }

@@ -14,11 +14,10 @@ use tokio::time::timeout;
 
 use crate::connection_permits::ConnectionPermit;
 use crate::connections::guarded::GuardedStream;
-use crate::connections::handshake::{HandshakeEnd, begin_tls};
 use crate::connections::proxy_header::receive_proxy_header;
 use crate::parts::{EdgeEvent, EndedConnection, Protocol, ProtocolConnection, ProtocolEnd};
 use crate::server::{Flag, Server};
-use crate::sockets::{ClientStream, Preamble};
+use crate::sockets::{ClientStream, ConnectionStart, HandshakeEnd, Preamble};
 use crate::time_limits::{ActiveEnd, Deadline, PARK_AFTER, PhaseTimeouts};
 use crate::tunnels::{TunnelEnd, TunnelEnds, serve_tunnel};
 use carat_body::request::ReceivedBody;
@@ -48,7 +47,7 @@ pub(crate) async fn serve_connection(
     peer.proxy_fields = server.steps.proxies.fields_of(address);
     let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;
-    if preamble.is_proxied || preamble.tls.is_some() {
+    if preamble.is_proxied || preamble.handshake.is_some() {
         // Boxed: its room would stay with the connection.
         let begun = Box::pin(begin(stream, &preamble, &mut peer, &deadline, &server)).await;
         let Some(begun) = begun else { return };
@@ -58,7 +57,7 @@ pub(crate) async fn serve_connection(
     if let Some(protocol) = stream.protocol().and_then(|it| server.protocols.chosen(it)) {
         return Box::pin(speak(protocol, stream, Vec::new(), peer, deadline, server)).await;
     }
-    let mut may_switch = !stream.is_tls();
+    let mut may_switch = !stream.is_wrapped();
     let mut until = &server.first_requests_over;
     let mut is_new = true;
     let active = loop {
@@ -104,10 +103,23 @@ async fn finish(
                 Err(error) => server.log.error("tunnel not opened", &[("cause", &error)]),
             }
         }
-        ActiveEnd::Over(refusal) => end(stream, refusal, active.linger, peer, server).await,
+        ActiveEnd::Over(refusal) => {
+            let refusal = refusal.map(|it| explained(it, &received, peer, server));
+            end(stream, refusal, active.linger, peer, server).await;
+        }
         ActiveEnd::Stuck | ActiveEnd::BrokenOff => stream.reset(),
         ActiveEnd::FalseAlarm | ActiveEnd::Idle => close(stream, false).await,
     }
+}
+
+/// The refusal of a part that knows what the client speaks, in place of that of bytes that are no HTTP.
+fn explained(refusal: Refusal, received: &[u8], peer: &Peer, server: &Server) -> Refusal {
+    let Refusal::Malformed(_) = refusal else {
+        return refusal;
+    };
+    let mut parts = server.parts.iter();
+    let known = parts.find_map(|part| part.misdirected(received, peer));
+    known.unwrap_or(refusal)
 }
 
 /// Serves the application that has taken the connection over.
@@ -182,16 +194,30 @@ async fn begin(
     if preamble.is_proxied && !receive_proxy_header(&stream, peer, deadline, server).await {
         return None;
     }
-    let Some(config) = &preamble.tls else {
+    let Some(handshake) = &preamble.handshake else {
         return Some(stream);
     };
-    match begin_tls(stream, config, peer, deadline, server).await {
-        HandshakeEnd::Established(stream) => Some(stream),
-        HandshakeEnd::PlainHttp(stream) => {
-            end(stream, Some(Refusal::PlainHttp), true, peer, server).await;
+    let ClientStream::Tcp(socket) = stream else {
+        // Only addresses of TCP have a transport.
+        return None;
+    };
+    let start = ConnectionStart {
+        peer: &mut *peer,
+        deadline,
+        memory: server.client_memory(),
+        note: &|result| server.parts.note(&EdgeEvent::Handshake { result }),
+        is_given_up: &|| server.first_requests_over.is_set(),
+    };
+    match handshake.begin(socket, start).await {
+        HandshakeEnd::Established(stream) => {
+            peer.scheme = handshake.scheme();
+            Some(ClientStream::Wrapped(stream))
+        }
+        HandshakeEnd::Refused(socket, refusal) => {
+            end(ClientStream::Tcp(socket), Some(refusal), true, peer, server).await;
             None
         }
-        HandshakeEnd::Failed => None,
+        HandshakeEnd::Over => None,
     }
 }
 
@@ -204,7 +230,6 @@ async fn end(
     server: &Server,
 ) {
     if let Some(refusal) = refusal {
-        server.handshakes.note_refusal(peer, refusal);
         server.steps.access_log.refused(peer, refusal);
         let write_timeout = server.settings.write_timeout.min(REFUSAL_TIMEOUT);
         let written = timeout(write_timeout, stream.write_all(&refusal.into_bytes())).await;
@@ -247,8 +272,8 @@ async fn wait_readable(
 /// A connection after hyper has served it.
 struct ServedConnection {
     stream: ClientStream,
-    /// Bytes that the client has sent beyond the last request, when the application has taken the connection over, or
-    /// when the client speaks another protocol.
+    /// Bytes that the client has sent beyond the last request, when the application has taken the connection over, when the
+    /// client speaks another protocol, and when they begin no request.
     received: Vec<u8>,
     /// The protocol beside HTTP/1.1 that the client has begun to speak.
     protocol: Option<Rc<dyn Protocol>>,
@@ -321,11 +346,13 @@ impl ServedConnection {
         state: Rc<ConnectionState>,
     ) -> ServedConnection {
         let protocol = guarded.take_protocol();
+        let is_in_body = guarded.is_in_body();
         let (stream, ahead) = guarded.into_parts();
-        let received = if protocol.is_some() || matches!(end, ActiveEnd::TakenOver(_)) {
-            [read, &ahead].concat()
-        } else {
-            Vec::new()
+        let received = match end {
+            ActiveEnd::TakenOver(_) => [read, &ahead].concat(),
+            _ if protocol.is_some() => [read, &ahead].concat(),
+            ActiveEnd::Over(Some(Refusal::Malformed(_))) if !is_in_body => ahead.to_vec(),
+            _ => Vec::new(),
         };
         ServedConnection {
             stream,

@@ -12,7 +12,6 @@ use crate::parts::{Protocol, Protocols};
 use crate::server::Server;
 use crate::sockets::ClientStream;
 use carat_exchange::{ConnectionState, MemoryReservation, MemoryWait, Refusal, clock};
-use carat_tls::HELLO;
 
 /// Bytes of further messages that are read while a request is served.
 const AHEAD_LIMIT: usize = 16 * 1024;
@@ -59,7 +58,7 @@ impl GuardedStream {
     ) -> GuardedStream {
         let mut buffers = MemoryReservation::of(state.memory());
         buffers.grow(ACTIVE_COST);
-        if !stream.is_tls() {
+        if !stream.is_wrapped() {
             state.outgoing.allow();
         }
         GuardedStream {
@@ -88,6 +87,11 @@ impl GuardedStream {
         (self.stream.into_inner(), self.carry)
     }
 
+    /// Whether a body has not arrived completely.
+    pub(crate) fn is_in_body(&self) -> bool {
+        self.guard.position() == MessagePosition::InBody
+    }
+
     /// Whether the next bytes begin a message that must wait for the response to the one before.
     fn must_hold(&self) -> bool {
         self.state.order.is_responding() && self.guard.position() != MessagePosition::InBody
@@ -114,12 +118,7 @@ impl GuardedStream {
                 if self.protocol.is_some() {
                     return Ok(0);
                 }
-                let is_tls = !was_in_body && bytes.starts_with(&HELLO);
-                self.state.end.refuse(if is_tls {
-                    Refusal::UnexpectedTls
-                } else {
-                    Refusal::Malformed(error)
-                });
+                self.state.end.refuse(Refusal::Malformed(error));
                 if was_in_body {
                     Err(io::Error::from(io::ErrorKind::InvalidData))
                 } else {
@@ -184,7 +183,7 @@ impl GuardedStream {
         Ok(count > 0)
     }
 
-    /// A part of a TLS record is the beginning of a message, with the same timeout and limits.
+    /// A part of a record is the beginning of a message, with the same timeout and limits.
     fn note_record(&mut self) {
         if self.guard.position() != MessagePosition::BetweenMessages || !self.carry.is_empty() {
             return;

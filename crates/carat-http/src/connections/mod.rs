@@ -3,7 +3,6 @@
 mod connection;
 mod file_write;
 mod guarded;
-mod handshake;
 mod proxy_header;
 mod server_core;
 

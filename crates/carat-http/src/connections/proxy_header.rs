@@ -51,7 +51,7 @@ fn name(peer: &mut Peer, client: Client, server: &Server) {
     let Client::Tcp {
         source,
         destination,
-        is_tls,
+        is_encrypted,
     } = client
     else {
         return;
@@ -60,7 +60,11 @@ fn name(peer: &mut Peer, client: Client, server: &Server) {
     peer.remote = address.to_string();
     peer.is_unix = false;
     peer.local_port = destination.port();
-    peer.scheme = if is_tls { Scheme::Https } else { Scheme::Http };
+    peer.scheme = if is_encrypted {
+        Scheme::Https
+    } else {
+        Scheme::Http
+    };
     peer.proxy_fields = server.steps.proxies.fields_of(Some(address));
 }
 

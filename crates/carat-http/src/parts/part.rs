@@ -21,7 +21,7 @@ use super::protocol::Protocol;
 use crate::request::{
     ArrivedRequest, Later, ReplySearch, RequestAnswer, RequestContext, RequestObserver, RequestStep,
 };
-use carat_exchange::{Call, Refusal, Reply, ReplyBody};
+use carat_exchange::{Call, Peer, Refusal, Reply, ReplyBody};
 use carat_settings::Settings;
 
 /// An optional capability, such as a cache. The core calls those that are switched on in the order of one list, and knows
@@ -94,6 +94,12 @@ pub trait Part {
     /// Completes the header fields of each response.
     fn fields(&self, _fields: &mut HeaderMap, _context: &mut RequestContext) {}
 
+    /// The refusal for a client that has sent these bytes where a request begins, if the part knows what that client speaks
+    /// instead of HTTP.
+    fn misdirected(&self, _bytes: &[u8], _peer: &Peer) -> Option<Refusal> {
+        None
+    }
+
     // The hooks of the server.
 
     /// A protocol beside HTTP/1.1 that clients may speak. Asked once, when the server starts.
@@ -104,6 +110,11 @@ pub trait Part {
     /// The work beside requests, begun once clients are accepted. It ends with the server.
     fn tasks(&self) -> Vec<PartTask> {
         Vec::new()
+    }
+
+    /// Whether clients' requests come over HTTPS, since the part encrypts their connections, or sends the clients there.
+    fn demands_https(&self) -> bool {
+        false
     }
 
     /// Called ten times a second.

@@ -1,24 +1,27 @@
 use std::path::PathBuf;
 
-use crate::sockets::address_parameters::AddressParameters;
-use carat_tls::{CertificateSource, ClientAuthority};
-
 /// An address of the `bind` option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     pub(crate) place: Place,
     /// Whether each connection begins with a PROXY header.
     pub(crate) is_proxied: bool,
-    /// `None` without TLS.
-    pub(crate) certificates: Option<CertificateSource>,
-    /// `None` when clients are not asked for a certificate.
-    pub(crate) clients: Option<ClientAuthority>,
+    /// `None` for a bare socket.
+    pub(crate) transport: Option<TransportAddress>,
+}
+
+/// The words of an address that its transport knows: its scheme, and the names and values of its parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TransportAddress {
+    pub(crate) scheme: String,
+    pub(crate) parameters: Vec<(String, String)>,
 }
 
 /// Where a listener is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// `tcp://host:port`, or `tls://host:port`; the host may be a name, an IPv4 or a bracketed IPv6 address, or `*`.
+    /// `tcp://host:port`, or the same with the scheme of a transport; the host may be a name, an IPv4 or a bracketed IPv6
+    /// address, or `*`.
     Tcp { host: String, port: u16 },
     /// `unix:///path?mode=0660`.
     Unix { path: PathBuf, mode: Option<u32> },
@@ -49,39 +52,65 @@ fn without_query(text: &str) -> &str {
 
 fn address(text: &str) -> Result<Address, String> {
     let (at, query) = text.split_once('?').unwrap_or((text, ""));
-    let parameters = AddressParameters::parse(query)?;
-    let place = if let Some(rest) = at.strip_prefix("tcp://") {
-        tcp(rest)
-    } else if let Some(rest) = at.strip_prefix("tls://") {
-        tcp(rest)
-    } else if let Some(path) = at.strip_prefix("unix://") {
-        Ok(Place::Unix {
-            path: PathBuf::from(path),
-            mode: parameters.mode,
-        })
-    } else if at.starts_with("fd://") {
-        Ok(Place::Inherited)
-    } else {
-        Err("begins with none of tcp://, tls://, unix:// and fd://".to_owned())
+    let mut parameters = AddressParameters::parse(query)?;
+    let (scheme, rest) = at.split_once("://").ok_or("begins with no scheme")?;
+    let place = match scheme {
+        "unix" => Place::Unix {
+            path: PathBuf::from(rest),
+            mode: parameters.mode.take(),
+        },
+        "fd" => Place::Inherited,
+        _ => tcp(rest)?,
     };
-    let place = place?;
-    if parameters.mode.is_some() && !matches!(place, Place::Unix { .. }) {
+    if parameters.mode.is_some() {
         return Err("only a Unix socket has a mode".to_owned());
     }
-    if parameters.certificates.is_some() != at.starts_with("tls://") {
-        return Err(
-            "TLS is tls://HOST:PORT?cert=FILE&key=FILE, ?certs=FOLDER, or ?acme=NAME".to_owned(),
-        );
-    }
-    if parameters.clients.is_some() && parameters.certificates.is_none() {
-        return Err("only a tls:// address has ca=FILE".to_owned());
+    let is_bare = ["tcp", "unix", "fd"].contains(&scheme);
+    match parameters.others.first() {
+        Some((name, _)) if is_bare => return Err(format!("{name:?} is not a parameter")),
+        _ => {}
     }
     Ok(Address {
         place,
-        is_proxied: parameters.proxy_protocol,
-        certificates: parameters.certificates,
-        clients: parameters.clients,
+        is_proxied: parameters.is_proxied,
+        transport: (!is_bare).then(|| TransportAddress {
+            scheme: scheme.to_owned(),
+            parameters: parameters.others,
+        }),
     })
+}
+
+/// The parameters that may follow an address, such as `mode=0660&proxy_protocol=true`.
+#[derive(Default)]
+struct AddressParameters {
+    mode: Option<u32>,
+    is_proxied: bool,
+    /// Those that only a transport may know.
+    others: Vec<(String, String)>,
+}
+
+impl AddressParameters {
+    /// Parses the query of an address. The error is a clause.
+    fn parse(query: &str) -> Result<AddressParameters, String> {
+        let mut parameters = AddressParameters::default();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match name {
+                "mode" => {
+                    let mode = u32::from_str_radix(value, 8);
+                    let mode = mode.map_err(|_| format!("{value:?} is not an octal mode"))?;
+                    parameters.mode = Some(mode);
+                }
+                "proxy_protocol" => {
+                    let value = value.parse();
+                    parameters.is_proxied =
+                        value.map_err(|_| "proxy_protocol is not true or false")?;
+                }
+                _ => parameters.others.push((name.to_owned(), value.to_owned())),
+            }
+        }
+        Ok(parameters)
+    }
 }
 
 fn tcp(rest: &str) -> Result<Place, String> {
@@ -99,14 +128,12 @@ fn tcp(rest: &str) -> Result<Place, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use carat_tls::{AcmeNames, TlsFiles};
 
     fn plain(place: Place) -> Address {
         Address {
             place,
             is_proxied: false,
-            certificates: None,
-            clients: None,
+            transport: None,
         }
     }
 
@@ -117,9 +144,13 @@ mod tests {
         }
     }
 
-    fn encrypted(place: Place, certificates: CertificateSource) -> Address {
+    fn wrapped(place: Place, scheme: &str, parameters: &[(&str, &str)]) -> Address {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         Address {
-            certificates: Some(certificates),
+            transport: Some(TransportAddress {
+                scheme: scheme.to_owned(),
+                parameters: parameters.iter().map(owned).collect(),
+            }),
             ..plain(place)
         }
     }
@@ -153,50 +184,19 @@ mod tests {
                 proxied(unix(Some(0o660))),
             ),
             (
-                "tls://[::1]:443?cert=/a.pem&key=/b.pem&proxy_protocol=false",
-                encrypted(
+                "odd://[::1]:443?a=/a.pem&proxy_protocol=false&b=1&b=2",
+                wrapped(
                     tcp("::1", 443),
-                    CertificateSource::Files(vec![TlsFiles {
-                        cert: "/a.pem".into(),
-                        key: "/b.pem".into(),
-                    }]),
+                    "odd",
+                    &[("a", "/a.pem"), ("b", "1"), ("b", "2")],
                 ),
             ),
-            (
-                "tls://h:443?certs=/etc/certs",
-                encrypted(
-                    tcp("h", 443),
-                    CertificateSource::Folder("/etc/certs".into()),
-                ),
-            ),
-            (
-                "tls://h:443?certs=/c&ca=/ca.pem&verify=optional",
-                Address {
-                    clients: Some(ClientAuthority {
-                        file: "/ca.pem".into(),
-                        is_required: false,
-                    }),
-                    ..encrypted(tcp("h", 443), CertificateSource::Folder("/c".into()))
-                },
-            ),
+            ("other://h:1", wrapped(tcp("h", 1), "other", &[])),
             ("fd://3", plain(Place::Inherited)),
             ("fd://3?proxy_protocol=true", proxied(Place::Inherited)),
         ] {
             assert_eq!(Address::parse(text), Ok(expected), "{text}");
         }
-    }
-
-    #[test]
-    fn certificates_may_come_from_an_authority() {
-        let names = ["a.example".to_owned(), "b.example".to_owned()].to_vec();
-        let source = CertificateSource::Acme(AcmeNames {
-            names,
-            ..AcmeNames::default()
-        });
-        assert_eq!(
-            Address::parse("tls://h:443?acme=a.example,B.example"),
-            Ok(encrypted(tcp("h", 443), source))
-        );
     }
 
     #[test]
@@ -207,7 +207,7 @@ mod tests {
         assert!(is_same("tcp://h:0", "tcp://h:0?proxy_protocol=true"));
         assert!(is_same("unix:///s?mode=0600", "unix:///s"));
         assert!(is_same("fd://3", "fd://3?proxy_protocol=true"));
-        assert!(is_same("tcp://h:1", "tls://h:1?certs=/etc/certs"));
+        assert!(is_same("tcp://h:1", "odd://h:1?a=/etc"));
         for other in [
             "tcp://h:1",
             "tcp://i:0",
@@ -230,20 +230,10 @@ mod tests {
             "tcp://h:1?proxy_protocol=yes",
             "tcp://h:1?backlog=1",
             "unix:///s?mode=rw",
-            "tls://h:1",
-            "tls://h:1?cert=/a.pem",
-            "tls://h:1?acme=*.example.com",
-            "tls://h:1?acme=a.example&cert=/a.pem&key=/b.pem",
-            "tls://h:1?certs=/a&acme=a.example",
-            "tcp://h:1?acme=a.example",
-            "tls://h:1?key=/a.pem",
-            "tls://h:1?cert=/a.pem&cert=/a.pem&key=/b.pem",
-            "tls://h:1?certs=/a&cert=/a.pem&key=/b.pem",
-            "tls://h:1?cert=/a.pem&key=/b.pem&odd=1",
-            "tcp://h:1?certs=/a",
-            "tcp://h:1?ca=/a",
-            "tls://h:1?certs=/a&verify=required",
-            "tls://h:1?certs=/a&ca=/a&verify=yes",
+            "odd://h",
+            "odd://h:1?mode=0660",
+            "fd://3?a=/a",
+            "unix:///s?a=/a",
         ] {
             assert!(Address::parse(wrong).is_err(), "{wrong}");
         }

@@ -9,22 +9,20 @@ use std::rc::Rc;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use carat_files::SocketFile;
-use carat_files::in_time;
 use carat_settings::Settings;
-use carat_tls::{CertificateSource, TlsConfig};
 
-use crate::sockets::address::{Address, Place};
+use crate::sockets::address::{Address, Place, TransportAddress};
 use crate::sockets::listener::{BindValue, Listener, Preamble};
 use crate::sockets::listeners::Listeners;
+use crate::sockets::transport::{Handshake, Transport};
 
 /// Binds every address of the `bind` option, in its order, unless the server inherited its socket. Ports are bound
-/// before `become_user`, and Unix sockets afterwards, so that their files belong to the user. Clients of an
-/// encrypted address may choose one of `protocols` beside HTTP/1.1 (RFC 7301). The error names the address and says what to
-/// do.
+/// before `become_user`, and Unix sockets afterwards, so that their files belong to the user. Addresses that are no bare
+/// sockets are those of `transports`. The error names the address and says what to do.
 pub fn bind_all(
     settings: &Settings,
+    transports: &[Rc<dyn Transport>],
     inherited: &Listeners,
-    protocols: &'static [&'static str],
     become_user: impl FnOnce() -> Result<(), String>,
 ) -> Result<Vec<Listener>, String> {
     let backlog = settings.backlog;
@@ -32,7 +30,7 @@ pub fn bind_all(
     let mut paths = Vec::new();
     for (index, text) in settings.bind.iter().enumerate() {
         let address = Address::parse(text)?;
-        let bind = bind_value(text, &address, settings, protocols)?;
+        let bind = bind_value(text, &address, transports)?;
         let sockets = inherited.take(|other| address.is_place_of(text, other));
         if !sockets.is_empty() {
             // A service manager has a backlog of its own.
@@ -68,26 +66,33 @@ pub fn bind_all(
 fn bind_value(
     text: &str,
     address: &Address,
-    settings: &Settings,
-    protocols: &'static [&'static str],
+    transports: &[Rc<dyn Transport>],
 ) -> Result<BindValue, String> {
-    let tls = address.certificates.clone().map(|mut source| {
-        if let CertificateSource::Acme(names) = &mut source {
-            names.folder.clone_from(&settings.parts.tls.acme_folder);
-        }
-        let clients = address.clients.clone();
-        in_time(move || TlsConfig::new(source, clients.as_ref(), protocols))
-    });
+    let transport = address.transport.as_ref();
+    let handshake = transport.map(|it| open(it, transports)).transpose();
     let preamble = Preamble {
         is_proxied: address.is_proxied,
-        tls: tls
-            .transpose()
-            .map_err(|error| format!("{text}: {error}"))?,
+        handshake: handshake.map_err(|error| format!("{text}: {error}"))?,
     };
     Ok(BindValue {
         text: text.to_owned(),
         preamble: Rc::new(preamble),
     })
+}
+
+fn open(
+    address: &TransportAddress,
+    transports: &[Rc<dyn Transport>],
+) -> Result<Rc<dyn Handshake>, String> {
+    let mut known = transports.iter();
+    let Some(transport) = known.find(|it| it.scheme() == address.scheme) else {
+        let known = transports.iter().map(|it| format!(", {}://", it.scheme()));
+        let known: String = known.collect();
+        return Err(format!(
+            "this edge has only addresses of tcp://, unix://, fd://{known}"
+        ));
+    };
+    transport.open(&address.parameters)
 }
 
 fn advise(address: &str, error: &io::Error) -> String {
@@ -183,4 +188,68 @@ fn bind_unix(
     }
     socket.listen(backlog)?;
     Listener::unix(bind, socket.into(), Some(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use carat_wire::Scheme;
+    use tokio::net::TcpStream;
+
+    use super::*;
+    use crate::sockets::transport::{ConnectionStart, HandshakeEnd, HandshakeWait};
+
+    /// A transport without any parameter.
+    struct Odd;
+
+    impl Transport for Odd {
+        fn scheme(&self) -> &'static str {
+            "odd"
+        }
+
+        fn open(&self, parameters: &[(String, String)]) -> Result<Rc<dyn Handshake>, String> {
+            match parameters.first() {
+                None => Ok(Rc::new(Odd)),
+                Some((name, _)) => Err(format!("{name:?} is not a parameter")),
+            }
+        }
+    }
+
+    impl Handshake for Odd {
+        fn scheme(&self) -> Scheme {
+            Scheme::Https
+        }
+
+        fn begin<'a>(&'a self, _: TcpStream, _: ConnectionStart<'a>) -> HandshakeWait<'a> {
+            Box::pin(async { HandshakeEnd::Over })
+        }
+    }
+
+    fn scheme_of(text: &str, transports: &[Rc<dyn Transport>]) -> Result<Option<Scheme>, String> {
+        let address = Address::parse(text).expect("an address");
+        let value = bind_value(text, &address, transports)?;
+        Ok(value.preamble.handshake.as_ref().map(|it| it.scheme()))
+    }
+
+    #[test]
+    fn an_address_is_opened_by_the_transport_of_its_scheme() {
+        let odd: [Rc<dyn Transport>; 1] = [Rc::new(Odd)];
+        assert_eq!(scheme_of("tcp://h:1", &odd), Ok(None));
+        assert_eq!(scheme_of("odd://h:1", &odd), Ok(Some(Scheme::Https)));
+        for (text, transports, reason) in [
+            ("odd://h:1?a=b", &odd[..], "\"a\" is not a parameter"),
+            (
+                "other://h:1",
+                &odd[..],
+                "this edge has only addresses of tcp://, unix://, fd://, odd://",
+            ),
+            (
+                "odd://h:1",
+                &[],
+                "this edge has only addresses of tcp://, unix://, fd://",
+            ),
+        ] {
+            let refused = Err(format!("{text}: {reason}"));
+            assert_eq!(scheme_of(text, transports), refused);
+        }
+    }
 }

@@ -5,7 +5,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use rustix::net::{SocketFlags, accept_with};
@@ -13,9 +12,10 @@ use socket2::{Domain, SockRef};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use carat_files::SocketFile;
-use carat_tls::{CertificateStore, TlsConfig};
+use carat_wire::Scheme;
 
 use crate::sockets::stream::ClientStream;
+use crate::sockets::transport::Handshake;
 
 /// Unsent bytes that the kernel buffers for each client. A slow client then takes little kernel memory,
 /// and its progress shows in steps of this size rather than of a send buffer of megabytes.
@@ -30,13 +30,13 @@ pub struct Listener {
     pub(crate) preamble: Rc<Preamble>,
 }
 
-/// The bytes before the first request of each connection: the PROXY header and the TLS handshake, in this order.
+/// The bytes before the first request of each connection: the PROXY header and the handshake of a transport, in this order.
 #[derive(Default)]
 pub(crate) struct Preamble {
     /// Whether there is a PROXY header.
     pub(crate) is_proxied: bool,
-    /// `None` without TLS.
-    pub(crate) tls: Option<TlsConfig>,
+    /// `None` for a bare socket.
+    pub(crate) handshake: Option<Rc<dyn Handshake>>,
 }
 
 /// A value of the `bind` option, and what it says about connections.
@@ -103,12 +103,6 @@ impl Listener {
         &self.bind
     }
 
-    /// The certificates of a listener that speaks TLS.
-    pub fn certificates(&self) -> Option<Arc<CertificateStore>> {
-        let tls = self.preamble.tls.as_ref()?;
-        Some(Arc::clone(&tls.certificates))
-    }
-
     /// Waits for the next client.
     pub(crate) fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<ClientStream>> {
         match &self.socket {
@@ -147,7 +141,8 @@ impl Listener {
 
     /// The address for the log and for `--ready-fd`: `http://127.0.0.1:9292`, `https://...` or `unix:///path`.
     pub fn url(&self) -> String {
-        let scheme = self.preamble.tls.as_ref().map_or("http", |_| "https");
+        let handshake = self.preamble.handshake.as_ref();
+        let scheme = handshake.map_or(Scheme::Http, |it| it.scheme()).name();
         match &self.socket {
             ListeningSocket::Tcp(listener) => listener.local_addr().map_or_else(
                 |_| format!("{scheme}://?"),

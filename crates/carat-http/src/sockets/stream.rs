@@ -15,7 +15,8 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
 
 use carat_exchange::Peer;
-use carat_tls::TlsStream;
+
+use crate::sockets::transport::WrappedStream;
 
 /// A client of a tunnel that is silent for this long is asked whether it is there, and is gone when it does not answer
 /// this often.
@@ -29,8 +30,8 @@ pub enum ClientStream {
     Tcp(TcpStream),
     /// A connection over a Unix socket.
     Unix(UnixStream),
-    /// An encrypted connection.
-    Tls(Box<TlsStream>),
+    /// A connection with a transport between, such as encryption.
+    Wrapped(Box<dyn WrappedStream>),
 }
 
 impl ClientStream {
@@ -61,7 +62,7 @@ impl ClientStream {
     fn tcp(&self) -> Option<&TcpStream> {
         match self {
             ClientStream::Tcp(stream) => Some(stream),
-            ClientStream::Tls(stream) => Some(stream.tcp()),
+            ClientStream::Wrapped(stream) => Some(stream.socket()),
             ClientStream::Unix(_) => None,
         }
     }
@@ -79,31 +80,31 @@ impl ClientStream {
         }
     }
 
-    /// Whether the connection is one of TLS.
-    pub(crate) fn is_tls(&self) -> bool {
-        matches!(self, ClientStream::Tls(_))
+    /// Whether a transport lies between the server and the socket, as with encryption.
+    pub(crate) fn is_wrapped(&self) -> bool {
+        matches!(self, ClientStream::Wrapped(_))
     }
 
     /// The name of the protocol that the client has chosen before its first request. `None` for HTTP/1.1.
     pub(crate) fn protocol(&self) -> Option<&'static str> {
         match self {
-            ClientStream::Tls(stream) => stream.protocol(),
+            ClientStream::Wrapped(stream) => stream.protocol(),
             ClientStream::Tcp(_) | ClientStream::Unix(_) => None,
         }
     }
 
-    /// Bytes that the buffers of TLS take.
+    /// Bytes that the buffers of a transport take.
     pub(crate) fn held_bytes(&self) -> usize {
         match self {
-            ClientStream::Tls(stream) => stream.held_bytes(),
+            ClientStream::Wrapped(stream) => stream.held_bytes(),
             ClientStream::Tcp(_) | ClientStream::Unix(_) => 0,
         }
     }
 
-    /// Whether a part of a TLS record has arrived.
+    /// Whether a part of a record has arrived, of which a transport passes on nothing yet.
     pub fn is_in_record(&self) -> bool {
         match self {
-            ClientStream::Tls(stream) => stream.is_in_record(),
+            ClientStream::Wrapped(stream) => stream.is_in_record(),
             ClientStream::Tcp(_) | ClientStream::Unix(_) => false,
         }
     }
@@ -122,7 +123,7 @@ impl ClientStream {
         let descriptor = match self {
             ClientStream::Tcp(stream) => stream.as_fd(),
             ClientStream::Unix(stream) => stream.as_fd(),
-            ClientStream::Tls(stream) => stream.tcp().as_fd(),
+            ClientStream::Wrapped(stream) => stream.socket().as_fd(),
         };
         let closed = PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR;
         let mut polled = [PollFd::from_borrowed_fd(descriptor, PollFlags::RDHUP)];
@@ -167,7 +168,7 @@ impl ClientStream {
         }
     }
 
-    /// Writes bytes that others follow at once: the kernel may wait for those. Not through TLS.
+    /// Writes bytes that others follow at once: the kernel may wait for those. Only for bare sockets.
     pub(crate) fn poll_write_more(
         &self,
         cx: &mut Context<'_>,
@@ -179,7 +180,7 @@ impl ClientStream {
         })
     }
 
-    /// Sends bytes of a file, without a copy of them in this process. Not through TLS.
+    /// Sends bytes of a file, without a copy of them in this process. Only for bare sockets.
     pub(crate) fn poll_send_file(
         &self,
         cx: &mut Context<'_>,
@@ -208,7 +209,7 @@ impl ClientStream {
                     ready!(stream.poll_write_ready(cx))?;
                     stream.try_io(Interest::WRITABLE, || Ok(write(stream.as_fd())?))
                 }
-                ClientStream::Tls(_) => Err(io::ErrorKind::Unsupported.into()),
+                ClientStream::Wrapped(_) => Err(io::ErrorKind::Unsupported.into()),
             };
             match written {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -223,7 +224,7 @@ impl ClientStream {
         match self {
             ClientStream::Tcp(stream) => stream.poll_read_ready(cx),
             ClientStream::Unix(stream) => stream.poll_read_ready(cx),
-            ClientStream::Tls(stream) => stream.poll_readable(cx),
+            ClientStream::Wrapped(stream) => stream.poll_readable(cx),
         }
     }
 }
@@ -233,7 +234,7 @@ macro_rules! either {
         match $self.get_mut() {
             ClientStream::Tcp($stream) => $call,
             ClientStream::Unix($stream) => $call,
-            ClientStream::Tls($stream) => $call,
+            ClientStream::Wrapped($stream) => $call,
         }
     };
 }

@@ -46,7 +46,8 @@ pub struct Deadline {
 }
 
 impl Deadlines {
-    pub(crate) fn new() -> Rc<Deadlines> {
+    /// Deadlines of which none has passed.
+    pub fn new() -> Rc<Deadlines> {
         let start = clock::now();
         Rc::new(Deadlines {
             start,
@@ -162,7 +163,7 @@ impl Deadline {
     }
 
     /// Lets it pass at once.
-    pub(crate) fn expire(&self) {
+    pub fn expire(&self) {
         self.deadlines.entries.borrow_mut().deadlines[self.index] = 0;
         self.wake();
     }

@@ -39,6 +39,11 @@ impl ForceTls {
         }
     }
 
+    /// Whether the option is on.
+    pub(super) fn is_on(&self) -> bool {
+        self.hsts.is_some()
+    }
+
     /// Refuses a request in clear. The response says where to go.
     pub(super) fn check(
         &self,

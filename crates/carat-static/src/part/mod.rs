@@ -92,6 +92,10 @@ impl Part for SitePart {
         self.force_tls.complete(fields, context);
     }
 
+    fn demands_https(&self) -> bool {
+        self.force_tls.is_on()
+    }
+
     fn tick(&self) {
         self.requested.tick();
         self.pages.maintenance.tick();

@@ -20,7 +20,7 @@ const MESSAGES_VARIABLE: &str = "CARAT_ACME_FD";
 const MESSAGES_LIMIT: u64 = 1024 * 1024;
 
 /// The program that asks the authority, and that runs only while it does.
-pub struct AcmeClient {
+pub(crate) struct AcmeClient {
     /// Changes with the settings: the Ruby of an old release may be gone.
     command: RefCell<Vec<String>>,
     directory: PathBuf,
@@ -28,7 +28,7 @@ pub struct AcmeClient {
 
 impl AcmeClient {
     /// A client that runs this command in this directory.
-    pub fn new(command: Vec<String>, directory: PathBuf) -> AcmeClient {
+    pub(crate) fn new(command: Vec<String>, directory: PathBuf) -> AcmeClient {
         AcmeClient {
             command: RefCell::new(command),
             directory,
@@ -36,7 +36,7 @@ impl AcmeClient {
     }
 
     /// Runs another command from now on.
-    pub fn adopt(&self, command: &[String]) {
+    pub(crate) fn adopt(&self, command: &[String]) {
         self.command.replace(command.to_vec());
     }
 

@@ -7,8 +7,8 @@ mod messages;
 mod names;
 mod status;
 
-pub use client::AcmeClient;
+pub(crate) use client::AcmeClient;
 pub(super) use folder::{ACME_TLS, AcmeFolder, is_validation};
 pub(super) use messages::ClientMessage;
-pub use names::AcmeNames;
-pub use status::CertificateStatus;
+pub(crate) use names::AcmeNames;
+pub(crate) use status::CertificateStatus;

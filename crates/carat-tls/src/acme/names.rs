@@ -8,11 +8,11 @@ const LABEL_LIMIT: usize = 63;
 
 /// The names for which a listener has certificates from an authority, and where they are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AcmeNames {
+pub(crate) struct AcmeNames {
     /// In lower case; the first one is for clients that name no known server.
-    pub names: Vec<String>,
+    pub(crate) names: Vec<String>,
     /// The folder that has one for each name.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 impl AcmeNames {
@@ -23,7 +23,7 @@ impl AcmeNames {
     }
 
     /// Adds the names of a value such as `example.com,www.example.com`. The error is a clause.
-    pub fn add(&mut self, value: &str) -> Result<(), String> {
+    pub(crate) fn add(&mut self, value: &str) -> Result<(), String> {
         for name in value.split(',') {
             let name = name.to_ascii_lowercase();
             if !is_host_name(&name) {

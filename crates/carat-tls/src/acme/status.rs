@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 /// The status of the certificate of a name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
-pub struct CertificateStatus {
+pub(crate) struct CertificateStatus {
     /// The name of the host.
     #[serde(default)]
-    pub name: String,
+    pub(crate) name: String,
     /// When it expires; `None` while there is none. All times are seconds since 1970.
-    pub expires: Option<u64>,
+    pub(crate) expires: Option<u64>,
     /// When the authority is asked next.
-    pub due: Option<u64>,
+    pub(crate) due: Option<u64>,
     /// Why the last attempt failed.
-    pub error: Option<String>,
+    pub(crate) error: Option<String>,
 }
 
 impl CertificateStatus {

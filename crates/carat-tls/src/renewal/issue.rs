@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_secs(30);
 const PAUSE_LIMIT: Duration = Duration::from_secs(3600);
 
 /// Runs the client whenever a certificate is due. Never returns.
-pub async fn issue_certificates(
+pub(crate) async fn issue_certificates(
     stores: Vec<Arc<CertificateStore>>,
     client: Rc<AcmeClient>,
     log: Rc<Log>,

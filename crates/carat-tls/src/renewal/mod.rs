@@ -3,5 +3,5 @@
 mod issue;
 mod watch;
 
-pub use issue::issue_certificates;
-pub use watch::watch_certificates;
+pub(crate) use issue::issue_certificates;
+pub(crate) use watch::watch_certificates;

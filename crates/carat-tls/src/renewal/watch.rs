@@ -21,7 +21,7 @@ const FIRST_LOOK: Duration = Duration::from_secs(1);
 const LOOKS_LIMIT: usize = 8;
 
 /// Takes up certificates that were renewed: every ten seconds, and when `now` says so. Never returns without an error.
-pub async fn watch_certificates(
+pub(crate) async fn watch_certificates(
     stores: Vec<Arc<CertificateStore>>,
     now: Rc<Notify>,
     log: Rc<Log>,

@@ -3,7 +3,7 @@
 pub enum Scheme {
     /// In the clear between the client and the first server.
     Http,
-    /// Over TLS between the client and the first server.
+    /// Encrypted between the client and the first server.
     Https,
 }
 

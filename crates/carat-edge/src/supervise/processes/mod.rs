@@ -15,5 +15,5 @@ pub(crate) use host::Host;
 pub(crate) use local_host::LocalHost;
 pub(crate) use one_off_clients::OneOffClients;
 pub(crate) use ready::{Ready, take_descriptor};
-pub(crate) use trial_request::check_worker;
+pub(crate) use trial_request::{check_worker, client_scheme};
 pub(crate) use worker_sockets::WorkerSockets;

@@ -7,6 +7,7 @@ use tokio::time::timeout;
 
 use carat_dispatch::{Dispatcher, Lane};
 use carat_exchange::{Call, MemoryAccount, Peer};
+use carat_http::{Part, PartList};
 use carat_settings::Settings;
 use carat_wire::Scheme;
 
@@ -18,6 +19,7 @@ pub(crate) async fn check_worker(
     dispatcher: Rc<Dispatcher>,
     lane: Rc<Lane>,
     settings: Rc<Settings>,
+    scheme: Scheme,
 ) -> Result<(), String> {
     let trial = WorkerTrial {
         dispatcher,
@@ -25,16 +27,15 @@ pub(crate) async fn check_worker(
         limit: settings.boot_timeout,
     };
     for target in &settings.restart_check {
-        let result = trial.check(target, client_scheme(&settings)).await;
+        let result = trial.check(target, scheme).await;
         result.map_err(|how| format!("restart_check {target}: {how}"))?;
     }
     Ok(())
 }
 
 /// The scheme of clients' requests: HTTPS where clients cannot come in clear.
-fn client_scheme(settings: &Settings) -> Scheme {
-    let is_tls = |address: &String| address.starts_with("tls://");
-    if settings.parts.site.force_tls || settings.bind.iter().any(is_tls) {
+pub(crate) fn client_scheme(parts: &PartList) -> Scheme {
+    if parts.iter().any(Part::demands_https) {
         Scheme::Https
     } else {
         Scheme::Http
@@ -145,18 +146,28 @@ mod tests {
     use super::*;
     use http::HeaderValue;
 
+    /// A part that may demand HTTPS.
+    struct Demanding(bool);
+
+    impl Part for Demanding {
+        fn name(&self) -> &'static str {
+            "demanding"
+        }
+
+        fn demands_https(&self) -> bool {
+            self.0
+        }
+    }
+
     #[test]
     fn a_check_speaks_https_where_clients_cannot_come_in_clear() {
-        let mut settings = Settings::plain();
-        settings.bind = vec!["tcp://0.0.0.0:80".to_owned()];
-        assert_eq!(client_scheme(&settings), Scheme::Http);
-        settings
-            .bind
-            .push("tls://0.0.0.0:443?acme=a.example".to_owned());
-        assert_eq!(client_scheme(&settings), Scheme::Https);
-        settings.bind.clear();
-        settings.parts.site.force_tls = true;
-        assert_eq!(client_scheme(&settings), Scheme::Https);
+        let parts = |demands: &[bool]| -> PartList {
+            let part = |it: &bool| Box::new(Demanding(*it)) as Box<dyn Part>;
+            demands.iter().map(part).collect()
+        };
+        assert_eq!(client_scheme(&parts(&[])), Scheme::Http);
+        assert_eq!(client_scheme(&parts(&[false])), Scheme::Http);
+        assert_eq!(client_scheme(&parts(&[false, true])), Scheme::Https);
     }
 
     #[test]

@@ -4,19 +4,20 @@ use std::io;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use super::failures::Failures;
 use super::handshake_thread::HandshakeThread;
-use crate::time_limits::Deadline;
-use carat_exchange::{Peer, Refusal};
+use crate::handshake_error::HandshakeError;
+use crate::stream::TlsStream;
+use carat_exchange::Peer;
+use carat_http::{Deadline, Failures};
 use carat_log::Log;
-use carat_tls::{HandshakeError, TlsStream};
 
 /// How many handshakes may be in progress. One more ends one of the address that has the most: the oldest that waits for
 /// its client, so that clients that stall keep nobody out, or else the newest, so that those before it come to their end.
 const RUNNING_LIMIT: usize = 512;
 
 /// The TLS handshakes of all clients.
-pub(super) struct Handshakes {
+#[derive(Default)]
+pub(crate) struct Handshakes {
     /// Started for the first client.
     thread: OnceCell<HandshakeThread>,
     running: RefCell<VecDeque<HandshakeEntry>>,
@@ -24,8 +25,6 @@ pub(super) struct Handshakes {
     addresses: RefCell<HashMap<Option<IpAddr>, usize>>,
     begun: Cell<u64>,
     failed: RefCell<Failures>,
-    /// Clients that speak TLS at a port without it.
-    misdirected: RefCell<Failures>,
 }
 
 struct HandshakeEntry {
@@ -42,17 +41,6 @@ pub(super) struct RunningHandshake<'a> {
 }
 
 impl Handshakes {
-    pub(super) fn new() -> Handshakes {
-        Handshakes {
-            thread: OnceCell::new(),
-            running: RefCell::default(),
-            addresses: RefCell::default(),
-            begun: Cell::new(0),
-            failed: RefCell::default(),
-            misdirected: RefCell::default(),
-        }
-    }
-
     /// A client at this address has sent its first bytes; `deadline` is expired when it has to give way.
     pub(super) fn begin(&self, remote: &str, deadline: &Rc<Deadline>) -> RunningHandshake<'_> {
         let id = self.begun.get();
@@ -93,19 +81,9 @@ impl Handshakes {
         self.failed.borrow_mut().note(peer, error.to_string());
     }
 
-    /// Counts a refusal if its client speaks TLS at a port without it.
-    pub(super) fn note_refusal(&self, peer: &Peer, refusal: Refusal) {
-        if refusal == Refusal::UnexpectedTls {
-            let reason = refusal.reason().to_owned();
-            self.misdirected.borrow_mut().note(peer, reason);
-        }
-    }
-
     /// Logs the failures since the last report.
-    pub(super) fn report(&self, log: &Log) {
+    pub(crate) fn report(&self, log: &Log) {
         self.failed.take().report("TLS handshakes failed", log);
-        let misdirected = self.misdirected.take();
-        misdirected.report("TLS on a port without it", log);
     }
 }
 
@@ -182,7 +160,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::time_limits::Deadlines;
+    use carat_http::Deadlines;
 
     struct Client<'a> {
         handshake: RunningHandshake<'a>,
@@ -210,7 +188,7 @@ mod tests {
 
     #[test]
     fn one_handshake_too_many_ends_the_oldest_that_awaits_its_client() {
-        let (deadlines, handshakes) = (Deadlines::new(), Handshakes::new());
+        let (deadlines, handshakes) = (Deadlines::new(), Handshakes::default());
         let mut clients: Vec<_> = (0..RUNNING_LIMIT)
             .map(|_| client(&handshakes, &deadlines, "192.0.2.1"))
             .collect();
@@ -238,7 +216,7 @@ mod tests {
             ("192.0.2.1", "192.0.2.2"),
             ("2001:db8::1", "2001:db8:0:1::"),
         ] {
-            let (deadlines, handshakes) = (Deadlines::new(), Handshakes::new());
+            let (deadlines, handshakes) = (Deadlines::new(), Handshakes::default());
             let honest = client(&handshakes, &deadlines, honest);
             honest.handshake.note_whether_client_is_awaited(true);
             let flood: Vec<_> = (0..2 * RUNNING_LIMIT)

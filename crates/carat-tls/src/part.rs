@@ -1,60 +1,73 @@
-//! The certificates of the listeners as a part of the edge: they are read again when they change, and those of `acme=` in
-//! `bind` are asked for in time.
-
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Method, Response};
+use http::{HeaderValue, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use carat_exchange::ReplyBody;
+use super::acme::{AcmeClient, CertificateStatus};
+use super::certificate_store::CertificateStore;
+use super::renewal::{issue_certificates, watch_certificates};
+use super::transport::TlsTransport;
+use carat_exchange::{Fault, PartRefusal, Peer, Refusal, ReplyBody};
 use carat_http::{
-    ArrivedRequest, EdgeCore, Listener, Part, PartTask, RequestAnswer, RequestContext, RequestStep,
+    ArrivedRequest, EdgeCore, Failures, Part, PartTask, RequestAnswer, RequestContext, RequestStep,
 };
 use carat_log::Log;
 use carat_settings::Settings;
-use carat_tls::{
-    AcmeClient, CertificateStatus, CertificateStore, issue_certificates, watch_certificates,
-};
 
 /// Where an authority asks for a token (RFC 8555, section 8.3).
 const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
 
-/// The certificates of all listeners, and the program that asks an authority for them.
-struct CertificatesPart {
+/// The first bytes of a client that speaks TLS: a record of the handshake, of any version.
+const HELLO: [u8; 2] = [0x16, 0x03];
+
+/// A client speaks TLS to a port without it.
+const UNEXPECTED_TLS: Refusal = Refusal::ByPart(&PartRefusal {
+    status: StatusCode::BAD_REQUEST,
+    reason: "this port speaks plain HTTP, and the client speaks TLS",
+    fault: Fault::Client,
+    retry_after: None,
+});
+
+/// The certificates of all listeners, which are read again when they change, and the program that asks an authority for those
+/// of `acme=` in `bind`.
+struct TlsPart {
+    transport: Rc<TlsTransport>,
     stores: Vec<Arc<CertificateStore>>,
     client: Rc<AcmeClient>,
     /// Notified when the files are to be looked at.
     renewal: Rc<Notify>,
+    /// Clients that speak TLS at a port without it.
+    misdirected: RefCell<Failures>,
     log: Rc<Log>,
 }
 
-/// `None` when no listener speaks TLS.
-pub(super) fn part(core: &EdgeCore, listeners: &[Rc<Listener>]) -> Option<Box<dyn Part>> {
-    let stores = listeners.iter().filter_map(|it| it.certificates());
-    let stores: Vec<_> = stores.collect();
-    if stores.is_empty() {
-        return None;
-    }
+/// The part of a server that listens by means of `transport`. Also without a listener, it knows what clients of TLS send.
+pub fn part(core: &EdgeCore, transport: &Rc<TlsTransport>) -> Option<Box<dyn Part>> {
     let settings = &core.settings;
-    let (command, directory) = (
-        settings.parts.tls.acme_command.clone(),
-        settings.directory.clone(),
-    );
-    Some(Box::new(CertificatesPart {
-        stores,
-        client: Rc::new(AcmeClient::new(command, directory)),
+    let command = settings.parts.tls.acme_command.clone();
+    let client = AcmeClient::new(command, settings.directory.clone());
+    Some(Box::new(TlsPart {
+        stores: transport.stores(),
+        transport: Rc::clone(transport),
+        client: Rc::new(client),
         renewal: Rc::default(),
+        misdirected: RefCell::default(),
         log: Rc::clone(&core.log),
     }))
 }
 
-impl Part for CertificatesPart {
+impl Part for TlsPart {
     fn name(&self) -> &'static str {
         "certificates"
+    }
+
+    fn sees_requests(&self) -> bool {
+        self.stores.iter().any(|it| it.is_issued())
     }
 
     /// Answers an authority that validates a name, on every listener. Requests for other tokens may be the application's.
@@ -69,7 +82,19 @@ impl Part for CertificatesPart {
         ControlFlow::Break(RequestAnswer::Found(Box::new(reply)))
     }
 
+    fn misdirected(&self, bytes: &[u8], peer: &Peer) -> Option<Refusal> {
+        if !bytes.starts_with(&HELLO) {
+            return None;
+        }
+        let reason = UNEXPECTED_TLS.reason().to_owned();
+        self.misdirected.borrow_mut().note(peer, reason);
+        Some(UNEXPECTED_TLS)
+    }
+
     fn tasks(&self) -> Vec<PartTask> {
+        if self.stores.is_empty() {
+            return Vec::new();
+        }
         let (stores, log) = (self.stores.clone(), Rc::clone(&self.log));
         let watch = watch_certificates(stores, Rc::clone(&self.renewal), log);
         let (stores, client) = (self.stores.clone(), Rc::clone(&self.client));
@@ -86,6 +111,16 @@ impl Part for CertificatesPart {
         ]
     }
 
+    fn demands_https(&self) -> bool {
+        !self.stores.is_empty()
+    }
+
+    fn tick(&self) {
+        self.transport.handshakes.report(&self.log);
+        let misdirected = self.misdirected.take();
+        misdirected.report("TLS on a port without it", &self.log);
+    }
+
     fn reopen(&self) {
         self.renewal.notify_waiters();
     }
@@ -96,13 +131,16 @@ impl Part for CertificatesPart {
 
     /// The states of the certificates that an authority issues.
     fn report(&self) -> Value {
+        if self.stores.is_empty() {
+            return Value::Null;
+        }
         let stores = self.stores.iter();
         let statuses: Vec<CertificateStatus> = stores.flat_map(|it| it.statuses()).collect();
         json!(statuses)
     }
 }
 
-impl CertificatesPart {
+impl TlsPart {
     fn validation_response(&self, request: &mut ArrivedRequest) -> Option<String> {
         let parts = &request.call().parts;
         let token = parts.uri.path().strip_prefix(CHALLENGE_PATH)?;

@@ -6,20 +6,20 @@ use rustls::crypto::CryptoProvider;
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 
-use super::certificate::read_chain;
+use crate::certificate::read_chain;
 
 /// The authority that signs the certificates of clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientAuthority {
+pub(crate) struct ClientAuthority {
     /// A PEM file with one certificate or more.
-    pub file: PathBuf,
+    pub(crate) file: PathBuf,
     /// Whether a client without a certificate is refused.
-    pub is_required: bool,
+    pub(crate) is_required: bool,
 }
 
 impl ClientAuthority {
     /// Reads the file. The error is one sentence.
-    pub(super) fn verifier(
+    pub(crate) fn verifier(
         &self,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Arc<dyn ClientCertVerifier>, String> {

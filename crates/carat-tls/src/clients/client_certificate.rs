@@ -1,9 +1,8 @@
-use carat_fields::distinguished_name;
 use rustls::pki_types::CertificateDer;
 use webpki::EndEntityCert;
 
-/// An entry of Rack's environment about a client: its name and its value.
-pub type ClientVariable = (&'static str, Vec<u8>);
+use super::distinguished_name::distinguished_name;
+use carat_exchange::ClientVariable;
 
 /// Bytes of certificates, as text, that the application gets of a client. Those that exceed them are left out.
 const CERTIFICATES_LIMIT: usize = 16 * 1024;
@@ -18,7 +17,7 @@ const CHAIN: [&str; 4] = [
 
 /// The variables by which the application learns about a client that was asked for its certificate, with the names of nginx
 /// and Apache. `chain` begins with the client's own certificate, which has been verified.
-pub(super) fn client_variables(chain: Option<&[CertificateDer<'_>]>) -> Vec<ClientVariable> {
+pub(crate) fn client_variables(chain: Option<&[CertificateDer<'_>]>) -> Vec<ClientVariable> {
     let Some(chain) = chain.filter(|chain| !chain.is_empty()) else {
         return vec![("SSL_CLIENT_VERIFY", b"NONE".to_vec())];
     };

@@ -34,7 +34,7 @@ const NAMES: [(&[u8], &str); 12] = [
 
 /// The name of a certificate as text (RFC 4514), the last part first: `CN=example.org,O=Example`. `der` is the content of
 /// its outer SEQUENCE. Control characters are escaped. `None` for what is not DER.
-pub fn distinguished_name(mut der: &[u8]) -> Option<String> {
+pub(super) fn distinguished_name(mut der: &[u8]) -> Option<String> {
     let mut parts = Vec::new();
     while !der.is_empty() {
         let mut attributes = take(&mut der, SET)?;

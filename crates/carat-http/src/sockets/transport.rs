@@ -1,0 +1,110 @@
+//! The contract between the core and the transports: what lies between a socket and the requests of its client, such as
+//! encryption. The core opens the one whose scheme an address of `bind` has, and knows none by name.
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use carat_exchange::{ClientMemory, Peer, Refusal};
+use carat_wire::Scheme;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use crate::time_limits::Deadline;
+
+/// A kind of connection beside the bare socket. A build without any serves bare sockets.
+pub trait Transport {
+    /// The scheme of its addresses, of which the core has `tcp`, `unix`, and `fd`.
+    fn scheme(&self) -> &'static str;
+
+    /// Prepares a listener by the parameters of its address that are not the core's, in their order: names and values. May
+    /// read files. The error is one sentence.
+    fn open(&self, parameters: &[(String, String)]) -> Result<Rc<dyn Handshake>, String>;
+}
+
+/// What the connections of one listener begin with, before their first request.
+pub trait Handshake {
+    /// The scheme of the requests that follow.
+    fn scheme(&self) -> Scheme;
+
+    /// Begins a connection. May add variables about the client to its `Peer`.
+    fn begin<'a>(&'a self, socket: TcpStream, start: ConnectionStart<'a>) -> HandshakeWait<'a>;
+}
+
+/// The wait for the end of a handshake.
+pub type HandshakeWait<'a> = Pin<Box<dyn Future<Output = HandshakeEnd> + 'a>>;
+
+/// The outcome of a handshake.
+pub enum HandshakeEnd {
+    /// Requests follow.
+    Established(Box<dyn WrappedStream>),
+    /// The client gets a refusal in clear, on the socket below.
+    Refused(TcpStream, Refusal),
+    /// The connection is over.
+    Over,
+}
+
+/// The client's side of a connection that is no bare socket.
+pub trait WrappedStream: AsyncRead + AsyncWrite + Unpin {
+    /// The socket below.
+    fn socket(&self) -> &TcpStream;
+
+    /// The protocol that the client has chosen in the handshake, by its token (RFC 7301). `None` for HTTP/1.1.
+    fn protocol(&self) -> Option<&'static str>;
+
+    /// Bytes that the buffers take.
+    fn held_bytes(&self) -> usize;
+
+    /// Whether a part of a record has arrived: of the bytes that can only be read together.
+    fn is_in_record(&self) -> bool;
+
+    /// Ready when there is something to read, or the client is gone.
+    fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>>;
+}
+
+/// A connection before its first request, as a transport sees it.
+pub struct ConnectionStart<'a> {
+    /// The two ends of the connection.
+    pub peer: &'a mut Peer,
+    /// The deadline of the connection.
+    pub deadline: &'a Rc<Deadline>,
+    /// The memory that clients make the edge hold.
+    pub memory: &'a Rc<ClientMemory>,
+    /// Shows parts what has become of the handshake.
+    pub note: &'a dyn Fn(&'static str),
+    /// Whether the server stops, and waits for no first request any more.
+    pub(crate) is_given_up: &'a dyn Fn() -> bool,
+}
+
+/// Why a wait at the start of a connection has ended before what it waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartEnd {
+    /// The deadline has passed.
+    TimedOut,
+    /// The server stops.
+    GivenUp,
+}
+
+impl ConnectionStart<'_> {
+    /// Waits until `poll` is ready, the deadline passes, or the server waits no longer.
+    pub async fn in_time<T>(
+        &self,
+        mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Result<T, StartEnd> {
+        poll_fn(|cx| {
+            if let Poll::Ready(result) = poll(cx) {
+                return Poll::Ready(Ok(result));
+            }
+            if self.deadline.passed(cx.waker()) {
+                return Poll::Ready(Err(StartEnd::TimedOut));
+            }
+            if (self.is_given_up)() {
+                return Poll::Ready(Err(StartEnd::GivenUp));
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}

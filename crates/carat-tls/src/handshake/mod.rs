@@ -1,0 +1,8 @@
+//! The handshakes of all clients: their time, their turns, and the thread that computes them.
+
+mod handshake_thread;
+mod handshakes;
+mod tls_handshake;
+
+pub(crate) use handshakes::Handshakes;
+pub(crate) use tls_handshake::TlsHandshake;

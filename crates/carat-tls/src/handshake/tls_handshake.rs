@@ -1,0 +1,154 @@
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use carat_wire::Scheme;
+use http::StatusCode;
+use tokio::io::ReadBuf;
+use tokio::net::TcpStream;
+
+use super::handshakes::Handshakes;
+use crate::config::TlsConfig;
+use crate::handshake_error::HandshakeError;
+use crate::stream::TlsStream;
+use carat_exchange::{Fault, MemoryReservation, PartRefusal, Refusal};
+use carat_http::{
+    ConnectionStart, Handshake, HandshakeEnd, HandshakeWait, StartEnd, WrappedStream,
+};
+
+/// How long a client whose handshake was refused may take to leave, and what it may still send.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
+const LEAVE_LIMIT: usize = 64 * 1024;
+
+/// A client speaks plain HTTP to a TLS port.
+const PLAIN_HTTP: Refusal = Refusal::ByPart(&PartRefusal {
+    status: StatusCode::BAD_REQUEST,
+    reason: "this port speaks HTTPS, and the request is plain HTTP",
+    fault: Fault::Client,
+    retry_after: None,
+});
+
+/// The beginning of the TLS connections of one listener.
+pub(crate) struct TlsHandshake {
+    pub(crate) config: TlsConfig,
+    /// How long a handshake may take.
+    pub(crate) timeout: Duration,
+    pub(crate) handshakes: Rc<Handshakes>,
+}
+
+impl Handshake for TlsHandshake {
+    fn scheme(&self) -> Scheme {
+        Scheme::Https
+    }
+
+    fn begin<'a>(&'a self, socket: TcpStream, start: ConnectionStart<'a>) -> HandshakeWait<'a> {
+        Box::pin(self.shake_hands(socket, start))
+    }
+}
+
+impl TlsHandshake {
+    /// Brings up the TLS connection of a client in time. Failures are counted for the log, except that of a client that sends
+    /// nothing.
+    async fn shake_hands(&self, socket: TcpStream, start: ConnectionStart<'_>) -> HandshakeEnd {
+        start.deadline.set(self.timeout);
+        let first = in_time(&start, |cx| poll_first_byte(&socket, cx));
+        let Ok(first) = first.await else {
+            return HandshakeEnd::Over;
+        };
+        if first.is_ascii_uppercase() {
+            self.note_failure(&start, &HandshakeError::PlainHttp);
+            return HandshakeEnd::Refused(socket, PLAIN_HTTP);
+        }
+        match self.establish(socket, &start).await {
+            Ok(stream) if stream.was_validation() => HandshakeEnd::Over,
+            Ok(mut stream) => {
+                stream.settle(&self.config);
+                (start.note)("established");
+                start.peer.variables = stream.client_variables(&self.config);
+                HandshakeEnd::Established(stream)
+            }
+            Err(error) => {
+                self.note_failure(&start, &error);
+                HandshakeEnd::Over
+            }
+        }
+    }
+
+    fn note_failure(&self, start: &ConnectionStart<'_>, error: &HandshakeError) {
+        (start.note)("failed");
+        self.handshakes.note_failure(start.peer, error);
+    }
+
+    async fn establish(
+        &self,
+        socket: TcpStream,
+        start: &ConnectionStart<'_>,
+    ) -> Result<Box<TlsStream>, HandshakeError> {
+        let running = self.handshakes.begin(&start.peer.remote, start.deadline);
+        let mut stream = Box::new(TlsStream::new(socket, &self.config)?);
+        // Later, the connection's own account has them.
+        let mut held = MemoryReservation::of(&start.memory.account());
+        loop {
+            in_time(start, |cx| stream.poll_receive(cx)).await?;
+            held.set(0);
+            if !held.try_grow(stream.held_bytes()) {
+                return Err(HandshakeError::NoMemory);
+            }
+            let mut step = pin!(running.step(stream));
+            let stepped = in_time(start, |cx| {
+                let stepped = ready!(step.as_mut().poll(cx));
+                Poll::Ready(stepped.map_err(HandshakeError::Lost))
+            });
+            let (back, is_complete) = stepped.await?;
+            stream = back;
+            let is_complete = match is_complete {
+                Ok(is_complete) => is_complete,
+                Err(error) => {
+                    leave(&mut stream, start).await;
+                    return Err(error);
+                }
+            };
+            let sent = in_time(start, |cx| {
+                let sent = ready!(stream.poll_send(cx));
+                Poll::Ready(sent.map_err(HandshakeError::Lost))
+            });
+            sent.await?;
+            if is_complete {
+                return Ok(stream);
+            }
+        }
+    }
+}
+
+/// Gives a client whose handshake was refused the time to read why.
+async fn leave(stream: &mut TlsStream, start: &ConnectionStart<'_>) {
+    let mut left = LEAVE_LIMIT;
+    start.deadline.set(LEAVE_TIMEOUT);
+    // It is over either way.
+    let _ = start.in_time(|cx| stream.poll_leave(cx, &mut left)).await;
+}
+
+/// Looks at the first byte, and leaves it where it is.
+fn poll_first_byte(socket: &TcpStream, cx: &mut Context<'_>) -> Poll<Result<u8, HandshakeError>> {
+    let mut first = [0; 1];
+    let peeked = ready!(socket.poll_peek(cx, &mut ReadBuf::new(&mut first)));
+    Poll::Ready(match peeked {
+        Ok(0) => Err(HandshakeError::Closed),
+        Ok(_) => Ok(first[0]),
+        Err(error) => Err(HandshakeError::Lost(error)),
+    })
+}
+
+async fn in_time<T>(
+    start: &ConnectionStart<'_>,
+    poll: impl FnMut(&mut Context<'_>) -> Poll<Result<T, HandshakeError>>,
+) -> Result<T, HandshakeError> {
+    match start.in_time(poll).await {
+        Ok(result) => result,
+        Err(StartEnd::TimedOut) => Err(HandshakeError::Lost(io::ErrorKind::TimedOut.into())),
+        Err(StartEnd::GivenUp) => Err(HandshakeError::Closed),
+    }
+}

@@ -36,7 +36,10 @@ impl TunnelDrain {
         draining.retain(|known| {
             known.lane.worker != lane.tag.worker || known.tunnels.are_those_of(&lane.tunnels)
         });
-        if draining.iter().all(|known| known.lane.worker != lane.tag.worker) {
+        if draining
+            .iter()
+            .all(|known| known.lane.worker != lane.tag.worker)
+        {
             draining.push(DrainingTunnels {
                 lane: lane.tag,
                 tunnels: lane.tunnels.clone(),

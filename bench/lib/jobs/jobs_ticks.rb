@@ -83,16 +83,20 @@ module Bench
 
     # Waits until all workers are of a newer generation.
     def self.refork(setup)
-      before = generation(setup)
+      before = 0
+      setup.wait("generation", JobsSetup::START_SECONDS) { (before = generation(setup)).positive? }
       setup.wait("refork", JobsSetup::START_SECONDS) do
         20.times { setup.get("/posts") }
         generation(setup) > before
       end
     end
 
+    # The generation of the oldest worker; 0 when the server is too busy to say.
     def self.generation(setup)
       rows = JSON.parse(setup.carat("status", "--json")).fetch("processes")
       rows.map { |row| row.fetch("generation") }.min || 0
+    rescue Failure
+      0
     end
 
     def self.restart(setup)

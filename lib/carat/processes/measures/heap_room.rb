@@ -5,27 +5,38 @@ require_relative "../../native"
 module Carat
   module Processes
     # The room for garbage in the heap of a worker. It begins small, since each page that garbage fills is the worker's
-    # own. Where objects outlive several requests, collections in a small heap free little and come often; the heap
-    # then gets more room, step by step. See docs/decisions/0016-room-for-garbage.md.
+    # own, and grows where collections are dear: where much is marked each time, because the heap is large or objects
+    # outlive several requests. Sweeping is no reason: it takes as long in any room. See
+    # docs/decisions/0016-room-for-garbage.md.
     class HeapRoom
-      # The share of CPU time that collections for lack of slots may take, from 0 to 1.
+      # The share of CPU time that marking may take, from 0 to 1, and from how many milliseconds a collection on: what
+      # takes less delays no request.
+      MARKING_SHARE = 0.05
+      MARKING_MILLISECONDS = 0.4
+      # The share of CPU time that whole collections for lack of slots may take, from 0 to 1.
       SHARE = 0.3
       # How many such collections one decision covers.
       COLLECTIONS = 8
-      # The memory that a step adds: 60 000 of Ruby's smallest slots.
+      # The least memory that a step adds: 60 000 of Ruby's smallest slots.
       STEP_BYTES = 2_400_000
+      # A step adds at most this many times the room that there was.
+      MOST_TIMES = 2
       # The least that a pool gets: about one page of slots. Adding a page writes to all free slots of the pool.
       PART_BYTES = 65_536
-      # The heap grows by at most this many steps.
-      MAX_STEPS = 10
-      private_constant :SHARE, :COLLECTIONS, :STEP_BYTES, :PART_BYTES, :MAX_STEPS
+      # All steps together add at most this much, or this share of the heap where that is more.
+      LIMIT_BYTES = 10 * STEP_BYTES
+      LIMIT_SHARE = 0.3
+      private_constant :MARKING_SHARE, :MARKING_MILLISECONDS, :SHARE, :COLLECTIONS, :STEP_BYTES, :MOST_TIMES,
+                       :PART_BYTES, :LIMIT_BYTES, :LIMIT_SHARE
 
       @steps = 0
+      @bytes = 0
       @objects = 0
 
       class << self
-        # How many times the heap was extended, in this process and in those that it was forked from.
-        attr_accessor :steps
+        # How many times the heap was extended, in this process and in those that it was forked from, and by how many
+        # bytes.
+        attr_accessor :steps, :bytes
 
         # How many objects extensions have made, which the application has not asked for.
         attr_accessor :objects
@@ -53,43 +64,69 @@ module Carat
 
       # Ruby says why the last collection has run, and nothing about those before.
       def look
-        collections, took = note_collections
+        collections, took, marked = note_collections
         return unless collections.positive? && @collector.short_of_slots?
 
         @collections += collections
         @taken += took
+        @marked += marked
         return if @collections < COLLECTIONS
 
-        extend_heap if @taken > (@collector.cpu_milliseconds - @cpu) * SHARE && HeapRoom.steps < MAX_STEPS
+        extend_heap
         begin_anew
       end
 
-      # Returns how many collections have run since the last call, and their CPU time in milliseconds.
+      # Returns how many collections have run since the last call, and in milliseconds of CPU time how long they took,
+      # and how long they marked.
       def note_collections
-        before = [@count, @milliseconds]
-        @count = @collector.count
-        @milliseconds = @collector.milliseconds
-        [@count - before[0], @milliseconds - before[1]]
+        before = [@count, @milliseconds, @marking]
+        note
+        [@count, @milliseconds, @marking].zip(before).map { |now, was| now - was }
       end
 
       # The cost of an extension itself does not count.
       def begin_anew
-        @count = @collector.count
-        @milliseconds = @collector.milliseconds
-        @collections = @taken = 0
+        note
+        @collections = @taken = @marked = 0
         @cpu = @collector.cpu_milliseconds
         @demand = @collector.demand
       end
 
+      def note
+        @count = @collector.count
+        @milliseconds = @collector.milliseconds
+        @marking = @collector.marking_milliseconds
+      end
+
       # Extends each pool of slots by its part: the first one that is full makes Ruby collect.
       def extend_heap
-        HeapRoom.steps += 1
         demand = recent_demand
         total = demand.sum { |slot_bytes, objects| slot_bytes * objects }
+        step = [wanted(total / @collections), limit - HeapRoom.bytes].min.to_i
+        return if step < PART_BYTES
+
+        HeapRoom.steps += 1
+        HeapRoom.bytes += step
         demand.each do |slot_bytes, objects|
-          bytes = STEP_BYTES * slot_bytes * objects / total
+          bytes = step * slot_bytes * objects / total
           @collector.extend(bytes / slot_bytes, slot_bytes) if bytes >= PART_BYTES
         end
+      end
+
+      # How many bytes are to be added to the room, all of which is used between two collections. The cost of marking
+      # falls as the room grows.
+      def wanted(room)
+        cpu = @collector.cpu_milliseconds - @cpu
+        if @marked > @collections * MARKING_MILLISECONDS && @marked > cpu * MARKING_SHARE
+          times = (@marked / (cpu * MARKING_SHARE)) - 1
+          [room * [times, MOST_TIMES].min, STEP_BYTES].max
+        else
+          @taken > cpu * SHARE ? STEP_BYTES : 0
+        end
+      end
+
+      def limit
+        [LIMIT_BYTES, @collector.heap_bytes * LIMIT_SHARE].max
       end
 
       # The objects that each pool has been asked for lately; all of them where Ruby does not tell.
@@ -103,7 +140,9 @@ module Carat
       class Collections
         # Ruby 3.1 has slots of one size.
         SLOT_BYTES = GC::INTERNAL_CONSTANTS.fetch(:RVALUE_SIZE, 40)
-        private_constant :SLOT_BYTES
+        PAGE_BYTES = GC::INTERNAL_CONSTANTS.fetch(:HEAP_PAGE_SIZE, 65_536)
+        TELLS_MARKING = GC.stat.key?(:marking_time)
+        private_constant :SLOT_BYTES, :PAGE_BYTES, :TELLS_MARKING
 
         # Number of collections.
         def count
@@ -113,6 +152,16 @@ module Carat
         # CPU time of all collections.
         def milliseconds
           GC.stat(:time)
+        end
+
+        # CPU time that they marked, all in one go; 0 before Ruby 3.3, which does not tell.
+        def marking_milliseconds
+          TELLS_MARKING ? GC.stat(:marking_time) : 0
+        end
+
+        # The size of all slots.
+        def heap_bytes
+          GC.stat(:heap_eden_pages) * PAGE_BYTES
         end
 
         # CPU time of the process.

@@ -7,12 +7,13 @@ module Carat
   class HeapRoomTest < Minitest::Test
     # A collector whose figures the test chooses.
     class Collector
-      attr_accessor :count, :milliseconds, :cpu_milliseconds, :demand
+      attr_accessor :count, :milliseconds, :marking_milliseconds, :cpu_milliseconds, :demand, :heap_bytes
       attr_writer :short_of_slots
       attr_reader :extensions
 
       def initialize
-        @count = @milliseconds = @cpu_milliseconds = 0
+        @count = @milliseconds = @marking_milliseconds = @cpu_milliseconds = 0
+        @heap_bytes = 40_000_000
         @short_of_slots = true
         @demand = { 40 => 1_000_000, 160 => 0, 640 => 0 }
         @extensions = []
@@ -28,14 +29,14 @@ module Carat
     end
 
     def setup
-      @steps = Processes::HeapRoom.steps
-      Processes::HeapRoom.steps = 0
+      @before = [Processes::HeapRoom.steps, Processes::HeapRoom.bytes]
+      Processes::HeapRoom.steps = Processes::HeapRoom.bytes = 0
       @collector = Collector.new
       @room = Processes::HeapRoom.new(@collector)
     end
 
     def teardown
-      Processes::HeapRoom.steps = @steps
+      Processes::HeapRoom.steps, Processes::HeapRoom.bytes = @before
     end
 
     def test_collections_above_three_tenths_of_the_time_extend_the_heap
@@ -93,16 +94,45 @@ module Carat
       assert_equal [10, 10], [steps, @collector.extensions.size]
     end
 
+    def test_marking_above_a_twentieth_of_the_time_adds_the_room_that_would_halve_it
+      8.times { collect(marked: 10, cpu: 100, objects: 250_000) }
+      assert_equal [[250_000, 40]], @collector.extensions
+    end
+
+    def test_a_step_at_most_triples_the_room
+      8.times { collect(marked: 50, cpu: 100, objects: 250_000) }
+      assert_equal [[500_000, 40]], @collector.extensions
+    end
+
+    def test_a_small_room_grows_by_a_whole_step
+      8.times { collect(marked: 10, cpu: 100, objects: 1000) }
+      assert_equal [[60_000, 40]], @collector.extensions
+    end
+
+    def test_markings_that_no_request_notices_extend_nothing
+      80.times { collect(marked: 0.3, cpu: 1) }
+      assert_equal [0, []], [steps, @collector.extensions]
+    end
+
+    def test_a_large_heap_gets_three_tenths_of_its_size_at_most
+      @collector.heap_bytes = 200_000_000
+      800.times { collect(marked: 50, cpu: 100, objects: 250_000) }
+      assert_equal 1_500_000, @collector.extensions.sum(&:first)
+    end
+
     private
 
     def steps
       Processes::HeapRoom.steps
     end
 
-    # A collection that took so many milliseconds, so many of the process after the one before.
-    def collect(took:, cpu:)
+    # A collection that took and marked so many milliseconds, so many of the process and so many objects after the one
+    # before.
+    def collect(cpu:, took: 0, marked: 0, objects: 0)
       @collector.count += 1
       @collector.milliseconds += took
+      @collector.marking_milliseconds += marked
+      @collector.demand = @collector.demand.merge(40 => @collector.demand.fetch(40) + objects)
       @collector.cpu_milliseconds += cpu
       @room.review
     end

@@ -11,7 +11,7 @@ module Carat
     class HeapRoom
       # The share of CPU time that marking may take, from 0 to 1, and from how many milliseconds a collection on: what
       # takes less delays no request.
-      MARKING_SHARE = 0.05
+      MARKING_SHARE = 0.1
       MARKING_MILLISECONDS = 0.4
       # The share of CPU time that whole collections for lack of slots may take, from 0 to 1.
       SHARE = 0.3

@@ -94,8 +94,8 @@ module Carat
       assert_equal [10, 10], [steps, @collector.extensions.size]
     end
 
-    def test_marking_above_a_twentieth_of_the_time_adds_the_room_that_would_halve_it
-      8.times { collect(marked: 10, cpu: 100, objects: 250_000) }
+    def test_marking_above_a_tenth_of_the_time_adds_the_room_that_would_bring_it_there
+      8.times { collect(marked: 20, cpu: 100, objects: 250_000) }
       assert_equal [[250_000, 40]], @collector.extensions
     end
 
@@ -105,7 +105,7 @@ module Carat
     end
 
     def test_a_small_room_grows_by_a_whole_step
-      8.times { collect(marked: 10, cpu: 100, objects: 1000) }
+      8.times { collect(marked: 20, cpu: 100, objects: 1000) }
       assert_equal [[60_000, 40]], @collector.extensions
     end
 

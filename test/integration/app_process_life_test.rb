@@ -58,19 +58,4 @@ class AppProcessLifeTest < Support::IntegrationTest
     await_log(server, /process failed to boot process=jobs .*cause=".*no redis \(RuntimeError\)/)
     assert_equal 200, server.get.status
   end
-
-  def test_heavy_one_is_told_to_end_and_replaced
-    server = serve(OK, config: <<~'RUBY')
-      process "jobs", memory: "30MB" do
-        first = !File.exist?("told")
-        File.write("told", "start #{Process.pid}\n", mode: "a")
-        garbage = Array.new(60) { "x" * 1_000_000 } if first
-        sleep
-        garbage.clear
-      end
-    RUBY
-    await_told(server, 2)
-
-    assert_match(/warn process exceeds its memory process=jobs number=1 .*private=\d+ limit=31457280/, server.log)
-  end
 end

@@ -26,15 +26,6 @@ class AppProcessReleasesTest < Support::IntegrationTest
     await_emptiness(server)
   end
 
-  def test_a_failed_upgrade_leaves_the_old_one
-    server = serve(OK, config: LOOP, args: CONTROL_SOCKET)
-    await_told(server, 1)
-    server.directory.write("config.ru", "raise 'no database'")
-
-    assert_equal 1, carat(server, "upgrade").last
-    assert_equal 1, told(server).size
-  end
-
   def test_a_refork_does_not_interrupt_it_and_the_next_one_is_of_the_new_mold
     server = serve(OK, config: LOOP, workers: 1, args: %w[--refork 20])
     old = await_told(server, 1).last[1]
@@ -57,14 +48,5 @@ class AppProcessReleasesTest < Support::IntegrationTest
     carat(server, "restart", "--rollback")
 
     assert_equal %w[start end start], (await_told(server, 3).map(&:first))
-  end
-
-  def test_a_pause_holds_requests_only
-    server = serve(OK, config: LOOP, args: CONTROL_SOCKET)
-    pid = await_told(server, 1).last[1]
-    carat(server, "pause", "60")
-    Process.kill(:KILL, pid)
-
-    refute_equal pid, await_told(server, 2).last[1]
   end
 end

@@ -41,25 +41,6 @@ class DrainTest < Support::IntegrationTest
     assert_equal 0, server.wait.exitstatus
   end
 
-  def test_stop_ends_the_delay_of_another_stop
-    server = serve(APP, args: ARGUMENTS)
-    stop = Thread.new { carat(server, "stop") }
-    await_log(server, / draining /)
-    eventually(message: "a part of the delay") { status(server)["draining_for"] < 3600 - 0.3 }
-
-    assert_equal ["", 0], carat(server, "stop").drop(1)
-    assert_equal ["", 0], stop.value.drop(1)
-    assert_equal 0, server.wait.exitstatus
-  end
-
-  def test_the_delay_ends_by_itself
-    server = serve(APP, args: %w[--drain-delay 0.01])
-    server.kill(:TERM)
-
-    assert_equal 0, server.wait.exitstatus
-    assert_match(/ draining .* stopping .* stopped /m, server.log)
-  end
-
   private
 
   # A server that drains. `before` gets a client that connected and asked before.

@@ -77,14 +77,6 @@ class HooksTest < Support::IntegrationTest
     assert_includes hooks(server), "on_worker_shutdown 1 #{worker}"
   end
 
-  def test_last_hook_and_at_exit_have_time_though_shutdown_timeout_is_short
-    config = "#{NOTE}on_worker_shutdown { sleep 0.5; note.call(1) }\non_worker_boot { at_exit { note.call(2) } }"
-    server = serve(HELLO, config: config, args: %w[--shutdown-timeout 100ms])
-    server.stop
-
-    assert_equal %w[1 2], hooks(server).drop(1).map { |line| line[/\A\d/] }
-  end
-
   def test_hook_that_raises_at_the_end_does_not_keep_the_worker
     server = serve(HELLO, config: 'on_worker_shutdown { raise "too late" }')
 

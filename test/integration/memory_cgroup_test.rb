@@ -106,23 +106,6 @@ class MemoryCgroupTest < Support::IntegrationTest
     end
   end
 
-  def test_what_clients_may_take_follows_a_container_that_is_resized_during_the_boot
-    [LIMIT * 2, LIMIT].each do |bytes|
-      @cgroup.limit(LIMIT * 3 - bytes)
-      waiting = %(File.write("boots", ""); sleep 0.01 until File.exist?("go")\n#{APP})
-      server = server(app: waiting, command: @cgroup.wrap(Support::ServerOptions::COMMAND), workers: 1, threads: 1,
-                      args: %w[--control-socket carat.sock])
-      starting = Thread.new { server.start }
-      eventually(message: "the boot") { File.exist?(File.join(server.directory.path, "boots")) }
-      @cgroup.limit(bytes)
-      server.directory.write("go", "")
-      starting.join
-      expected = bytes * 8 / 10 / 10
-      eventually(message: "#{expected} bytes") { (client_memory(server) - expected).abs < 2 }
-      server.stop
-    end
-  end
-
   private
 
   def serve_inside(app = APP, **options)

@@ -56,30 +56,11 @@ class ProcessBootFailureTest < Support::IntegrationTest
     await_workers(server, 2)
   end
 
-  def test_worker_that_is_killed_while_it_boots_is_replaced
-    server = boot("on_worker_boot { sleep unless File.exist?(\"repaired\") }")
-    pid = eventually { server.workers[1] }
-    Process.kill(:KILL, pid)
-    await_log(server, / error worker died while booting worker=1 gen=1 pid=#{pid} retry_in=0\.2\ds cause="signal 9"$/)
-    server.directory.write("repaired", "")
-
-    await_workers(server, 1)
-    assert_stops(server)
-  end
-
   def test_worker_that_is_not_ready_within_boot_timeout_is_replaced
     server = boot("on_worker_boot { #{NOTE}; sleep }", args: boot_timeout)
     await_log(server, /error worker failed to boot worker=1 gen=1 pid=\d+ retry_in=\S+ cause="not ready within \d+s/,
               within: Support::Server.missed_boot_seconds)
     eventually { server.directory.read("boots").lines.size >= 2 }
-
-    assert_stops(server)
-  end
-
-  def test_mold_that_stands_still_in_a_hook_is_replaced_after_boot_timeout
-    server = boot("before_fork { sleep }", args: boot_timeout)
-    await_log(server, /mold died gen=1/, within: Support::Server.missed_boot_seconds)
-    await_log(server, /mold ready gen=2/)
 
     assert_stops(server)
   end

@@ -4,13 +4,6 @@ require "test_helper"
 
 class ProcessDeathTest < Support::IntegrationTest
   GATED = Support::Gate::APP
-  SELF_KILL = <<~'RUBY'
-    run(lambda do |env|
-      File.write("arrivals", "#{env["REQUEST_METHOD"]} #{env["PATH_INFO"]} #{Process.pid}\n", mode: "a")
-      Process.kill(:KILL, Process.pid) if env["PATH_INFO"] == "/die"
-      [200, {}, [Process.pid.to_s]]
-    end)
-  RUBY
 
   def test_worker_that_is_killed_is_replaced_at_once
     server = serve(GATED, workers: 2, threads: 1)
@@ -33,21 +26,6 @@ class ProcessDeathTest < Support::IntegrationTest
     assert_equal 502, client.read_response.status
     await_log(server, %r{ error request lost with its worker worker=1 request="POST /gate"$})
     assert_equal 1, server.gate.arrivals.size
-  end
-
-  def test_posted_requests_that_had_not_begun_run_once_on_another_worker
-    server = serve(GATED, threads: 1)
-    20.times { server.get("/quick") }
-    clients = [ask(server, "POST", "/gate", body: "x")]
-    10.times { |number| clients << ask(server, "POST", "/#{number}", body: "x") }
-    await_arrivals(server, 21)
-    see_edge_go_round(server)
-    kill_worker(server)
-
-    assert_equal [502, *[200] * 10], (clients.map { |client| client.read_response.status })
-    posts = server.gate.arrivals.drop(20).map(&:path)
-    assert_equal ["/gate", *Array.new(10) { |number| "/#{number}" }], posts
-    refute_includes server.log, "lane broken"
   end
 
   def test_get_and_query_are_asked_once_more
@@ -102,14 +80,6 @@ class ProcessDeathTest < Support::IntegrationTest
 
     assert_equal [200, old.to_s], client.read_response.then { |response| [response.status, response.body] }
     await_log(server, / info worker ended worker=1 gen=1 pid=#{old} /)
-  end
-
-  def test_get_that_kills_its_worker_is_asked_twice_and_no_more
-    server = serve(SELF_KILL, workers: 2, threads: 1)
-
-    assert_equal 502, server.get("/die").status
-    assert_equal 2, server.gate.arrivals.size
-    assert_equal 200, server.get("/").status
   end
 
   def test_answer_that_had_begun_ends_short

@@ -33,16 +33,6 @@ class ProcessElasticTest < Support::IntegrationTest
     refute_match(/idle worker ends/, server.log)
   end
 
-  def test_workers_do_not_grow_beyond_what_waits
-    server = serve(Support::Gate::APP, workers: "1..4", threads: 1)
-    clients = Array.new(2) { |number| ask(server, "GET", "/gate/#{number}") }
-    await_arrivals(server, 2)
-    server.gate.open
-    clients.each(&:read_response)
-
-    assert_equal 2, server.log.scan("worker ready").size
-  end
-
   def test_a_worker_that_has_served_enough_is_replaced_before_it_ends
     server = serve("run ->(_env) { [200, {}, [Process.pid.to_s]] }", workers: 1, threads: 1,
                                                                      args: %w[--worker-requests 20])

@@ -27,31 +27,6 @@ class ProcessMemoryTest < Support::IntegrationTest
     refute_match(/worker died|ERROR/i, server.log)
   end
 
-  def test_a_worker_above_its_limit_is_replaced_though_another_still_drains
-    server = serve(<<~RUBY, workers: 1, threads: 2, args: ["--worker-memory", LIMIT.to_s])
-      map("/held") { run ->(_env) { [200, {}, Enumerator.new { |out| out << "first"; sleep 0.005 until File.exist?("gate") }] } }
-      #{APP}
-    RUBY
-    held = ask(server, "GET", "/held", fields: { "Connection" => "close" })
-    held.read_exactly("HTTP/1.1 200".bytesize)
-    eventually(message: "two that are too heavy") do
-      server.get("/500000?slowly")
-      server.log.scan("will be replaced").size == 2
-    end
-
-    refute_includes server.log, "worker ended worker=1 "
-    server.gate.open
-    assert_equal "0\r\n\r\n", held.read_to_end[-5..]
-  end
-
-  def test_a_limit_below_what_a_new_worker_weighs_is_told_and_not_tried_over_and_over
-    server = serve(APP, workers: 1, threads: 1, args: %w[--worker-memory 1MB])
-    await_log(server, /warn.*workers soon exceed worker_memory: it is too small private=/i)
-
-    assert_equal 1, server.log.scan("will be replaced").size
-    assert_equal 200, server.get("/1").status
-  end
-
   def test_one_worker_runs_whatever_the_budget_and_the_log_says_what_is_missing
     server = serve(APP, workers: 3, threads: 1, args: %w[--memory 1MB])
     await_log(server, /no memory for more workers \(memory\) workers=1 wanted=3 used="\d+ MiB" limit="1 MiB"/)

@@ -23,24 +23,6 @@ class ProcessMoldTest < Support::IntegrationTest
     refute_equal old, server.mold
   end
 
-  def test_worker_that_dies_after_the_mold_comes_from_the_next_generation
-    server = serve(GATED, threads: 1)
-    kill_mold(server)
-    Process.kill(:KILL, server.workers.fetch(1))
-    await_log(server, / info worker ready worker=\d gen=2 pid=\d+ boot_ms=\d+$/)
-    number, pid = server.workers.first
-
-    assert_equal "carat: worker=#{number} gen=2", Support::ProcessTree.title(pid)
-    assert_equal pid.to_s, server.get("/").body
-  end
-
-  def test_requests_wait_for_the_next_mold_when_no_worker_is_left
-    server = serve(GATED, threads: 1)
-    [server.mold, server.workers.fetch(1)].each { |pid| Process.kill(:KILL, pid) }
-
-    assert_equal 200, server.get("/").status
-  end
-
   def test_new_mold_reads_the_application_and_the_config_again
     server = serve(GATED, config: "on_mold_boot { File.write(\"molds\", \"one \", mode: \"a\") }")
     server.directory.write("config.ru", 'run ->(_env) { [200, {}, ["new"]] }')

@@ -54,26 +54,6 @@ class ProcessQueueTest < Support::IntegrationTest
     assert_equal %w[/gate /stays], server.gate.arrivals.map(&:path)
   end
 
-  def test_clients_that_disconnect_make_room_in_the_queue
-    server = fill(args: %w[--queue-limit 2])
-    2.times { ask(server, "GET", "/closed").tap { see_edge_go_round(server) }.close }
-    see_edge_go_round(server)
-    client = ask(server, "GET", "/stays")
-    see_edge_go_round(server)
-    server.gate.open
-
-    assert_equal 200, client.read_response.status
-  end
-
-  def test_requests_are_begun_in_the_order_in_which_they_came
-    server = fill
-    clients = Array.new(5) { |number| ask(server, "GET", "/#{number}").tap { see_edge_go_round(server) } }
-    server.gate.open
-    clients.each(&:read_response)
-
-    assert_equal %w[/gate /0 /1 /2 /3 /4], server.gate.arrivals.map(&:path)
-  end
-
   private
 
   # A server whose only lane is taken, until the gate is opened.

@@ -108,17 +108,6 @@ class ProcessStopTest < Support::IntegrationTest
     await_emptiness(server)
   end
 
-  def test_signal_that_a_wrapper_sends_twice_is_one
-    server = serve(GATED)
-    client = ask(server, "GET", "/gate")
-    await_arrivals(server, 1)
-    2.times { server.kill(:TERM) }
-    refuse_newcomers(server)
-    server.gate.open
-
-    assert_finished(server, [client])
-  end
-
   def test_requests_that_do_not_end_within_shutdown_timeout_are_cut_off
     server = serve(GATED, threads: 1, args: %w[--shutdown-timeout 500ms])
     clients = three_requests(server)
@@ -130,17 +119,6 @@ class ProcessStopTest < Support::IntegrationTest
     assert_equal [[504, nil], [503, "1"], [503, "1"]], (responses.map { |response|
  [response.status, response["retry-after"]] })
     await_log(server, / warn .*shutdown_timeout/)
-    await_emptiness(server)
-  end
-
-  def test_stream_that_does_not_end_within_shutdown_timeout_is_cut_off
-    server = serve(STREAM, args: %w[--shutdown-timeout 500ms])
-    client = ask(server, "GET", "/")
-    client.read_exactly("HTTP/1.1 200".bytesize)
-    status = server.stop
-
-    assert_equal 0, status.exitstatus
-    assert client.read_to_end.end_with?("\r\n5\r\nfirst\r\n"), "no end of the body"
     await_emptiness(server)
   end
 

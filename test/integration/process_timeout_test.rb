@@ -56,30 +56,6 @@ class ProcessTimeoutTest < Support::IntegrationTest
     assert_match(/config\.ru:3:in /, JSON.parse(line).fetch("stack"))
   end
 
-  def test_worker_whose_hooks_do_not_end_gets_sigterm_and_then_sigkill
-    server = start(config: "on_worker_shutdown { sleep }")
-    server.get("/stuck")
-    pid = server.gate.arrivals.first.pid
-
-    await_log(server, / warn ending worker worker=1 gen=1 pid=#{pid} signal=15$/)
-    await_log(server, / warn ending worker worker=1 gen=1 pid=#{pid} signal=9$/)
-    await_log(server, / info worker ended worker=1 gen=1 pid=#{pid} cause="signal 9"$/)
-  end
-
-  def test_other_requests_of_the_same_worker_get_their_answers_while_its_replacement_serves
-    server = start(threads: 3)
-    streams = Array.new(2) { ask(server, "GET", "/stream") }
-    await_arrivals(server, 2)
-    assert_equal 504, server.get("/stuck").status
-    await_log(server, /stack of the stuck request/)
-    old = server.gate.arrivals.last.pid
-    refute_equal old.to_s, server.get("/").body
-    assert Support::ProcessTree.alive?(old)
-    server.gate.open
-
-    assert_equal %w[onetwo onetwo], (streams.map { |client| client.read_response.body })
-  end
-
   def test_answer_that_has_begun_may_take_longer
     server = start
     client = ask(server, "GET", "/stream")
@@ -104,17 +80,6 @@ class ProcessTimeoutTest < Support::IntegrationTest
 
     await_death(server.gate.arrivals.first.pid)
     assert_equal 200, server.get("/").status
-  end
-
-  def test_posted_requests_that_wait_behind_a_stuck_one_run_once
-    server = start
-    20.times { server.get("/quick") }
-    stuck = ask(server, "POST", "/stuck", body: "x")
-    others = Array.new(5) { |number| ask(server, "POST", "/#{number}", body: "x") }
-
-    assert_equal 504, stuck.read_response.status
-    assert_equal [200] * 5, (others.map { |client| client.read_response.status })
-    assert_equal [1], server.gate.arrivals.drop(20).map(&:path).tally.values.uniq
   end
 
   private

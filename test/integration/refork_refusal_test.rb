@@ -6,7 +6,6 @@ require "test_helper"
 class ReforkRefusalTest < Support::IntegrationTest
   PID = "run ->(_env) { [200, {}, [Process.pid.to_s]] }"
   NOTE = 'note = ->(hook) { File.write("hooks", "#{hook} #{Process.pid}\n", mode: "a") }'
-  LIMITED = %w[--refork 1,1000000 --request-timeout 2 --shutdown-timeout 2].freeze
 
   def test_hooks_run_in_their_order
     server = refork(PID, config: <<~RUBY)
@@ -92,16 +91,6 @@ class ReforkRefusalTest < Support::IntegrationTest
     await_log(server, /^carat: mold: after_refork: Ruby threads are left running: #<Thread:.*carat\.rb:1/)
   end
 
-  def test_a_worker_that_is_not_ready_in_time_is_killed_and_the_mold_stays
-    server = refork(PID, config: "before_refork { sleep }",
-                         args: ["--boot-timeout", Support::Server.ample_boot_seconds.to_s])
-    await_log(server, /did not become the mold .*cause="not ready within \d+s \(boot_timeout\)"$/,
-              within: Support::Server.missed_boot_seconds)
-    await_log(server, /worker ended worker=1 gen=1 .*cause="signal 9"$/)
-
-    assert_nothing_lost(server)
-  end
-
   def test_a_worker_that_dies_on_its_way_is_told_and_the_mold_stays
     server = refork(PID, config: 'before_refork { File.write("way", Process.pid); sleep }')
     Process.kill(:KILL, eventually { server.directory.read("way")[/\A\d+/] }.to_i)
@@ -122,22 +111,6 @@ class ReforkRefusalTest < Support::IntegrationTest
     assert_equal 1, server.children.map { |pid| Support::ProcessTree.title(pid) }.grep(/mold/).size
   end
 
-  def test_when_the_new_mold_dies_the_next_one_is_booted
-    server = refork(PID)
-    Process.kill(:KILL, await_log(server, /mold ready gen=2 pid=(\d+)/)[1].to_i)
-    await_log(server, /mold ready gen=3/)
-
-    assert_equal 200, server.get.status
-  end
-
-  def test_a_server_that_stops_meanwhile_ends
-    server = refork(PID, config: "before_refork { sleep }")
-    await_log(server, /becomes the next mold/)
-
-    assert_equal 0, server.stop.exitstatus
-    await_emptiness(server)
-  end
-
   def test_a_candidate_that_is_told_to_end_ends
     server = refork(Support::Gate::APP, path: "/gate", args: [])
     await_arrivals(server, 1)
@@ -148,24 +121,6 @@ class ReforkRefusalTest < Support::IntegrationTest
     await_log(server, /worker ended worker=1 gen=1/)
 
     refute_match(/becomes the next mold/, server.log)
-  end
-
-  def test_a_candidate_that_does_not_finish_what_it_holds_is_told_and_no_error
-    server = serve(<<~RUBY, workers: 1, threads: 1, args: LIMITED)
-      run ->(_env) { [200, {}, Enumerator.new { |out| out << "first"; sleep }] }
-    RUBY
-    ask(server, "GET", "/").read_exactly("HTTP/1.1 200".bytesize)
-    await_log(server, /did not become the mold worker=1 gen=1 pid=\d+ cause="its requests did not finish in time/)
-    await_log(server, / info worker ended worker=1 gen=1 .*cause="exit status 0"$/)
-
-    refute_match(/ error /, server.log)
-  end
-
-  def test_without_memory_for_a_successor_no_worker_is_chosen
-    server = refork(PID, args: %w[--memory 1MB])
-    await_log(server, /one worker alone exceeds the memory budget/)
-
-    refute_match(/next mold/, server.log)
   end
 
   private

@@ -73,16 +73,6 @@ class RestartTest < Support::IntegrationTest
     assert_equal 301, server.get.status
   end
 
-  def test_worker_that_cannot_boot_leaves_the_old_code
-    server = start(workers: 1, config: %(on_worker_boot { raise "no database" if VERSION == "2" }\n))
-    server.directory.write("version", "2")
-    _out, err, status = carat(server, "restart")
-
-    assert_equal 1, status
-    assert_match(/not restarted: the first new worker failed: .*no database/, err)
-    assert_equal "1", server.get.body
-  end
-
   def test_settings_are_read_again_and_those_of_the_edge_are_named
     server = start(config: "workers 1\n")
     server.directory.write("carat.rb", "workers 2\nthreads 5\nmax_headers 50\ncompress true\n")
@@ -162,18 +152,6 @@ class RestartTest < Support::IntegrationTest
 
     eventually(message: "the code of the touched file") { server.get.body == "3" }
     assert_equal 2, server.log.scan(" info restarting").size
-  end
-
-  def test_stop_during_a_restart_ends_all
-    server = start(workers: 1, config: %(on_mold_boot { sleep if VERSION == "2" }\n))
-    server.directory.write("version", "2")
-    restart = Thread.new { carat(server, "restart") }
-    await_log(server, /restarting/)
-    eventually(message: "the new mold") { carat(server, "status").first.match?(/^restart: loading$/) }
-
-    assert_equal 0, server.stop.exitstatus
-    assert_equal 1, restart.value.last
-    await_emptiness(server)
   end
 
   # Clients that ask without a pause, on new and on open connections.

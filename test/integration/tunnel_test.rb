@@ -143,15 +143,6 @@ class TunnelTest < Support::IntegrationTest
     refute_match(/ending worker|worker died/, server.log)
   end
 
-  def test_a_worker_without_tunnels_ends_at_once
-    server = serve(APP, workers: 1, threads: 1, args: %w[--control-socket carat.sock --tunnel-timeout 1h])
-    open_tunnel(server, "/tunnel").close
-    eventually { server.directory.read("ended") != "" }
-    assert_equal 0, carat(server, "restart").last
-
-    eventually { server.workers.size == 1 }
-  end
-
   def test_a_stop_closes_tunnels_after_their_time
     server = serve(APP, workers: 1, threads: 1, args: %w[--tunnel-timeout 500ms])
     client = open_tunnel(server, "/tunnel")

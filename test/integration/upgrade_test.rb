@@ -100,29 +100,6 @@ class UpgradeTest < Support::IntegrationTest
     assert_equal([true, false, false], paths.map { |path| File.exist?(path) })
   end
 
-  def test_client_that_never_ends_is_cut_off_after_upgrade_timeout
-    server = start(args: %w[--upgrade-timeout 0.5])
-    hanging = ask(server, "POST", "/hang")
-    idle = server.connect.tap(&:get)
-    assert_equal 0, carat(server, "upgrade").last
-
-    assert_equal 504, hanging.read_response.status
-    assert_predicate idle, :closed_by_peer?
-    assert_equal 0, server.wait.exitstatus
-    assert_match(/requests were still running after upgrade_timeout/, server.log)
-  end
-
-  def test_old_edge_that_is_told_to_stop_ends_sooner
-    server = start(args: %w[--upgrade-timeout 1h])
-    idle = server.connect.tap(&:get)
-    assert_equal 0, carat(server, "upgrade").last
-    server.kill(:TERM)
-
-    assert_predicate idle, :closed_by_peer?
-    assert_equal 0, server.wait.exitstatus
-    assert_equal edges(server).first.to_s, server.get.body
-  end
-
   def test_new_edge_that_is_killed_leaves_the_old_one
     server = start
     upgrade = upgrade_in_boot(server)

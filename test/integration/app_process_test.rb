@@ -57,16 +57,6 @@ class AppProcessTest < Support::IntegrationTest
     assert_equal [["quit", 1]], told(server)
   end
 
-  def test_a_restart_starts_the_new_one_when_the_old_one_has_ended
-    server = serve(OK, config: LOOP, args: CONTROL_SOCKET)
-    old = await_told(server, 1).last[1]
-    carat(server, "restart")
-
-    lines = await_told(server, 3)
-    assert_equal [["start", old], ["end", old]], lines.first(2)
-    assert_match(/gen=2\b/, Support::ProcessTree.title(lines.last[1]))
-  end
-
   def test_what_it_has_forked_ends_with_it
     server = serve(OK, config: <<~RUBY)
       process "jobs", stop_timeout: "0.5s" do

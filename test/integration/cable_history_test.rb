@@ -33,44 +33,6 @@ module Carat
       assert_equal [5], numbers(ann, 1)
     end
 
-    def test_clients_of_both_protocols_hear_each_other
-      server = rails(**kept)
-      ann, ben = [member(server), subscriber(server, "ben")]
-      count(server, 1)
-      message = reply(ann)
-
-      assert_equal({ "identifier" => ROOM, "message" => message["message"] }, reply(ben))
-      assert_equal %w[identifier message stream_id epoch offset], message.keys
-      assert_equal ["room", 1], message.values_at("stream_id", "offset")
-    end
-
-    def test_what_is_forgotten_or_another_servers_is_refused
-      server = rails(**kept("--cable-history-bytes", "65536"))
-      ann = member(server)
-      count(server, 1)
-      first = position(reply(ann))
-      other = { "streams" => { "room" => { "epoch" => "other", "offset" => 1 } } }
-      ann.json("command" => "history", "identifier" => ROOM, "history" => other)
-      assert_equal "reject_history", reply(ann)["type"]
-      2.times { |number| broadcast(server, "number" => number, "filler" => "x" * 40_000) }
-      2.times { reply(ann) }
-      ann.json("command" => "history", "identifier" => ROOM, "history" => first)
-      assert_equal "reject_history", reply(ann)["type"]
-    end
-
-    def test_clients_that_ask_again_and_again_get_it_only_as_fast_as_they_read
-      server = rails(**kept)
-      20.times { broadcast(server, "filler" => "x" * 5_000) }
-      greedy = member(server)
-      ask = { "command" => "history", "identifier" => ROOM, "history" => { "since" => Time.now.to_i - 60 } }
-      500.times { greedy.json(ask) }
-      greedy.json("command" => "unsubscribe", "identifier" => ROOM)
-      confirmed = Array.new(500) { greedy.read_json { |message| message["type"] == "confirm_history" } }
-
-      assert_equal [CONFIRMED], confirmed.uniq
-      assert_equal 0, stats(server).fetch("slow")
-    end
-
     def test_a_client_that_comes_back_goes_on_with_its_subscriptions
       server = rails(**kept)
       ann = member(server)
@@ -97,17 +59,6 @@ module Carat
       assert_nil old.read_text
       count(server, 1)
       assert_equal [1], numbers(back, 1), "without having asked"
-    end
-
-    def test_the_session_of_another_client_or_page_is_of_no_use
-      server = rails(**kept)
-      ann = member(server)
-      return_of(sid = @sid, server, name: "ben")
-      assert_equal [nil, 32], [@welcome["restored"], @welcome["sid"].size]
-      foreign = socket(server, "ann", **EXTENDED, "Origin" => "http://elsewhere.test", SESSION => sid)
-      assert_equal 404, foreign.response.status
-      count(server, 1)
-      assert_equal [1], numbers(ann, 1)
     end
 
     def test_who_leaves_or_stays_away_has_unsubscribed

@@ -31,21 +31,6 @@ module Carat
       carat(server, "stop") if server
     end
 
-    def test_timers_end_with_the_subscription
-      server = rails(workers: 1, threads: 1)
-      ann = subscriber(server, "ann", channel: CLOCK)
-      2.times { tick(ann) }
-      ann.json("command" => "unsubscribe", "identifier" => CLOCK)
-      ann.json("command" => "subscribe", "identifier" => ROOM)
-      ann.read_json { |message| message["type"] == "confirm_subscription" }
-      received = stats(server).fetch("received")
-      2.times { ann.read_json { |message| message["type"] == "ping" } }
-
-      assert_equal received, stats(server).fetch("received")
-      ann.close
-      refute_match(/ERROR|Error/, server.log)
-    end
-
     def test_timers_of_a_client_that_comes_back_go_on
       server = rails(workers: 1, threads: 1, args: ["--cable", "/cable", "--cable-history", "60", *CONTROL_SOCKET])
       extended = { "Sec-WebSocket-Protocol" => "actioncable-v1-ext-json" }

@@ -64,16 +64,6 @@ class CacheTest < Support::IntegrationTest
     assert_equal %w[1 2], Array.new(2) { server.request("POST", "/post").body }
   end
 
-  def test_nobody_chooses_the_page_of_others_by_a_field_that_no_response_names
-    server = start
-    evil = server.get(PUBLIC, fields: { "X-Forwarded-Host" => "evil.example" }).body
-    plain = server.get(PUBLIC).body
-
-    assert_equal ["1  evil.example", "2"], [evil, plain]
-    other = server.get(PUBLIC, fields: { "Host" => "other.example" })
-    assert_equal "3", other.body
-  end
-
   def test_a_page_that_does_not_name_accept_is_sent_to_who_takes_its_type
     server = start
     get = ->(path, **fields) { server.get(path, fields: fields.transform_keys(&:to_s)).body }
@@ -83,17 +73,6 @@ class CacheTest < Support::IntegrationTest
     assert_equal "3", get.(PUBLIC, Accept: "text/plain;q=0, */*")
     %w[HX-Request X-Inertia X-PJAX].each { |name| assert_operator get.(PUBLIC, name => "true").to_i, :>, 3, name }
     assert_equal %w[1 2], [get.("/planted", Accept: "application/json"), get.("/planted", Accept: "*/*")]
-  end
-
-  def test_who_takes_another_type_does_not_wait_for_the_page
-    server = start
-    clients = %w[*/* application/json].map do |accept|
-      server.connect.request("GET", "/page?gate", fields: { "Accept" => accept })
-    end
-    await_arrivals(server, 2)
-    server.gate.open
-
-    assert_equal %w[1 2], clients.map { |client| client.read_response.body }.sort
   end
 
   def test_requests_for_a_page_that_is_missing_wait_for_one_of_them
@@ -179,17 +158,6 @@ class CacheTest < Support::IntegrationTest
     server.request("DELETE", "/page")
 
     assert_equal %w[4 2 1], (%w[/page /other /third].map { |path| server.get(path).body })
-  end
-
-  def test_a_client_may_ask_for_a_new_page_or_for_none
-    server = start
-    missing = server.get(PUBLIC, fields: { "Cache-Control" => "only-if-cached" })
-    server.get(PUBLIC)
-    bodies = ["no-cache", "max-age=0", "max-age=100", "only-if-cached"].map do |wish|
-      server.get(PUBLIC, fields: { "Cache-Control" => wish }).body
-    end
-
-    assert_equal [504, %w[2 3 3 3]], [missing.status, bodies]
   end
 
   def test_stale_pages_are_fetched_in_the_background_by_a_bounded_number

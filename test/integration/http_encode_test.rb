@@ -44,22 +44,6 @@ class HttpEncodeTest < Support::SharedServerTest
     assert_equal [false, true], framing(get("/known", "br"))
   end
 
-  def test_only_bodies_from_the_least_size_on_are_encoded
-    assert_equal [[], []], lines(get("/bytes?1023", "gzip"))
-    assert_equal [["gzip"], ["Accept-Encoding"]], lines(get("/bytes?1024", "gzip"))
-    assert_equal [[], []], lines(get("/bytes?0", "gzip"))
-  end
-
-  def test_a_304_has_the_tag_of_the_encoded_answer_and_no_body
-    client = connect
-    response = client.get(Support::EncodedBodies.with(status: 304, etag: '"x"'), fields: accepting("gzip"))
-
-    assert_equal [304, 'W/"x"', nil, ["Accept-Encoding"]],
-                 [response.status, response["etag"], response["content-encoding"], response.values("vary")]
-    assert_equal 204, client.get(Support::EncodedBodies.with(status: 204), fields: accepting("gzip")).status
-    assert_equal "gzip", client.get("/bytes?2000", fields: accepting("gzip"))["content-encoding"]
-  end
-
   def test_a_head_answer_has_the_head_of_its_get_as_far_as_it_is_known
     client = connect
     { "/known" => "gzip", Support::EncodedBodies.with("content-length": "2000") => "gzip",

@@ -7,12 +7,6 @@ require "support/shared_server_test"
 class HttpPipeliningTest < Support::SharedServerTest
   serves Support::Probe::APP, threads: 1
 
-  def test_ten_requests_in_one_write_are_answered_in_order
-    client = connect.write((0..9).map { |nth| get("/#{nth}") }.join)
-
-    assert_equal (0..9).map { |nth| "/#{nth}" }, bodies(client, 10)
-  end
-
   def test_bodies_of_either_framing_do_not_run_into_the_next_request
     client = connect.write([post("one"), chunked("two"), get("/x"), post(""), chunked(""), post("GET /no HTTP/1.1\r\n"),
                             get("/y")].join)
@@ -51,13 +45,6 @@ class HttpPipeliningTest < Support::SharedServerTest
     assert_equal "/a", client.read_response.body
     assert_equal 200, client.read_response(head: true).status
     assert_equal "/c", client.read_response.body
-  end
-
-  def test_the_second_request_may_come_in_two_parts
-    client = connect.write("#{get("/a")}GET /b HTT")
-
-    assert_equal "/a", client.read_response.body
-    assert_equal "/b", client.write("P/1.1\r\nHost: a\r\n\r\n").read_response.body
   end
 
   # CVE-2021-29509: a client that always has another request ready kept all others waiting.

@@ -58,31 +58,6 @@ class HttpWriteTimeoutTest < Support::SharedServerTest
     refute_includes log, "Error"
   end
 
-  def test_a_stream_with_nothing_to_write_is_not_cut
-    quiet = connect.write("GET /quiet HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
-    quiet.read_exactly(1)
-    2.times do |round|
-      connect.write("GET /string?#{LARGE} HTTP/1.1\r\nHost: a\r\n\r\n")
-      eventually { assert_equal round + 1, log.scan("/string?#{LARGE} HTTP/1.1\" 200").size }
-    end
-    server.gate.open
-
-    assert_match(/first\n.*second\n.*0\r\n\r\n\z/m, quiet.read_to_end)
-  end
-
-  # The kernel holds little of what is written to a Unix socket, so the server notices every few steps; a large limit
-  # for heads makes the rest of this answer wait in the server all the time.
-  def test_a_client_that_reads_slowly_but_steadily_gets_all_of_its_answer
-    client = over_unix("--write-timeout", "2", "--write-min-rate", "0", "--max-header-bytes", "1MB").connect
-    client.request("GET", "/string?#{400 * STEP}", fields: { "Connection" => "close" })
-    started = Support::Eventually.now
-    steps = 0
-    eventually { client.read_exactly(STEP) && (steps += 1) == 400 }
-
-    assert_operator Support::Eventually.now - started, :>=, 2
-    assert_operator client.read_to_end.bytesize, :>, 0, "as many bytes as the head has are left"
-  end
-
   def test_a_client_below_the_rate_is_cut_and_one_that_waits_for_the_application_is_not
     strict = over_unix("--write-timeout", "60", "--write-min-rate", "100MB")
     quiet = strict.connect.write("GET /quiet HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")

@@ -19,20 +19,6 @@ class StaticFilesTest < Support::IntegrationTest
     assert_equal "application", ask(server, "POST", "/about", body: "x").read_response.body
   end
 
-  def test_no_path_leads_out_of_the_directory
-    server = site("secret" => "secret", "public/.env" => "secret", "public/.git/config" => "secret",
-                  "public/file" => "file")
-    File.symlink("../secret", File.join(server.directory.path, "public/link"))
-    File.symlink("/etc/passwd", File.join(server.directory.path, "public/absolute"))
-    File.symlink("file", File.join(server.directory.path, "public/inside"))
-    paths = %w[/../secret /%2e%2e/secret /..%2fsecret /public/../../secret /.env /%2eenv /.git/config /link /absolute
-               /x/../secret //secret]
-    answers = paths.to_h { |path| [path, ask(server, "GET", path).read_response.body] }
-
-    assert_equal ["application"], answers.values.uniq, answers.inspect
-    eventually(message: "the new link") { server.get("/inside").body == "file" }
-  end
-
   def test_compressed_variants_are_preferred_and_text_is_compressed_otherwise
     server = site("public/a.js" => "plain " * 500, "public/a.js.br" => "brotli", "public/b.js" => "plain " * 500)
     coded = server.get("/a.js", fields: { "Accept-Encoding" => "gzip, br" })
@@ -71,14 +57,6 @@ class StaticFilesTest < Support::IntegrationTest
     restart(server)
 
     eventually(message: "the new directory") { server.get("/a.txt").body == "new" }
-  end
-
-  def test_a_fifo_is_left_to_the_application
-    server = site("public/file" => "file")
-    File.mkfifo(File.join(server.directory.path, "public/fifo"))
-    eventually(message: "the new name") { server.get("/fifo").body == "application" }
-
-    assert_equal "file", server.get("/file").body
   end
 
   private

@@ -37,10 +37,6 @@ class LeakTest < Minitest::Test
     assert_equal "KEPT", site(report, :object).fetch("path").first
   end
 
-  def test_string_that_grows_is_found_with_the_line_that_appends
-    assert_equal "String", site(assert_leak(:string, objects: 0), :string).fetch("container")
-  end
-
   def test_many_strings_that_grow_by_turns_are_found_with_their_content
     report = measure(:many_strings)
 
@@ -101,14 +97,6 @@ class LeakTest < Minitest::Test
     assert_match(/leaky\.so\+0x\h+/, site.fetch("stack").first)
     # A Ruby without a library of its own is the program, whose first argument is the title of the worker.
     assert_empty site.fetch("stack").grep(/worker=/)
-  end
-
-  def test_singleton_class_that_is_kept_is_found
-    assert_leak(:singleton)
-  end
-
-  def test_symbol_that_is_kept_is_found
-    assert_leak(:symbol)
   end
 
   def test_memoization_without_a_bound_is_found

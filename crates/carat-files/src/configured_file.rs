@@ -58,6 +58,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn work_in_time_has_its_own_outcome() {
+        assert_eq!(in_time(|| Ok(1)), Ok(1));
+        let failure = || Err("no such file".to_owned());
+        assert_eq!(in_time::<u8>(failure), Err("no such file".to_owned()));
+    }
+
+    #[test]
     fn only_a_regular_file_within_the_limit_is_read() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| directory.path().join(name);

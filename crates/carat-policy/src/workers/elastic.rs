@@ -183,5 +183,6 @@ mod tests {
         assert_eq!(three.grown(3, &demand(20, 60)), 3);
         let auto = between(WorkerCount::Auto);
         assert_eq!((auto.min, auto.max), (1, 1));
+        assert_eq!((auto.on(8).max, three.on(8).max), (8, 3));
     }
 }

@@ -117,6 +117,7 @@ class CacheTest < Support::IntegrationTest
     await_arrivals(server, 1)
     followers = Array.new(3) { ask(server, "GET", "/page?gate") }
     eventually(message: "their wait") { connections(server) >= 4 }
+    see_edge_go_round(server)
     leader.close
     await_arrivals(server, 2)
     server.gate.open

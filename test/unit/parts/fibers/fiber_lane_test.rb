@@ -39,6 +39,7 @@ class FiberLaneTest < Support::FiberLaneTest
     20.times { lane.request }
     20.times { lane.response }
     assert_operator lane.lane.stats[:slots], :<=, 2
+    eventually { lane.lane.stats[:served] == 20 }
   end
 
   def test_answers_leave_before_others_have_their_turn

@@ -13,12 +13,16 @@ require_relative "parts/multipart/part"
 require_relative "parts/codings/part"
 require_relative "parts/site/part"
 require_relative "parts/cache/part"
+require_relative "parts/init/part"
+require_relative "parts/import/part"
+require_relative "parts/doctor/part"
 
 module Carat
   # The optional capabilities, in the order in which the server calls them.
   module Parts
     # One Part of each.
-    LIST = [HTTP2, TLS, Metrics, OTLP, RateLimit, Consoles, Fibers, Reload, Cable, Multipart, Codings, Site, Cache]
+    LIST = [HTTP2, TLS, Metrics, OTLP, RateLimit, Consoles, Fibers, Reload, Cable, Multipart, Codings, Site, Cache,
+            Init, Import, Doctor]
            .map { |part| part::Part.new }.freeze
     private_constant :LIST
 
@@ -27,6 +31,15 @@ module Carat
 
       # Yields each Part.
       def each(&) = LIST.each(&)
+
+      # Returns the first hint that the block gets from a Part, or an empty String.
+      def hint
+        each do |part|
+          hint = yield part
+          return hint unless hint.empty?
+        end
+        ""
+      end
 
       # Returns the options of all parts.
       def options

@@ -22,7 +22,10 @@ module Suite
     "rate_limit" => ["crates/carat-rate-limit/**", /rate_?limit/i],
     "consoles" => ["crates/carat-edge/src/parts/consoles/**", /consoles?\b/i],
     "reload" => ["crates/carat-watch/**", /\breload/i],
-    "fibers" => ["crates/carat-fibers/**", /\bfibers?\b/i]
+    "fibers" => ["crates/carat-fibers/**", /\bfibers?\b/i],
+    "import" => ["lib/carat/parts/import/**", %r{carat import|parts/import|puma_file|PumaDSL}],
+    "init" => ["lib/carat/parts/init/**", %r{parts/init|ConfigText}],
+    "doctor" => ["lib/carat/parts/doctor/**", /doctor/i]
   }.freeze
 
   # The edge's side, and Ruby's; tests may name all, and so may the lists.

@@ -2,7 +2,7 @@
 
 require "digest"
 require "test_helper"
-require "carat/cli/application/doctor/open_files"
+require "carat/parts/doctor/open_files"
 require "carat/config/configuration"
 require "support/form_body"
 require "support/http2_client"

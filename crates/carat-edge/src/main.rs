@@ -43,7 +43,7 @@ use carat_supervisor::Outcome;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Prints what the kernel allows the server, as JSON, for `carat doctor`.
+/// Prints what the kernel allows the server, as JSON, for programs that check the machine.
 const LIMITS_FLAG: &str = "--limits";
 
 fn main() -> ExitCode {

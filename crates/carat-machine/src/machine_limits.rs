@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::container::Container;
 use crate::machine::Machine;
 
-/// The limits that the kernel sets for this process, for `carat doctor`.
+/// The limits that the kernel sets for this process.
 #[derive(PartialEq, Eq, Serialize)]
 pub struct MachineLimits {
     /// The lowest memory limit of the control groups in bytes; `None` without one.

@@ -21,7 +21,7 @@ module Carat
 
       # The files of the server's subcommands by name, without their ending, in the order of the help.
       FILES = {
-        **files("application", %w[serve init check doctor import]),
+        **files("application", %w[serve check]),
         **files("server", %w[status stacks memory restart upgrade stop scale pause resume kill-worker kill-process]),
         **Parts.map(&:subcommands).reduce(:merge),
         **files(".", %w[help version])

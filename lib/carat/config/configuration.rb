@@ -77,7 +77,7 @@ module Carat
       end
 
       # Raises ConfigError unless the directory of the option called `name` is there: the file itself may come and go.
-      # The default may be missing, also where `carat import` has written it down.
+      # The default may be missing, also where a translated configuration has it.
       def check_directory(name)
         return if [nil, Options.fetch(name).default].include?(self[name])
 
@@ -120,10 +120,11 @@ module Carat
         dup.tap { |copy| copy.override(values) }
       end
 
-      # Returns what the edge reads, a Hash: the options of the core by name, and in :parts the section of each Part.
+      # Returns what the edge reads, a Hash: the options of the core by name, and in :parts the section of each Part
+      # that has options for the edge.
       def for_edge
         sections = Parts.to_h { |part| [part.class.key, { **for_edge_of(part.class.key), **part.edge_settings(self) }] }
-        { **for_edge_of(nil), parts: sections }
+        { **for_edge_of(nil), parts: sections.reject { |_, section| section.empty? } }
       end
 
       protected

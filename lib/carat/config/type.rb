@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "etc"
-require_relative "invalid_value"
+require_relative "config_error"
 require_relative "type/network/networks"
 require_relative "type/number/byte_count"
 require_relative "type/number/count_range"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
-require_relative "../config/invalid_value"
+require_relative "../config/config_error"
 require_relative "../config/options"
 require_relative "../log/plain_json"
 

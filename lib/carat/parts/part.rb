@@ -64,6 +64,17 @@ module Carat
       # Options of earlier versions, and the sentence that says what to use instead.
       def gone_options = {}
 
+      # The configuration of another server in this directory, which is not read, as its path and the command that
+      # translates it; or nil.
+      def foreign_configuration = nil
+
+      # The end of a message about a flag that Carat does not have, or about a method of the config file at `path`; an
+      # empty String when the part does not know the word.
+      def word_hint(_word, _path = nil) = ""
+
+      # The end of a message about values that an Option does not take; an empty String without a hint.
+      def value_hint(_option, _values) = ""
+
       # Raises ConfigError when options contradict each other, this Ruby, or the directory of the application.
       def check(_configuration)
       end

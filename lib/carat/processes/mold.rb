@@ -16,7 +16,6 @@ require_relative "../warmup/application"
 require_relative "../warmup/console_log"
 require_relative "../warmup/fork_safety"
 require_relative "../warmup/pools/pool_size"
-require_relative "app_context"
 require_relative "measures/arenas"
 require_relative "boot_failure"
 require_relative "forker"
@@ -28,6 +27,10 @@ require_relative "worker_exit"
 
 module Carat
   module Processes
+    # What the first mold has loaded and every process forked from it shares: the Rack application, the Configuration,
+    # the EnvTemplate, and the mold's ProcessLog.
+    AppContext = Struct.new(:app, :configuration, :template, :log)
+
     # The role of the process that loads the application and then forks workers from it.
     class Mold
       # EX_CONFIG of sysexits.h.

@@ -6,8 +6,8 @@ require_relative "../../launch/launch_error"
 require_relative "../../launch/launcher"
 require_relative "../../log/process_log"
 require_relative "../../native_path"
+require_relative "../../parts"
 require_relative "../help"
-require_relative "import"
 require_relative "../subcommand"
 
 module Carat
@@ -35,7 +35,7 @@ module Carat
         log = Log::ProcessLog.new(format: configuration[:log_format])
         remarks = [*Config::Variables.warnings(@env), *(NativePath.stale if $stderr.tty?)]
         remarks.each { |line| log.warn(line) }
-        warn_of_puma(log)
+        warn_of_foreign_configuration(log)
         @launcher.new(configuration, @flags.words, pid_file: @pid_file).launch(log:)
         SUCCESS
       rescue Config::ConfigError, Launch::LaunchError => e
@@ -51,12 +51,13 @@ module Carat
 
       private
 
-      # Teams that come from Puma expect their configuration to be in effect.
-      def warn_of_puma(log)
-        path = Import::PLACES.find { |place| File.file?(place) }
-        return if configuration.config_path || path.nil?
+      # Teams that come from another server expect their configuration to be in effect.
+      def warn_of_foreign_configuration(log)
+        return if configuration.config_path
 
-        log.warn("#{path} is not read, and there is no carat.rb: carat import > carat.rb")
+        Parts.filter_map(&:foreign_configuration).each do |path, command|
+          log.warn("#{path} is not read, and there is no carat.rb: #{command}")
+        end
       end
     end
   end

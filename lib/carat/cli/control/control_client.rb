@@ -3,7 +3,7 @@
 require "io/wait"
 require "json"
 require "socket"
-require_relative "control_error"
+require_relative "../command_error"
 require_relative "../printable"
 
 module Carat

@@ -2,9 +2,8 @@
 
 require "json"
 require_relative "../../config/config_error"
-require_relative "../../config/invalid_value"
 require_relative "../../config/type"
-require_relative "control_error"
+require_relative "../command_error"
 require_relative "running_server"
 require_relative "../subcommand"
 

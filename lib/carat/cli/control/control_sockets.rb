@@ -4,7 +4,7 @@ require "json"
 require "socket"
 require_relative "../../config/options"
 require_relative "control_client"
-require_relative "control_error"
+require_relative "../command_error"
 require_relative "../printable"
 
 module Carat

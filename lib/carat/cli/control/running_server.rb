@@ -2,7 +2,7 @@
 
 require_relative "../../config/configuration"
 require_relative "../../config/sources/flags"
-require_relative "../../config/invalid_value"
+require_relative "../../config/config_error"
 require_relative "../../config/options"
 require_relative "../../config/settings"
 require_relative "../../config/sources/variables"

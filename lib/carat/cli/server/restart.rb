@@ -2,7 +2,7 @@
 
 require_relative "../../log/counted"
 require_relative "../control/control_command"
-require_relative "../control/control_error"
+require_relative "../command_error"
 require_relative "../printable"
 
 module Carat

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../../config/config_error"
-require_relative "../../config/invalid_value"
 require_relative "../../config/sources/processes"
 require_relative "../../config/type"
 require_relative "../control/control_command"

@@ -5,7 +5,7 @@ require_relative "../../parts"
 require_relative "../columns"
 require_relative "../control/control_command"
 require_relative "../printable"
-require_relative "../seconds"
+require_relative "../units"
 
 module Carat
   module CLI
@@ -58,7 +58,7 @@ module Carat
       def summary(status)
         workers = status.fetch("workers")
         ["carat #{status.fetch("version")}, pid #{status.fetch("pid")}, #{status.fetch("state")}" \
-         "#{time_left(status)}, up #{Seconds.words(status.fetch("uptime"))}",
+         "#{time_left(status)}, up #{Units.seconds(status.fetch("uptime"))}",
          "listening on #{status.fetch("listeners").join(", ")}",
          "workers: #{workers.fetch("wanted")} wanted of #{workers.fetch("min")} to #{workers.fetch("max")}; " \
          "generation #{status.fetch("generation") || "none"}",
@@ -70,7 +70,7 @@ module Carat
 
       def time_left(status)
         seconds = status["draining_for"] || status["paused_for"]
-        " for another #{Seconds.words(seconds)}" if seconds
+        " for another #{Units.seconds(seconds)}" if seconds
       end
 
       def restart(status)
@@ -108,7 +108,7 @@ module Carat
 
       def cell(name, value)
         case name
-        when "age" then Seconds.words(value)
+        when "age" then Units.seconds(value)
         when "private" then value ? (value / MIB).round(1).to_s : ""
         else Printable.text(value.to_s)
         end

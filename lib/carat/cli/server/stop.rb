@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../control/control_command"
-require_relative "../control/control_error"
+require_relative "../command_error"
 
 module Carat
   module CLI

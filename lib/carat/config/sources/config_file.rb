@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../config_error"
-require_relative "../invalid_value"
 require_relative "../../log/escape"
 require_relative "../../log/relative_path"
 require_relative "dsl"

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "../../log/relative_path"
+require_relative "../../parts"
 require_relative "../config_error"
 require_relative "../gone_options"
 require_relative "hooks"
 require_relative "../options"
 require_relative "processes"
-require_relative "puma_hints"
 require_relative "spelling"
 
 module Carat
@@ -26,8 +26,10 @@ module Carat
         define_method(option.name) do |*values|
           place = "#{caller_place}: #{option.name}"
           values = [values.flatten] if option.list?
-          hint = PumaHints.threads(values) if option.name == :threads
-          raise ConfigError, "#{place}: takes one value (#{values.size} given)#{hint}" if values.size != 1
+          if values.size != 1
+            hint = Parts.hint { |part| part.value_hint(option, values) }
+            raise ConfigError, "#{place}: takes one value (#{values.size} given)#{hint}"
+          end
 
           @settings.set(option, values.first, place)
         end
@@ -50,8 +52,9 @@ module Carat
 
       def method_missing(name, *)
         known = [*Options.from(:file).map(&:name), *Hooks::TABLE.keys, :process]
-        hint = [GoneOptions.hint(name), PumaHints.method(name, caller_place[/\A[^:]+/])].find { |it| !it.empty? }
-        hint ||= Spelling.hint(name, known)
+        path = caller_place[/\A[^:]+/]
+        hints = [GoneOptions.hint(name), Parts.hint { |part| part.word_hint(name, path) }, Spelling.hint(name, known)]
+        hint = hints.find { |it| !it.empty? }
         raise ConfigError, "#{caller_place}: #{name}: no such option#{hint}"
       end
 

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 require "optparse"
+require_relative "../../parts"
 require_relative "../config_error"
 require_relative "../gone_options"
 require_relative "../options"
-require_relative "puma_hints"
 require_relative "../settings"
 require_relative "spelling"
 
@@ -108,7 +108,8 @@ module Carat
       end
 
       def hint(flag)
-        [GoneOptions.hint(flag), PumaHints.flag(flag)].find { |it| !it.empty? } || Spelling.hint(flag, names)
+        hints = [GoneOptions.hint(flag), Parts.hint { |part| part.word_hint(flag) }, Spelling.hint(flag, names)]
+        hints.find { |it| !it.empty? }
       end
 
       def names
@@ -128,9 +129,7 @@ module Carat
 
           set(option, value, option.flag)
         rescue ConfigError => e
-          raise unless option.name == :threads
-
-          raise ConfigError, "#{e.message}#{PumaHints.threads([value])}"
+          raise ConfigError, "#{e.message}#{Parts.hint { |part| part.value_hint(option, [value]) }}"
         end
       end
 

@@ -2,7 +2,6 @@
 
 require_relative "../../parts"
 require_relative "../config_error"
-require_relative "../invalid_value"
 require_relative "../type"
 require_relative "spelling"
 

@@ -2,7 +2,6 @@
 
 require_relative "../config_error"
 require_relative "../gone_options"
-require_relative "../invalid_value"
 require_relative "../locale"
 require_relative "../options"
 require_relative "../settings"

@@ -40,7 +40,7 @@ module Carat
            "#{counted["broadcasts"]}, #{counted["sent"]}, #{cable["slow"]} clients too slow"]
         end
 
-        # The application may broadcast while it is loaded.
+        # Joins the mold, too: the application may broadcast while it is loaded.
         def before_load(control, configuration)
           join(control, configuration)
         end
@@ -51,7 +51,7 @@ module Carat
           Carat::Cable.install(app, path, configuration.processes, prefix: configuration[:prefix].to_s)
         end
 
-        # Broadcasts go over the control.
+        # Broadcasts of the process go to the edge over its control socket.
         def join(control, configuration)
           return false unless configuration[:cable]
 
@@ -59,12 +59,12 @@ module Carat
           true
         end
 
-        # A program broadcasts over the server's control socket.
+        # Tells a program where the server's control socket is, over which it broadcasts.
         def command_environment(configuration)
           configuration[:cable] ? { Carat::Cable::SOCKET_VARIABLE => Carat::Cable.server_path } : {}
         end
 
-        # The path, where config/cable.yml says who has the sockets.
+        # The line for `carat.rb`: set where config/cable.yml names the adapter carat, else a suggestion.
         def init_lines(application)
           text = application.read("config/cable.yml")
           return [[:setting, :cable, '"/cable"']] if text.match?(/^\s*adapter:\s*["']?carat\b/)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../cli/application/doctor/finding"
+require_relative "../doctor/finding"
 
 module Carat
   module CLI

@@ -1,10 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "../../config/config_error"
-require_relative "../../config/invalid_value"
 require_relative "../../config/type"
 require_relative "../../cli/control/control_command"
-require_relative "../../cli/control/control_error"
+require_relative "../../cli/command_error"
 require_relative "top/page"
 require_relative "top/screen"
 require_relative "top/session"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../part"
-require_relative "../../config/invalid_value"
+require_relative "../../config/config_error"
 require_relative "../../config/type/rule"
 require_relative "../../log/counted"
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "acme_command"
-require_relative "../../cli/application/doctor/finding"
+require_relative "../doctor/finding"
 
 module Carat
   module CLI

@@ -52,7 +52,6 @@ module Carat
 
       def load_openssl
         require_relative "dev_cert/authority"
-        require_relative "dev_cert/private_file"
       rescue LoadError
         raise Config::ConfigError, "dev-cert needs Ruby's openssl library"
       end

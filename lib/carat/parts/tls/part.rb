@@ -2,7 +2,7 @@
 
 require_relative "acme_command"
 require_relative "../part"
-require_relative "../../cli/seconds"
+require_relative "../../cli/units"
 
 module Carat
   module Parts
@@ -81,7 +81,7 @@ module Carat
         private
 
         def time_until(at)
-          CLI::Seconds.words([at - Time.now.to_i, 0].max)
+          CLI::Units.seconds([at - Time.now.to_i, 0].max)
         end
       end
     end

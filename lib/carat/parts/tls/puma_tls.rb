@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 require "uri"
-require_relative "../../cli/application/import/puma_values"
-require_relative "../../cli/application/import/translation"
+require_relative "../import/call"
+require_relative "../import/puma_values"
 
 module Carat
   module CLI

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "minitest/autorun"
-require "carat/config/invalid_value"
+require "carat/config/config_error"
 require "carat/parts/rate_limit/part"
 
 module Carat

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "carat/config/config_error"
-require "carat/config/invalid_value"
 require "carat/config/options"
 require_relative "../../lab/compare/setups/choice"
 require_relative "../../lab/compare/setups/puma_program"

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "carat/config/config_error"
-require "carat/config/invalid_value"
 require "carat/config/sources/flags"
 require "carat/config/type"
 require_relative "output_file"

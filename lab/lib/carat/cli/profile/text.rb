@@ -4,7 +4,7 @@ require "io/console"
 require_relative "../../lab/profile/branch"
 require "carat/log/counted"
 require "carat/log/relative_path"
-require "carat/cli/bytes"
+require "carat/cli/units"
 require "carat/cli/printable"
 require_relative "../unnamed_functions"
 
@@ -57,7 +57,7 @@ module Carat
         # Bytes for which a sample stands.
         def interval(details)
           first, last = details.values_at(:sampling_bytes, :sampling_bytes_at_end)
-          last.to_i > first ? "#{Bytes.words(first)}, in the end one in #{Bytes.words(last)}" : Bytes.words(first)
+          last.to_i > first ? "#{Units.bytes(first)}, in the end one in #{Units.bytes(last)}" : Units.bytes(first)
         end
 
         def width(out)
@@ -83,7 +83,7 @@ module Carat
         end
 
         def weight(number)
-          @measure.end_with?("objects") ? number.to_s : Bytes.words(number)
+          @measure.end_with?("objects") ? number.to_s : Units.bytes(number)
         end
 
         # Without recursion: stacks may be deep.

@@ -3,7 +3,7 @@
 require_relative "../../lab/html/page"
 require_relative "../../lab/html/table"
 require_relative "../../lab/html/tree_plot"
-require "carat/cli/bytes"
+require "carat/cli/units"
 require_relative "../short_path"
 require_relative "requirers"
 require_relative "sums"
@@ -30,7 +30,7 @@ module Carat
 
         # Returns the HTML.
         def to_s
-          lead = "The boot adds #{Bytes.words(@report.parts.growth)}."
+          lead = "The boot adds #{Units.bytes(@report.parts.growth)}."
           page = Lab::Html::Page.new(@title, lead:, remarks:, facts:)
           page.section("Files", tree)
           page.section("Gems", table("Own memory of the files of each gem, in MiB", Sums.gems(@report)))
@@ -52,7 +52,7 @@ module Carat
         end
 
         def worker(shares)
-          shared, own = %i[shared private].map { |kind| Bytes.words(shares.after_load.sum(&kind)) }
+          shared, own = %i[shared private].map { |kind| Units.bytes(shares.after_load.sum(&kind)) }
           "After #{shares.requests} requests for #{shares.target}, a worker shares #{shared} with the mold and has " \
             "#{own} for itself."
         end

@@ -9,7 +9,7 @@ module Carat
       # A kept-alive HTTP/1.1 connection to a Unix socket: sends GET requests, one at a time.
       class Connection
         # Seconds without a byte of the response.
-        PATIENCE = 90
+        REPLY_TIMEOUT = 90
 
         # Bytes of response headers.
         HEADERS_LIMIT = 256 * 1024
@@ -114,7 +114,7 @@ module Carat
         def fill
           case part = @io.read_nonblock(CHUNK, exception: false)
           when :wait_readable
-            @io.wait_readable(PATIENCE) or raise EOFError, "nothing for #{PATIENCE} s"
+            @io.wait_readable(REPLY_TIMEOUT) or raise EOFError, "nothing for #{REPLY_TIMEOUT} s"
           when nil then raise EOFError, "the server closed the connection"
           else @buffer << part
           end

@@ -11,7 +11,7 @@ module Carat
       # One request before a load: it shows whether the load would measure anything but errors.
       module Trial
         # Seconds without a byte of the response.
-        PATIENCE = 60
+        REPLY_TIMEOUT = 60
         FAILURES = [SystemCallError, IOError, Timeout::Error, SocketError, OpenSSL::SSL::SSLError,
                     Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError, Net::ProtocolError].freeze
         private_constant :FAILURES
@@ -32,7 +32,7 @@ module Carat
 
         def status_of(uri)
           options = { use_ssl: uri.scheme == "https", verify_mode: OpenSSL::SSL::VERIFY_NONE,
-                      open_timeout: PATIENCE, read_timeout: PATIENCE }
+                      open_timeout: REPLY_TIMEOUT, read_timeout: REPLY_TIMEOUT }
           http = Net::HTTP.start(uri.hostname, uri.port, nil, **options)
           http.request_get(uri.request_uri, "User-Agent" => "carat") { |response| return Integer(response.code, 10) }
         ensure

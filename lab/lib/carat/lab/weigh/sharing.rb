@@ -23,11 +23,11 @@ module Carat
 
         # Seconds for all of them; the worker has some more to hand over its results.
         SECONDS = 10.0
-        PATIENCE = 60
+        REPORT_TIMEOUT = 60
 
         # The number of the worker, for hooks.
         WORKER = 1
-        private_constant :PATIENCE, :WORKER
+        private_constant :REPORT_TIMEOUT, :WORKER
 
         # `app` is the Rack application that this process has loaded, and `target` the path of the load; warnings go to
         # the ProcessLog `log`; `report` is a ProcessReport. The Ledger records, with blocks.
@@ -81,7 +81,7 @@ module Carat
           hooks(:before_fork, WORKER)
           pid = fork { work(writer, dumps) }
           writer.close
-          finished = reader.wait_readable(SECONDS + PATIENCE)
+          finished = reader.wait_readable(SECONDS + REPORT_TIMEOUT)
           Process.kill(:KILL, pid) unless finished
           Process.wait(pid)
           text = reader.read

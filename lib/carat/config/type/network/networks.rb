@@ -2,7 +2,7 @@
 
 require "ipaddr"
 require "uri"
-require_relative "../../invalid_value"
+require_relative "../../config_error"
 require_relative "../rule"
 require_relative "address"
 

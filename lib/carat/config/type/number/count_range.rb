@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../../invalid_value"
+require_relative "../../config_error"
 
 module Carat
   module Config

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "etc"
-require_relative "../../invalid_value"
+require_relative "../../config_error"
 require_relative "../rule"
 require_relative "gc_variable"
 

@@ -3,7 +3,7 @@
 require "json"
 require_relative "../cable"
 require_relative "../../../cli/control/control_client"
-require_relative "../../../cli/control/control_error"
+require_relative "../../../cli/command_error"
 require_relative "../../../cli/control/control_sockets"
 require_relative "../../../launch/surroundings/control_directories"
 

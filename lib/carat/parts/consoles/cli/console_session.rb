@@ -2,7 +2,7 @@
 
 require "io/wait"
 require "socket"
-require_relative "../../../cli/control/control_error"
+require_relative "../../../cli/command_error"
 require_relative "../../../cli/printable"
 require_relative "terminal"
 

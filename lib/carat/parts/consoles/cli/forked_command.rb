@@ -2,7 +2,7 @@
 
 require_relative "../../../config/config_error"
 require_relative "../../../cli/control/control_client"
-require_relative "../../../cli/control/control_error"
+require_relative "../../../cli/command_error"
 require_relative "console_session"
 
 module Carat

@@ -2,7 +2,7 @@
 
 require "json"
 require_relative "../../../log/counted"
-require_relative "../../../cli/control/control_error"
+require_relative "../../../cli/command_error"
 require_relative "../../../cli/printable"
 require_relative "page"
 require_relative "screen"
@@ -15,10 +15,10 @@ module Carat
       class Session
         # How long the server may take; meanwhile, no key is looked at. The server gives its workers a second to say
         # where a request stands.
-        PATIENCE = 3
+        REPLY_TIMEOUT = 3
         KEYS = "up, down, Tab select  s sort  Enter backtrace  k kill  Space stop  q quit"
         STOPPED = "stopped; Space continues"
-        private_constant :KEYS, :PATIENCE, :STOPPED
+        private_constant :KEYS, :REPLY_TIMEOUT, :STOPPED
 
         # `overview` is the server's first report.
         def initialize(server, screen, interval, overview)
@@ -90,7 +90,7 @@ module Carat
           number = worker.fetch("number")
           return @message = "worker #{number} has ended" unless worker(number)&.fetch("pid") == worker.fetch("pid")
 
-          @server.post("/kill-worker?number=#{number}", deadline: PATIENCE)
+          @server.post("/kill-worker?number=#{number}", deadline: REPLY_TIMEOUT)
           @message = "killed worker #{number}"
         rescue ControlError => e
           @message = e.message
@@ -102,7 +102,7 @@ module Carat
 
         def show_backtrace
           request = @tables.request or return @message = "select a request"
-          report = JSON.parse(@server.get("/stacks", deadline: PATIENCE))
+          report = JSON.parse(@server.get("/stacks", deadline: REPLY_TIMEOUT))
           keys = %w[worker lane id]
           found = report.fetch("requests").find { |row| row.values_at(*keys) == request.values_at(*keys) }
           return @message = "the request has ended" unless found
@@ -120,7 +120,7 @@ module Carat
         end
 
         def refresh
-          overview = JSON.parse(@server.get("/top", deadline: PATIENCE))
+          overview = JSON.parse(@server.get("/top", deadline: REPLY_TIMEOUT))
           receive(overview)
         rescue ControlError, JSON::ParserError => e
           # Another server may take its place.

@@ -4,11 +4,21 @@ require "fileutils"
 require "ipaddr"
 require "openssl"
 require_relative "issued_certificate"
-require_relative "private_file"
 
 module Carat
   module CLI
     class DevCert
+      # A file that only its owner may read, at any time.
+      module PrivateFile
+        module_function
+
+        # Writes the file anew: another process may have the old one open.
+        def write(path, text)
+          File.unlink(path) if File.file?(path) || File.symlink?(path)
+          File.open(path, File::WRONLY | File::CREAT | File::EXCL, 0o600) { |file| file.write(text) }
+        end
+      end
+
       # The authority of this user: a certificate that browsers of the machine are told to trust, and its key. It is
       # made with the first certificate.
       class Authority

@@ -1,0 +1,64 @@
+# frozen_string_literal: true
+
+require "io/wait"
+require_relative "../../log/process_log"
+require_relative "../../processes/temporary_files"
+require_relative "../../warmup/agents"
+require_relative "../../warmup/application"
+require_relative "../../warmup/pools/idle_pools"
+
+module Carat
+  module CLI
+    class Doctor
+      # A process of its own that loads the application as a mold does.
+      class Elsewhere
+        # Seconds that the process may take to clean up when it has taken too long to load the application.
+        GRACE = 5
+        private_constant :GRACE
+
+        def initialize(configuration)
+          @rackup = configuration[:rackup]
+          @limit = configuration[:boot_timeout]
+        end
+
+        # Returns what the block returns in that process, or nil when the application cannot be loaded within
+        # boot_timeout.
+        def call(&)
+          reader, writer = IO.pipe
+          pid = fork { report(writer, &) }
+          writer.close
+          text = reader.read if reader.wait_readable(@limit)
+          Marshal.load(text) unless text.to_s.empty? # rubocop:disable Security/MarshalLoad -- from a process of our own
+        ensure
+          reader.close
+          finish(pid)
+        end
+
+        private
+
+        def finish(pid)
+          waiter = Process.detach(pid)
+          signal(:TERM, pid)
+          signal(:KILL, pid) unless waiter.join(GRACE)
+          waiter.join
+        end
+
+        def signal(name, pid)
+          Process.kill(name, pid)
+        rescue Errno::ESRCH
+          nil # it has ended
+        end
+
+        def report(writer)
+          [$stdout, $stderr].each { |stream| stream.reopen(File::NULL, "w") }
+          Warmup::Agents.beside(ENV, log: Log::ProcessLog.new) { Warmup::Application.load(@rackup) }
+          Warmup::IdlePools.stop
+          writer.write(Marshal.dump(yield))
+        ensure
+          Processes::TemporaryFiles.remove_own(Log::ProcessLog.new)
+          exit!
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,103 @@
+# frozen_string_literal: true
+
+require_relative "../../../cli/units"
+require_relative "../../../cli/machine_limits"
+require_relative "../../../log/counted"
+require_relative "../elsewhere"
+require_relative "../finding"
+require_relative "memory_limit"
+
+module Carat
+  module CLI
+    class Doctor
+      # Whether a restart has memory for a second mold, and what ends to make room for it: see docs/releases.md.
+      class RestartRoom
+        # Bytes of the edge without clients.
+        EDGE = 6 << 20
+        # The part of `memory` that clients may take by default, and its bounds.
+        CLIENTS = 0.1
+        CLIENT_BOUNDS = (8 << 20)..(256 << 20)
+        private_constant :EDGE, :CLIENTS, :CLIENT_BOUNDS
+
+        # `limits` are MachineLimits, or nil when they cannot be read; `mold` is the memory of the loaded application
+        # in bytes, or nil when it cannot be loaded.
+        def initialize(configuration, limits: MachineLimits.read, mold: measured(configuration))
+          @configuration = configuration
+          @memory = MemoryLimit.new(configuration, limits:).bytes
+          @mold = mold
+        end
+
+        # Returns the Finding.
+        def finding
+          return Finding.warning("restart", "unknown: the application cannot be loaded") unless @mold && @memory
+
+          words = step or return Finding.warning("restart", "#{molds} do not fit; #{remedy}")
+          Finding.ok("restart", "#{molds} fit #{words}")
+        end
+
+        private
+
+        def measured(configuration)
+          application = Elsewhere.new(configuration)
+          application.call { File.read("/proc/self/smaps_rollup")[/^Anonymous: +(\d+)/, 1].to_i * 1024 }
+        end
+
+        def molds
+          "two molds of #{Units.bytes(@mold)}"
+        end
+
+        # Returns the step by which two molds fit, or nil.
+        def step
+          fitting = room.fdiv(each).floor
+          workers = fitting - processes
+          return "beside #{Log::Counted.of(wanted, "worker")}#{and_processes}" if workers >= wanted
+          return "once workers have ended, down to #{workers}" if workers.positive?
+          return "once processes have ended: they start again after it" if processes.positive? && fitting.positive?
+
+          "once the last worker has ended: requests wait in the queue meanwhile" if hold? && !room.negative?
+        end
+
+        def and_processes
+          " and #{processes} further process#{"es" if processes > 1}" if processes.positive?
+        end
+
+        def remedy
+          missing = Units.bytes((hold? ? 0 : each) - room)
+          option = ", or allow restart_hold" unless hold? || room.negative?
+          "raise the container's limit or memory by #{missing}#{option}"
+        end
+
+        def hold? = @configuration[:restart_hold]
+
+        # The bytes of the budget that two molds leave.
+        def room
+          @memory - clients - EDGE - (2 * @mold)
+        end
+
+        def clients
+          chosen = @configuration[:client_memory]
+          case chosen
+          when nil then (@memory * CLIENTS).to_i.clamp(CLIENT_BOUNDS)
+          when Integer then chosen
+          else (@memory * chosen.to_f / 100).to_i
+          end
+        end
+
+        # The memory that the server expects of a worker, or of a further process, before it has seen one at work.
+        def each
+          @mold / 2
+        end
+
+        def wanted
+          workers = @configuration[:workers]
+          workers.is_a?(Range) ? workers.begin : 1
+        end
+
+        # How many further processes of the application run. What they fork is not known.
+        def processes
+          @configuration.processes.sum { |declaration| declaration.count.begin }
+        end
+      end
+    end
+  end
+end

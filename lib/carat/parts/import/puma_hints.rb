@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+module Carat
+  module Parts
+    module Import
+      # What somebody who comes from Puma should write, for flags and for methods of the config file.
+      module PumaHints
+        NO_DAEMON = "a service manager, such as systemd (docs/services.md): Carat stays in the foreground, where " \
+                    "whoever started it can watch, log, and restart it"
+        NO_QUIET = "nothing: --access-log turns the access log on"
+        FLAGS = {
+          "-p" => "PORT=3000, or --bind 'tcp://*:3000'", "--port" => "PORT=3000, or --bind 'tcp://*:3000'",
+          "-d" => NO_DAEMON, "--daemon" => NO_DAEMON, "--daemonize" => NO_DAEMON,
+          "--preload" => "nothing: Carat always loads the application before it forks",
+          "-S" => "`carat status`", "--state" => "`carat status`", "--control-url" => "`carat status`",
+          "-q" => NO_QUIET, "--quiet" => NO_QUIET,
+          "--redirect-stdout" => "--log FILE", "--redirect-stderr" => "--log FILE", "--dir" => "cd DIR && carat"
+        }.freeze
+
+        # Methods of Puma that many files use and Carat does not have.
+        METHODS = %i[
+          activate_control_app after_worker_boot before_worker_boot before_worker_fork before_worker_shutdown
+          bind_to_activated_sockets directory first_data_timeout force_shutdown_after fork_worker
+          lowlevel_error_handler nakayoshi_fork on_booted on_restart on_worker_fork out_of_band persistent_timeout
+          plugin port preload_app! prune_bundler queue_requests quiet ssl_bind state_path stdout_redirect tag
+          wait_for_less_busy_worker worker_boot_timeout worker_check_interval worker_shutdown_timeout worker_timeout
+        ].freeze
+        private_constant :NO_DAEMON, :NO_QUIET, :FLAGS, :METHODS
+
+        module_function
+
+        # Returns `; in place of Puma's -p use ...`, or an empty String for a flag that is not Puma's.
+        def flag(name)
+          FLAGS.key?(name) ? "; in place of Puma's #{name} use #{FLAGS.fetch(name)}" : ""
+        end
+
+        # Returns the end of a message about the method `name`, a Symbol, in the file at `path`; an empty String for one
+        # that is not Puma's.
+        def method(name, path)
+          METHODS.include?(name) ? "; it is Puma's: carat import #{path} prints the carat.rb" : ""
+        end
+
+        # Returns the end of a message about a value that two numbers stand for: `-t 5:5`, `threads 5, 5`.
+        def threads(values)
+          numbers = values.size == 1 ? values.first.to_s.split(":") : values
+          numbers.size == 2 ? "; Puma's minimum and maximum are one number here: #{numbers.last}" : ""
+        end
+      end
+    end
+  end
+end

@@ -57,7 +57,7 @@ module Support
     def handshake(target = "/cable?name=ann", **fields)
       fields = { "HTTP_CONNECTION" => "Upgrade", "HTTP_UPGRADE" => "websocket", "HTTP_SEC_WEBSOCKET_VERSION" => "13",
                  "HTTP_SEC_WEBSOCKET_KEY" => "c2l4dGVlbiBieXRlcyBrZQ==", "HTTP_ORIGIN" => ORIGIN,
-                 "HTTP_SEC_WEBSOCKET_PROTOCOL" => "actioncable-v1-json, actioncable-unsupported", "carat.cable" => true,
+                 "HTTP_SEC_WEBSOCKET_PROTOCOL" => "actioncable-v1-json, actioncable-unsupported", "carat.part" => true,
                  "HTTP_HOST" => "shop.test", **fields.transform_keys(&:to_s) }
       Rack::MockRequest.new(CableApp.instance).get(target, fields)
     end
@@ -77,7 +77,7 @@ module Support
 
     # Returns the response to a command.
     def post(order)
-      Rack::MockRequest.new(CableApp.instance).post("/cable", "carat.cable" => true, :input => JSON.generate(order))
+      Rack::MockRequest.new(CableApp.instance).post("/cable", "carat.part" => true, :input => JSON.generate(order))
     end
 
     # Returns the result of a command.

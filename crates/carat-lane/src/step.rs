@@ -16,6 +16,6 @@ pub enum Step<T> {
     Done(T),
     /// Repeat the step when the socket is ready.
     Wait(Readiness),
-    /// Repeat the step after the other fibers of this thread, or the other threads, have run.
+    /// Repeat the step after others have run.
     Yield,
 }

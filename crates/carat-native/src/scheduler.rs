@@ -3,6 +3,7 @@
 mod bytes;
 mod core;
 mod epoll;
+mod error;
 mod event_batch;
 mod readiness;
 mod registry;
@@ -22,7 +23,7 @@ use magnus::{
 };
 
 use self::registry::Guarded;
-use crate::interpreter::{error, fork};
+use crate::interpreter::fork;
 
 /// The longest timeout: a century, which the clock can still represent.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
@@ -51,6 +52,7 @@ impl DataTypeFunctions for Scheduler {
 /// Defines the class.
 pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     fork::watch();
+    error::define(ruby, native)?;
     let class = native.define_class("Scheduler", ruby.class_object())?;
     class.define_alloc_func::<Scheduler>();
     class.define_singleton_method("ended", function!(fiber_limit::ended, 0))?;

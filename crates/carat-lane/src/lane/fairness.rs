@@ -1,11 +1,11 @@
-//! When a lane lets the other fibers of its thread run. Threads need no such rules: the kernel preempts them.
+//! When a lane lets the others that share its thread run. Threads need no such rules: the kernel preempts them.
 
 use std::time::{Duration, Instant};
 
-/// How long a lane may serve requests until other fibers run.
+/// How long a lane may serve requests until others that share its thread run.
 const RUN_LIMIT: Duration = Duration::from_millis(1);
 
-/// Decides when a lane has to let other fibers run.
+/// Decides when a lane has to let others run.
 #[derive(Debug, Default)]
 pub(crate) struct Fairness {
     is_shared: bool,
@@ -15,17 +15,17 @@ pub(crate) struct Fairness {
 }
 
 impl Fairness {
-    /// From now on, fibers share the thread.
+    /// From now on, the slots of the lane share one thread.
     pub(crate) fn share(&mut self) {
         self.is_shared = true;
     }
 
-    /// Notes that other fibers have to run before the next request.
+    /// Notes that others have to run before the next request.
     pub(crate) fn owe(&mut self) {
         self.is_owed = true;
     }
 
-    /// Notes that other fibers have run.
+    /// Notes that others have run.
     pub(crate) fn resumed(&mut self, now: Instant) {
         self.is_owed = false;
         if self.is_shared {

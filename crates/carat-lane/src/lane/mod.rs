@@ -1,4 +1,4 @@
-//! The bytes that a lane has received and has yet to send, and the fibers that wait for them.
+//! The bytes that a lane has received and has yet to send, and the slots that wait for them.
 
 mod body_receiver;
 mod fairness;

@@ -34,7 +34,7 @@ pub struct LaneSession {
     held: VecDeque<HeldRequest>,
     held_bytes: usize,
     fairness: Fairness,
-    /// Whether a fiber or a thread waits for the socket, and so is its reader.
+    /// Whether a slot waits for the socket, and so is its reader.
     pub is_read: bool,
     /// Whether the taker of requests has let others run, and continues after them.
     pub is_paused: bool,
@@ -76,8 +76,8 @@ pub enum Progress {
 }
 
 impl LaneSession {
-    /// Appends the greeting. `capacity` is how many requests the lane takes at once, `is_shared` whether fibers of one
-    /// thread serve them, and have to take turns.
+    /// Appends the greeting. `capacity` is how many requests the lane takes at once, `is_shared` whether one thread
+    /// serves them in turns.
     pub fn greet(&mut self, capacity: u16, is_shared: bool) {
         if is_shared {
             self.fairness.share();
@@ -248,12 +248,12 @@ impl LaneSession {
         self.in_flight.drain();
     }
 
-    /// Notes that other fibers have to run before the next request.
+    /// Notes that others have to run before the next request.
     pub fn owe_others(&mut self) {
         self.fairness.owe();
     }
 
-    /// The waiting fiber continues: others have run meanwhile.
+    /// The waiting slot continues: others have run meanwhile.
     pub fn resumed(&mut self, now: Instant) {
         self.fairness.resumed(now);
     }
@@ -278,7 +278,7 @@ impl LaneSession {
         !self.is_gone && self.in_flight.is_drained()
     }
 
-    /// Sends responses and lets other fibers run before the next request, when that is due.
+    /// Sends responses and lets others run before the next request, when that is due.
     fn make_way(&mut self, socket: BorrowedFd<'_>, now: Instant) -> Result<Step<bool>, LinkError> {
         let must_yield = self.fairness.is_due(now);
         let must_flush = must_yield || self.is_full() || self.flush_policy.is_due(now);

@@ -1,8 +1,8 @@
-//! The fibers, or threads, that share a lane, and what each waits for.
+//! The slots that share a lane, and what each waits for.
 
 use std::collections::HashMap;
 
-/// The event that a fiber or a thread waits for.
+/// The event that a slot waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum WaitFor {
     /// The next request.
@@ -13,7 +13,7 @@ pub enum WaitFor {
     SlotDemand,
 }
 
-/// The fibers or threads that wait without reading the socket. `W` wakes one of them.
+/// The slots that wait without reading the socket. `W` wakes one of them.
 pub struct Waiters<W> {
     /// The last to come is woken first: its stack is warm.
     takers: Vec<W>,
@@ -60,12 +60,12 @@ impl<W> Waiters<W> {
         self.updates.remove(&id).unwrap_or_default()
     }
 
-    /// Takes the waiter that gets the next request: an idle slot, or else the fiber that opens slots.
+    /// Takes the waiter that gets the next request: an idle slot, or else the one that opens slots.
     pub fn take_taker(&mut self) -> Option<W> {
         self.takers.pop().or_else(|| self.openers.pop())
     }
 
-    /// Takes the waiter that reads the socket next. The fiber that opens slots does not read, but a slot that it
+    /// Takes the waiter that reads the socket next. The one that opens slots does not read, but a slot that it
     /// opens does: it is chosen last, and only when the lane `may_open` a slot.
     pub fn take_reader(&mut self, may_open: bool) -> Option<W> {
         let taker = self.takers.pop();

@@ -38,9 +38,8 @@ pub(crate) fn environment(
         if request.head.scheme == Scheme::Https {
             env.put_https();
         }
-        // The only part that asks.
         if request.head.is_from_part {
-            env.put_cable();
+            env.put_part();
         }
         if template.protocols && known.may_have(roots().upgrade) {
             env.put_protocols(request);

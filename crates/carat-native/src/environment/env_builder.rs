@@ -76,9 +76,9 @@ impl<'a> EnvBuilder<'a> {
 
     fn version(&self, head: &RequestHead<'_>) -> VALUE {
         match head.version {
-            10 => self.roots.http_1_0,
-            20 => self.roots.http_2,
-            _ => self.roots.http_1_1,
+            10 => self.roots.versions[0],
+            20 => self.roots.versions[2],
+            _ => self.roots.versions[1],
         }
     }
 
@@ -105,9 +105,9 @@ impl<'a> EnvBuilder<'a> {
         self.put(self.roots.https_key, self.roots.on);
     }
 
-    /// Marks a request of the edge's cable.
-    pub(crate) fn put_cable(&self) {
-        self.put(self.roots.cable, rb_sys::Qtrue.into());
+    /// Marks a request of a part of the edge.
+    pub(crate) fn put_part(&self) {
+        self.put(self.roots.part, rb_sys::Qtrue.into());
     }
 
     fn uri(&self, head: &RequestHead<'_>) -> VALUE {

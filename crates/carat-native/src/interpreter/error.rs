@@ -1,6 +1,5 @@
 //! The exceptions that the extension raises.
 
-use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use carat_lane::InvalidHead;
@@ -13,8 +12,6 @@ struct Classes {
     invalid_response: Opaque<ExceptionClass>,
     client_gone: Opaque<ExceptionClass>,
     incomplete_body: Opaque<ExceptionClass>,
-    scheduler: Opaque<ExceptionClass>,
-    cancelled: Opaque<ExceptionClass>,
     forked: Opaque<ExceptionClass>,
 }
 
@@ -31,10 +28,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
         client_gone: (native.define_error("ClientGone", broken_pipe(ruby)?)?).into(),
         // Applications may rescue this one.
         incomplete_body: carat.define_error("IncompleteBody", eof)?.into(),
-        scheduler: native.define_error("SchedulerError", standard)?.into(),
-        // Not a StandardError: applications must not rescue the end of their fiber.
-        cancelled: native.define_error("Cancelled", exception)?.into(),
-        // Not a StandardError, either: the process cannot serve.
+        // Not a StandardError: the process cannot serve.
         forked: native.define_error("Forked", exception)?.into(),
     };
     CLASSES.get_or_init(|| classes);
@@ -97,38 +91,9 @@ pub(crate) fn forked(ruby: &Ruby) -> Error {
     )
 }
 
-/// A scheduler is used in a way that cannot work.
-pub(crate) fn scheduler(ruby: &Ruby, reason: impl Into<Cow<'static, str>>) -> Error {
-    own(ruby, |it| it.scheduler, &reason.into())
-}
-
-/// The scheduler ends, and with it every fiber that waits.
-pub(crate) fn cancelled(ruby: &Ruby) -> Error {
-    own(ruby, |it| it.cancelled, "the scheduler has ended")
-}
-
-/// The IO was closed while a fiber waits for it; the message is Ruby's.
-pub(crate) fn closed(ruby: &Ruby) -> Error {
-    made(ruby.exception_io_error(), "stream closed in another thread")
-}
-
-/// Whether the error is the end of the scheduler.
-pub(crate) fn is_cancelled(ruby: &Ruby, error: &Error) -> bool {
-    error.is_kind_of(class(ruby, |it| it.cancelled))
-}
-
-/// The timeout of an IO has expired: `IO::TimeoutError`, where Ruby has it.
-pub(crate) fn io_timeout(ruby: &Ruby) -> Error {
-    let class = ruby
-        .class_io()
-        .const_get::<_, ExceptionClass>("TimeoutError")
-        .unwrap_or_else(|_| ruby.exception_io_error());
-    made(class, "Blocking operation timed out!")
-}
-
 /// Makes the exception here rather than in magnus, where an interrupt of the thread (`Thread#kill`) at that moment
 /// would end the process. Here, the interrupt is raised.
-fn made(class: ExceptionClass, message: &str) -> Error {
+pub(crate) fn made(class: ExceptionClass, message: &str) -> Error {
     class
         .new_instance((message,))
         .map_or_else(|error| error, Error::from)

@@ -1,4 +1,4 @@
-//! The Ruby IO that owns a socket, and through which threads and fibers wait for it.
+//! The Ruby IO that owns a socket, and through which Ruby code waits for it.
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::os::fd::{AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
@@ -60,7 +60,7 @@ impl Io {
         Ok(unsafe { BorrowedFd::borrow_raw(self.descriptor) })
     }
 
-    /// Lets other threads, or fibers, run until the socket is ready. Raises the exceptions that others raise in this
+    /// Lets others run until the socket is ready. Raises the exceptions that others raise in this
     /// thread.
     pub(crate) fn wait(&self, ruby: &Ruby, readiness: Readiness) -> Result<(), Error> {
         self.socket(ruby)?;
@@ -137,7 +137,7 @@ fn events(readiness: Readiness) -> i64 {
     }
 }
 
-/// Lets other fibers, or threads, run without waiting for anything.
+/// Lets others run without waiting for anything.
 pub(crate) fn yield_to_others(ruby: &Ruby) -> Result<(), Error> {
     ruby.module_kernel().funcall::<_, _, Value>("sleep", (0,))?;
     Ok(())

@@ -34,17 +34,16 @@ pub(crate) struct Roots {
     pub(crate) url_scheme: VALUE,
     pub(crate) https: VALUE,
     pub(crate) https_key: VALUE,
-    pub(crate) cable: VALUE,
+    pub(crate) part: VALUE,
     pub(crate) on: VALUE,
-    pub(crate) http_1_0: VALUE,
-    pub(crate) http_1_1: VALUE,
+    /// The values of `SERVER_PROTOCOL`, the oldest version first.
+    pub(crate) versions: [VALUE; 3],
     pub(crate) hijack: VALUE,
     /// The keys of the lists of callables.
     pub(crate) lists: [VALUE; 2],
     pub(crate) protocol: VALUE,
     /// The code of the header `upgrade`.
     pub(crate) upgrade: u8,
-    pub(crate) http_2: VALUE,
     /// The env keys of `carat_wire::NAMES`, in that order.
     headers: [VALUE; NAMES.len()],
     verbs: [VALUE; VERBS.len()],
@@ -78,15 +77,13 @@ pub(crate) fn load(ruby: &Ruby) -> Result<(), Error> {
         url_scheme: root("rack.url_scheme"),
         https: root("https"),
         https_key: root("HTTPS"),
-        cable: root("carat.cable"),
+        part: root("carat.part"),
         on: root("on"),
-        http_1_0: root("HTTP/1.0"),
-        http_1_1: root("HTTP/1.1"),
+        versions: ["HTTP/1.0", "HTTP/1.1", "HTTP/2"].map(root),
         hijack: root("rack.hijack"),
         lists: ["rack.after_reply", "rack.response_finished"].map(root),
         protocol: root("rack.protocol"),
         upgrade: code_of("upgrade").unwrap_or_default(),
-        http_2: root("HTTP/2"),
         headers: NAMES
             .map(|name| with_env_key(name.as_bytes(), |key| keep(text::interned(ruby, key)))),
         verbs: VERBS.map(root),

@@ -93,8 +93,8 @@ impl Lane {
         Ok(())
     }
 
-    /// Greets the edge. `capacity` is how many requests the lane takes at once, `is_shared` whether fibers of one thread
-    /// serve them, and have to take turns.
+    /// Greets the edge. `capacity` is how many requests the lane takes at once, `is_shared` whether one thread
+    /// serves them in turns.
     fn hello(ruby: &Ruby, lane: &Lane, capacity: u16, is_shared: bool) -> Result<(), Error> {
         lane.capacity.set(capacity);
         borrow(ruby, &lane.session)?.greet(capacity, is_shared);
@@ -111,7 +111,7 @@ impl Lane {
         self.session.try_borrow_mut().is_err() || self.head.try_borrow_mut().is_err()
     }
 
-    /// Lets other fibers run before the next request, if any but the reader have been `woken`.
+    /// Lets others run before the next request, if any but the reader have been `woken`.
     fn give_way(ruby: &Ruby, lane: &Lane, woken: usize) -> Result<(), Error> {
         if woken > usize::from(lane.reader_role.is_promised()) {
             borrow(ruby, &lane.session)?.owe_others();
@@ -159,7 +159,7 @@ impl Lane {
         step: impl FnMut(&mut LaneSession, BorrowedFd<'_>) -> Result<Step<T>, LinkError>,
     ) -> Result<T, Error> {
         let reached = self.repeat(ruby, wanted, step);
-        // Also after an error: others may wait for what only this fiber would have read.
+        // Also after an error: others may wait for what only this one would have read.
         self.pass_on(ruby)?;
         reached
     }
@@ -184,7 +184,7 @@ impl Lane {
             let is_old = self.announce(ruby)?;
             match reached {
                 Step::Done(result) => return Ok(result),
-                // Another fiber that was woken may have read what this one wants.
+                // Another slot that was woken may have read what this one wants.
                 Step::Wait(Readiness::Readable) if is_old => {}
                 Step::Wait(Readiness::Writable) => self.io.wait(ruby, Readiness::Writable)?,
                 Step::Wait(Readiness::Readable) => {
@@ -197,7 +197,7 @@ impl Lane {
         }
     }
 
-    /// Lets other fibers run. What has arrived waits for this slot, which continues after them: no other slot, and no
+    /// Lets others run. What has arrived waits for this slot, which continues after them: no other slot, and no
     /// new one, is needed.
     fn pause(&self, ruby: &Ruby) -> Result<(), Error> {
         borrow(ruby, &self.session)?.is_paused = true;
@@ -220,7 +220,7 @@ impl Lane {
         self.slots.get() < self.capacity.get()
     }
 
-    /// Announces code that runs after the response: the edge prefers other lanes meanwhile. A thread of many fibers
+    /// Announces code that runs after the response: the edge prefers other lanes meanwhile. A thread that many share
     /// takes requests all the same.
     pub(crate) fn linger(&self, session: &mut LaneSession) {
         if self.capacity.get() == 1 {

@@ -1,4 +1,4 @@
-//! The reader of a lane's socket when several fibers, or threads, wait for what arrives: one of them reads, and wakes
+//! The reader of a lane's socket when several slots wait for what arrives: one of them reads, and wakes
 //! the waiters for which it has read something. A lane with one slot has nobody to wake.
 
 use std::cell::{Cell, RefCell};
@@ -10,10 +10,10 @@ use magnus::{Class, Error, Ruby, Value, gc};
 
 use crate::interpreter::roots;
 
-/// A `Thread::Queue` that wakes the fiber or the thread that waits at it.
+/// A `Thread::Queue` that wakes who waits at it.
 type Waiter = Opaque<Value>;
 
-/// The role of the fiber or the thread that reads the socket of a lane.
+/// The role of the slot that reads the socket of a lane.
 #[derive(Default)]
 pub(crate) struct ReaderRole {
     is_read: Cell<bool>,
@@ -25,7 +25,7 @@ pub(crate) struct ReaderRole {
 }
 
 impl ReaderRole {
-    /// Whether a fiber or a thread waits for the socket.
+    /// Whether a slot waits for the socket.
     pub(crate) fn is_read(&self) -> bool {
         self.is_read.get()
     }
@@ -56,7 +56,7 @@ impl ReaderRole {
         ready
     }
 
-    /// Waits until another fiber or thread wakes this one. Returns at once when a queue had to be made: what is
+    /// Waits until another slot wakes this one. Returns at once when a queue had to be made: what is
     /// `wanted` may have arrived meanwhile.
     pub(crate) fn wait_for_others(&self, ruby: &Ruby, wanted: WaitFor) -> Result<(), Error> {
         let Some(waiter) = self.spare.borrow_mut().pop() else {

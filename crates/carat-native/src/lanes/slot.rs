@@ -72,8 +72,8 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether the client's side of a request can become a tunnel. Over HTTP/2, only an extended CONNECT can, which the
-/// edge translates to an upgrade.
+/// Whether the client's side of a request can become a tunnel. Where requests share a connection, only an
+/// extended CONNECT can, which the edge translates to an upgrade.
 fn may_switch(request: &Request<'_>) -> bool {
     let upgrade = Name::Known(roots().upgrade);
     let mut headers = request.headers.into_iter();

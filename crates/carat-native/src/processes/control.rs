@@ -45,7 +45,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("stats", method!(Control::stats, 1))?;
     class.define_method("profile", method!(Control::profile, 1))?;
     class.define_method("load", method!(Control::load, 1))?;
-    class.define_method("broadcast", method!(Control::broadcast, 2))?;
+    class.define_method("tell", method!(Control::tell, 3))?;
     class.define_method("sources", method!(Control::sources, 1))?;
     class.define_method("leaving", method!(Control::leaving, 0))?;
     class.define_method("close", method!(Control::close, 0))?;
@@ -193,18 +193,19 @@ impl Control {
         control.send(ruby, |out| encode_load(out, load))
     }
 
-    /// Sends a message to the subscribers of a stream of the cable, a JSON value. Returns false when the name or the
-    /// message is too long. Any thread may call it.
-    fn broadcast(
+    /// Sends a message to a part of the edge. Returns false when it is too long. Any thread may call it.
+    fn tell(
         ruby: &Ruby,
         control: &Control,
-        stream: RString,
-        message: RString,
+        part: RString,
+        subject: RString,
+        content: RString,
     ) -> Result<bool, Error> {
+        let part = part.to_string()?;
         // SAFETY: no Ruby code runs before the slices have been copied into the frame.
-        let (subject, content) = unsafe { (stream.as_slice(), message.as_slice()) };
+        let (subject, content) = unsafe { (subject.as_slice(), content.as_slice()) };
         let message = PartMessage {
-            part: "cable",
+            part: &part,
             subject,
             content,
         };

@@ -17,11 +17,12 @@ use rb_sys::{
 use rustix::io::{Errno, ReadWriteFlags};
 
 use super::core::check_interrupts;
+use super::error;
 use super::readiness::own_timeout;
 use super::span::{Direction, File, HERE, Span, is_file, ready_call};
 use super::{Scheduler, limit};
+use crate::interpreter::descriptor;
 use crate::interpreter::gvl::{self, Callback};
-use crate::interpreter::{descriptor, error};
 
 /// Most bytes that one system call moves. It bounds how long other fibers wait for a disk.
 const PIECE_LIMIT: usize = 1024 * 1024;

@@ -22,8 +22,9 @@ pub(crate) use self::exceptions::check_interrupts;
 use self::exceptions::raised;
 use self::refusals::Refusals;
 use super::epoll::Epoll;
+use super::error;
 use super::event_batch::EventBatch;
-use crate::interpreter::{error, fork};
+use crate::interpreter::fork;
 
 /// No fiber, or no thread: a value that no object has.
 pub(crate) const NOBODY: VALUE = 0;

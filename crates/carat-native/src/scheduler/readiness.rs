@@ -15,9 +15,10 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::core::check_interrupts;
+use super::error;
 use super::{Scheduler, interval, registry};
+use crate::interpreter::descriptor;
 use crate::interpreter::gvl::{self, Callback};
-use crate::interpreter::{descriptor, error};
 
 /// `IO::READABLE`, as `poll` and epoll number it too.
 const READABLE: u16 = 1;

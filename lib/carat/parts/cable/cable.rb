@@ -12,9 +12,9 @@ module Carat
     autoload :ServerSocket, File.join(__dir__, "cable/server_socket.rb")
     private_constant :Broker, :Endpoint, :Installation, :Relay, :Result, :ServerSocket
 
-    # The variable that is true in the environment of requests that the edge makes for its sockets; no client can set
-    # it.
-    FLAG = "carat.cable"
+    # The variable that is true in the environment of requests that a part of the edge makes, such as for its sockets;
+    # no client can set it.
+    FLAG = "carat.part"
 
     # The variable that names the control socket for programs that the server has not forked: that of the option
     # `control_socket`.
@@ -38,8 +38,8 @@ module Carat
     end
 
     class << self
-      # Says how broadcasts of this process reach the edge, its parent: `control` is its Native::Control,
-      # `configuration` the server's.
+      # Says how broadcasts of this process reach the edge, its parent: `control` takes them as Parts::Cable::Streams
+      # does, and `configuration` is the server's.
       def join(control, configuration)
         return unless configuration[:cable]
 

@@ -7,6 +7,15 @@ module Carat
   module Parts
     # Action Cable whose sockets the edge keeps.
     module Cable
+      # Takes broadcasts to the edge, over the Native::Control of a process.
+      Streams = Struct.new(:control) do
+        # Sends `payload`, JSON, to all subscribers of `stream`. Returns false when one of them is too long. Any thread
+        # may call it.
+        def broadcast(stream, payload)
+          control.tell("cable", stream, payload)
+        end
+      end
+
       # The options of the part, and what the server calls.
       class Part < Parts::Part
         option :cable, key: :path, group: "Requests", type: :prefix, edge: true, mold: true,
@@ -55,7 +64,7 @@ module Carat
         def join(control, configuration)
           return false unless configuration[:cable]
 
-          Carat::Cable.join(control, configuration)
+          Carat::Cable.join(Streams.new(control), configuration)
           true
         end
 

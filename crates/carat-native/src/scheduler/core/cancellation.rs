@@ -6,7 +6,7 @@ use magnus::{Error, Ruby, Value};
 use rb_sys::{VALUE, rb_errinfo, rb_obj_id, rb_set_errinfo, rb_thread_current};
 
 use super::{Core, NOBODY, current};
-use crate::interpreter::error;
+use crate::scheduler::error;
 
 /// How many waits of one fiber are refused before it is abandoned. Its `ensure` blocks may try to wait, but a fiber that
 /// rescues every exception and waits again would never end.

@@ -12,8 +12,8 @@ use rb_sys::{VALUE, rb_fiber_alive_p, rb_fiber_transfer};
 
 use super::exceptions::check_interrupts;
 use super::{Core, NOBODY, State, current};
-use crate::interpreter::error;
 use crate::interpreter::gvl::{self, Callback};
+use crate::scheduler::error;
 
 impl Core {
     /// Runs the loop in this fiber.

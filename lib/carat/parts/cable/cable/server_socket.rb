@@ -26,7 +26,7 @@ module Carat
         @client = CLI::ControlClient.new(path)
       end
 
-      # Does what Native::Control#broadcast does, for clients of this server only: a broker has had the broadcast
+      # Does what Parts::Cable::Streams#broadcast does, for clients of this server only: a broker has had the broadcast
       # already, or there is no broker. Raises Error when the server does not take it.
       def broadcast(stream, payload)
         @client.post("/broadcast", "{\"stream\":#{JSON.generate(stream)},\"message\":#{payload},\"local\":true}")

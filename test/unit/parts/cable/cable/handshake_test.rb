@@ -49,14 +49,14 @@ module Carat
     end
 
     def test_a_handshake_that_came_in_another_way_is_refused_with_path_and_option
-      env = env_of("/sockets?name=ann").merge("carat.cable" => nil, "HTTP_UPGRADE" => "WebSocket")
+      env = env_of("/sockets?name=ann").merge("carat.part" => nil, "HTTP_UPGRADE" => "WebSocket")
 
       assert_equal 404, ActionCable.server.call(env).first
       assert_match(%r{refused a WebSocket at /sockets: the option cable takes handshakes at /cable, without}, log)
     end
 
     def test_a_request_without_the_flag_is_one_of_action_cable_itself
-      assert_equal 404, handshake("carat.cable": nil, HTTP_UPGRADE: nil).status
+      assert_equal 404, handshake("carat.part": nil, HTTP_UPGRADE: nil).status
       assert_match(/Failed to upgrade to WebSocket/, log)
     end
 
@@ -64,7 +64,7 @@ module Carat
 
     # Without the middleware, which turns exceptions into pages.
     def env_of(target)
-      Rack::MockRequest.env_for(target, "HTTP_ORIGIN" => Support::CableApp::ORIGIN, "carat.cable" => true)
+      Rack::MockRequest.env_for(target, "HTTP_ORIGIN" => Support::CableApp::ORIGIN, "carat.part" => true)
     end
   end
 end

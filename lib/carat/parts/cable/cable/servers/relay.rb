@@ -19,7 +19,7 @@ module Carat
       LOST = 3
       private_constant :BEAT, :LOST
 
-      # `broker` is a Broker, `control` the process's Native::Control, and `edge` the process id of the edge.
+      # `broker` is a Broker, `control` the process's Parts::Cable::Streams, and `edge` the process id of the edge.
       def initialize(broker, control, edge, beat: BEAT)
         @broker = broker
         @control = control

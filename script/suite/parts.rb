@@ -8,12 +8,14 @@ module Suite
   PARTS = {
     "cable" => ["{crates/carat-cable,lib/action_cable}/**", /cable/i],
     "cache" => ["crates/carat-cache/**", /response_?cache|carat_cache|`cache`/i],
+    # The option `sendfile`, and not the system call.
     "site" => ["crates/carat-static/**",
-               /carat_static|site_?files|crate::site|static_files|send_?files?\b|error_?pages|maintenance|force_?tls/i],
+               /carat_static|site_?files|crate::site|static_files|send_files\b|(?<!::)sendfile\b(?!\()|
+                error_?pages|maintenance|force_?tls/ix],
     "codings" => ["crates/carat-coding/**", /carat_coding|\bEncoders|gzip|brotli|zstd|compress/i],
-    # Ranges of a response have a type of this family, which is HTTP's.
+    # Ranges of a response have a type of this family, which is HTTP's; a key of Rack has the word, too.
     "multipart" => ["{crates/carat-multipart/**,lib/carat/{form_file,request/inputs/form_*}.rb}",
-                    %r{multipart(?!/byteranges)}i],
+                    %r{multipart(?!/byteranges|\.tempfile_factory)}i],
     "tls" => ["crates/carat-tls/**",
               /\btls\b|_tls|tls_|Tls[A-Z]|acme|certificates?\b/i],
     "http2" => ["crates/carat-http2/**", %r{http_?2|\bh2\b|HTTP/2}i],
@@ -22,26 +24,28 @@ module Suite
     "rate_limit" => ["crates/carat-rate-limit/**", /rate_?limit/i],
     "consoles" => ["crates/carat-edge/src/parts/consoles/**", /consoles?\b/i],
     "reload" => ["crates/carat-watch/**", /\breload/i],
-    "fibers" => ["crates/carat-fibers/**", /\bfibers?\b/i],
+    "fibers" => ["crates/{carat-fibers/**,carat-native/src/scheduler{.rs,/**}}", /\bfibers?\b/i],
     "import" => ["lib/carat/parts/import/**", %r{carat import|parts/import|puma_file|PumaDSL}],
     "init" => ["lib/carat/parts/init/**", %r{parts/init|ConfigText}],
     "doctor" => ["lib/carat/parts/doctor/**", /doctor/i]
   }.freeze
 
   # The edge's side, and Ruby's; tests may name all, and so may the lists.
-  CORE = ["crates/carat-{body,dispatch,edge,exchange,fields,files,guard,http,link,log,machine,policy,settings," \
-          "supervisor,wire}/src/**/*.rs", "lib/**/*.rb"].freeze
+  CORE = ["crates/carat-{body,dispatch,edge,exchange,fields,files,guard,http,lane,link,log,machine,policy,settings," \
+          "native,supervisor,wire}/src/**/*.rs", "lib/**/*.rb"].freeze
   OUTSIDE = %r{/(?:simulation|tests?)(?:/|\.rs\z)|_tests?\.rs\z|
                \Alib/carat(?:/parts(?:/.*)?)?\.rb\z|
-               crates/carat-(?:edge/src/parts(?:/(?:surroundings|transports))?\.rs\z|settings/src/parts)}x
+               crates/carat-(?:edge/src/parts(?:/(?:surroundings|transports))?\.rs\z|native/src/lib\.rs\z|settings/src/parts)}x
   TESTS = /^#\[cfg\(test\)\]\nmod .*/m
 
   # The files that name a part when this was last counted: of the edge, and of Ruby.
   LIMITS = { "rs" => 6, "rb" => 0 }.freeze
 
-  # Files whose words only look like those of parts: names of other libraries, and what systemd calls a reload.
+  # Files whose words only look like those of parts: names of other libraries, and what systemd calls a reload,
+  # and the versions of HTTP that Rack knows.
   ALIENS = %w[lib/carat/warmup/agents.rb lib/carat/warmup/eager_loading.rb lib/carat/warmup/thread_origin.rb
-              crates/carat-edge/src/supervise/signals_and_files/service_manager.rs].freeze
+              crates/carat-edge/src/supervise/signals_and_files/service_manager.rs
+              crates/carat-native/src/interpreter/roots.rs].freeze
 
   # Returns the names of parts by file.
   def self.naming_files

@@ -45,8 +45,8 @@ pub struct Frames {
     end: usize,
 }
 
-/// Where the kernel writes the descriptors of one message. On the stack, this 1 KB made every second fiber that reads
-/// touch another page of its own.
+/// Where the kernel writes the descriptors of one message. On the stack, this 1 KB made every second reader with a small
+/// stack of its own touch another page of it.
 #[derive(Debug)]
 struct DescriptorSpace(Box<[MaybeUninit<u8>]>);
 

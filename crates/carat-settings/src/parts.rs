@@ -56,6 +56,11 @@ impl PartSettings {
     pub fn replace_at_once(&self) -> bool {
         self.reload.enabled
     }
+
+    /// How many requests a worker takes through one lane that they share. `None` for a lane for each thread.
+    pub(crate) fn shared_lane(&self) -> Option<u16> {
+        self.fibers.slots
+    }
 }
 
 /// Sections of parts that are off, for tests.
@@ -80,4 +85,16 @@ const PLAIN: &str = r#"{
 #[cfg(any(test, feature = "fixture"))]
 pub(crate) fn plain_sections() -> serde_json::Value {
     serde_json::from_str(PLAIN).expect("an object")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_worker_has_a_lane_for_each_thread_unless_its_requests_share_one() {
+        let mut settings = crate::Settings::plain();
+        settings.threads = 3;
+        assert_eq!((settings.lanes(), settings.slots()), (3, 3));
+        settings.parts.fibers.slots = Some(200);
+        assert_eq!((settings.lanes(), settings.slots()), (1, 200));
+    }
 }

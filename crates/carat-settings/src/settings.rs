@@ -164,14 +164,14 @@ pub enum RequestMode {
 }
 
 impl Settings {
-    /// How many lanes a worker has: one for each thread, or one for all fibers.
+    /// How many lanes a worker has: one for each thread, or one that all its requests share.
     pub fn lanes(&self) -> u16 {
-        self.parts.fibers.slots.map_or(self.threads, |_| 1)
+        self.parts.shared_lane().map_or(self.threads, |_| 1)
     }
 
     /// How many requests one worker runs concurrently.
     pub fn slots(&self) -> u16 {
-        self.parts.fibers.slots.unwrap_or(self.threads)
+        self.parts.shared_lane().unwrap_or(self.threads)
     }
 
     /// Reads the settings from the environment of this process.

@@ -23,14 +23,14 @@ use carat_settings::Settings;
 /// The cache of public responses.
 struct CachePart(Rc<ResponseCache>);
 
-/// `None` without the option, and where changed code is loaded before each request.
+/// `None` without the option, and where workers of changed code replace all others at once, request by request.
 pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
     let settings = &core.settings;
     let limit = settings
         .parts
         .cache
         .limit
-        .filter(|_| !settings.parts.reload.enabled)?;
+        .filter(|_| !settings.parts.replace_at_once())?;
     let cache = ResponseCache::new(limit, &core.dispatch);
     Some(Box::new(CachePart(cache)))
 }

@@ -35,11 +35,12 @@ module Suite
           "native,supervisor,wire}/src/**/*.rs", "lib/**/*.rb"].freeze
   OUTSIDE = %r{/(?:simulation|tests?)(?:/|\.rs\z)|_tests?\.rs\z|
                \Alib/carat(?:/parts(?:/.*)?)?\.rb\z|
-               crates/carat-(?:edge/src/parts(?:/(?:surroundings|transports))?\.rs\z|native/src/lib\.rs\z|settings/src/parts)}x
+               crates/carat-(?:edge/src/parts(?:/(?:surroundings|transports))?\.rs\z|native/src/lib\.rs\z|
+                            settings/src/parts)}x
   TESTS = /^#\[cfg\(test\)\]\nmod .*/m
 
   # The files that name a part when this was last counted: of the edge, and of Ruby.
-  LIMITS = { "rs" => 6, "rb" => 0 }.freeze
+  LIMITS = { "rs" => 0, "rb" => 0 }.freeze
 
   # Files whose words only look like those of parts: names of other libraries, and what systemd calls a reload,
   # and the versions of HTTP that Rack knows.

@@ -132,6 +132,19 @@ class ReloadTest < Support::IntegrationTest
     assert_equal 1, server.log.scan(" info restarting").size
   end
 
+  def test_stop_without_a_delay_gives_waiting_requests_to_the_old_code
+    hook = "on_mold_boot { File.write('booting', ''); sleep } if File.exist?('slow')\n"
+    server = start(config: "workers 1\n#{hook}")
+    server.directory.write("slow", "")
+    write(server, 1)
+    asked = ask(server, "GET", "/")
+    eventually(message: "the boot of the new mold") { File.exist?(path(server, "booting")) }
+    server.kill(:TERM)
+
+    assert_equal "0 /", asked.read_response.body
+    server.wait
+  end
+
   def test_new_edge_watches_the_files_after_an_upgrade
     server = start(args: ["--reload", *CONTROL_SOCKET])
     2.times do |number|

@@ -89,10 +89,9 @@ impl CodeRenewal {
         self.is_asked.set(false);
     }
 
-    /// The server stops. Returns false if no request waited.
-    pub(crate) fn stop(&self) -> bool {
+    /// The server stops: requests get the code that the workers have. Those that wait do so once the renewal has ended.
+    pub fn stop(&self) {
         self.is_over.set(true);
-        self.hold.end(clock::now())
     }
 }
 

@@ -38,24 +38,24 @@ pub struct Dispatcher {
     pub(crate) log: Rc<Log>,
     pub(crate) events: LaneEvents,
     /// The settings of the current generation, and how long requests may take.
-    pub timeouts: RequestTimeouts,
+    pub(crate) timeouts: RequestTimeouts,
     /// Whether requests wait for other code.
-    pub renewal: CodeRenewal,
+    renewal: Rc<CodeRenewal>,
     /// Whether requests wait as `carat pause` asked.
-    pub hold: Hold,
+    pub(crate) hold: Hold,
     /// Whether requests wait because no worker runs while a mold boots.
     vacancy: Hold,
     /// The requests that wait.
-    pub queue: PoolQueues,
+    pub(crate) queue: PoolQueues,
     /// The lanes, and which of them is next.
-    pub lanes: LaneChoice,
+    pub(crate) lanes: LaneChoice,
     rebalance: Rebalance,
     /// Connections that applications have taken over, and that have a deadline.
-    pub tunnels: TunnelDrain,
+    tunnels: TunnelDrain,
     /// The quota that all spooled bodies share, those of requests included.
-    pub spool_quota: Arc<SpoolQuota>,
+    pub(crate) spool_quota: Arc<SpoolQuota>,
     /// The memory that all clients make the edge hold.
-    pub client_memory: Rc<ClientMemory>,
+    pub(crate) client_memory: Rc<ClientMemory>,
     /// The server stops, and takes no further request.
     is_over: Cell<bool>,
 }
@@ -73,7 +73,7 @@ impl Dispatcher {
         Rc::new(Dispatcher {
             log: Rc::clone(log),
             timeouts: RequestTimeouts::new(settings),
-            renewal: CodeRenewal::new(events.clone()),
+            renewal: Rc::new(CodeRenewal::new(events.clone())),
             hold: Hold::default(),
             vacancy: Hold::default(),
             queue: PoolQueues::new(settings),
@@ -91,6 +91,11 @@ impl Dispatcher {
     pub fn adopt(&self, settings: &Rc<Settings>) {
         self.timeouts.adopt(settings);
         self.queue.adopt(settings);
+    }
+
+    /// The time in which requests wait for other code.
+    pub fn renewal(&self) -> &Rc<CodeRenewal> {
+        &self.renewal
     }
 
     /// Sends a request to the application. Dropping the pending reply removes the request from the
@@ -363,11 +368,14 @@ impl Dispatcher {
         }
     }
 
-    /// The server stops: requests that wait for other code get the workers' code.
-    pub fn stop_renewals(&self) {
-        if self.renewal.stop() {
-            self.resume(clock::now());
-        }
+    /// The server stops, and the tunnels of all workers end after `tunnel_timeout` at the latest.
+    pub fn drain_tunnels(&self) {
+        self.tunnels.begin_all(&self.lanes);
+    }
+
+    /// The server stood still until now.
+    pub fn note_pause(&self, now: Instant, duration: Duration) {
+        self.timeouts.note_pause(now, duration);
     }
 
     /// Responds to all requests that wait for a worker.
@@ -399,23 +407,16 @@ impl Dispatcher {
 
     /// Enforces the timeouts of requests. Called once a tick.
     pub fn tick(&self) {
-        self.end_hold(clock::now());
+        end_hold(self, clock::now());
         self.expire_waiting(clock::now());
         self.rebalance(clock::now());
         // A lane also gets room when a request begins, which no event reports.
         self.hand_out(clock::now());
         self.lanes.note_slow(&self.timeouts, &self.events);
         self.expire_running(clock::now());
-        self.expire_tunnels(clock::now());
+        expire_tunnels(self, clock::now());
         let limit = self.timeouts.settings().queue_limit;
         self.queue.report_refused(limit, &self.log);
-    }
-
-    fn end_hold(&self, now: Instant) {
-        if self.hold.left(now).is_some_and(|left| left.is_zero()) {
-            self.release_hold(now);
-            self.log.info("resumed", &[("cause", &"the pause is over")]);
-        }
     }
 
     fn expire_waiting(&self, now: Instant) {
@@ -426,11 +427,6 @@ impl Dispatcher {
             }
             self.queue.expire(limit, now, &self.log);
         }
-    }
-
-    fn expire_tunnels(&self, now: Instant) {
-        let limit = self.timeouts.tunnel_timeout(now);
-        self.tunnels.expire(limit, now, &self.lanes, &self.events);
     }
 
     fn expire_running(&self, now: Instant) {
@@ -481,4 +477,21 @@ impl Dispatcher {
             cut_off_lane(&lane, &self.log);
         }
     }
+}
+
+/// Ends a pause whose time is over.
+fn end_hold(dispatcher: &Dispatcher, now: Instant) {
+    let left = dispatcher.hold.left(now);
+    if left.is_some_and(|left| left.is_zero()) {
+        dispatcher.release_hold(now);
+        let log = &dispatcher.log;
+        log.info("resumed", &[("cause", &"the pause is over")]);
+    }
+}
+
+/// Closes the tunnels that have drained for longer than `tunnel_timeout`.
+fn expire_tunnels(dispatcher: &Dispatcher, now: Instant) {
+    let limit = dispatcher.timeouts.tunnel_timeout(now);
+    let (lanes, events) = (&dispatcher.lanes, &dispatcher.events);
+    dispatcher.tunnels.expire(limit, now, lanes, events);
 }

@@ -10,7 +10,7 @@ use crate::queue::RequestTimeouts;
 
 /// The lanes of all workers, and which of them gets the next request.
 #[derive(Debug, Default)]
-pub struct LaneChoice {
+pub(crate) struct LaneChoice {
     /// The lanes in the order in which they opened.
     lanes: RefCell<Vec<Rc<Lane>>>,
     idle: IdleLanes,
@@ -20,14 +20,18 @@ pub struct LaneChoice {
 
 impl LaneChoice {
     /// How many requests the workers have begun, or are about to.
-    pub fn running(&self) -> usize {
+    pub(crate) fn running(&self) -> usize {
         let lanes = self.lanes.borrow();
         lanes.iter().map(|lane| lane.in_flight().len()).sum()
     }
 
     /// The oldest requests that the workers have begun, at most `limit`, and how many more there are. The others are
     /// not described: targets may be long.
-    pub fn running_requests(&self, now: Instant, limit: usize) -> (Vec<RunningRequest>, usize) {
+    pub(crate) fn running_requests(
+        &self,
+        now: Instant,
+        limit: usize,
+    ) -> (Vec<RunningRequest>, usize) {
         let lanes = self.lanes.borrow();
         let mut begun = Vec::new();
         for lane in lanes.iter() {
@@ -42,7 +46,12 @@ impl LaneChoice {
     }
 
     /// Describes a request that a worker has.
-    pub fn running_request(&self, tag: LaneTag, id: u32, now: Instant) -> Option<RunningRequest> {
+    pub(crate) fn running_request(
+        &self,
+        tag: LaneTag,
+        id: u32,
+        now: Instant,
+    ) -> Option<RunningRequest> {
         let lanes = self.lanes.borrow();
         let lane = lanes.iter().find(|lane| lane.tag == tag)?;
         lane.running_request(id, now)
@@ -63,20 +72,20 @@ impl LaneChoice {
     }
 
     /// How many requests this worker has.
-    pub fn running_on(&self, worker: WorkerId) -> usize {
+    pub(crate) fn running_on(&self, worker: WorkerId) -> usize {
         let lanes = self.of_worker(worker);
         lanes.iter().map(|lane| lane.in_flight().len()).sum()
     }
 
     /// How many tunnels this worker has.
-    pub fn tunnels_on(&self, worker: WorkerId) -> usize {
+    pub(crate) fn tunnels_on(&self, worker: WorkerId) -> usize {
         let lanes = self.lanes.borrow();
         let lane = lanes.iter().find(|lane| lane.tag.worker == worker);
         lane.map_or(0, |lane| lane.tunnels.count())
     }
 
     /// Whether a worker holds no request and no tunnel.
-    pub fn is_drained(&self, worker: WorkerId) -> bool {
+    pub(crate) fn is_drained(&self, worker: WorkerId) -> bool {
         let lanes = self.of_worker(worker);
         let is_free = |lane: &Rc<Lane>| lane.is_empty() && lane.tunnels.count() == 0;
         lanes.iter().all(is_free)

@@ -2,6 +2,7 @@
 
 mod code_renewal;
 mod dispatcher;
+mod figures;
 #[cfg(any(test, feature = "fixture"))]
 mod fixture;
 mod frames;
@@ -16,10 +17,9 @@ pub use dispatcher::Dispatcher;
 #[cfg(any(test, feature = "fixture"))]
 pub use dispatcher::inspection::{DispatcherView, LaneView};
 pub use dispatcher::traffic::carry;
+pub use figures::RequestFigures;
 #[cfg(any(test, feature = "fixture"))]
 pub use fixture::{Fixture, locally};
 pub use frames::{FailurePage, FrameSocket, FrameTransport};
-pub use lane_choice::LaneChoice;
 pub use lanes::{Lane, LaneEvent, LaneEvents, PendingReply, RunningRequest, WorkerRequests};
-pub use queue::{Hold, MAIN_POOL, PathPattern, PoolQueues, PoolReport, RequestTimeouts};
-pub use tunnel_drain::TunnelDrain;
+pub use queue::{MAIN_POOL, PathPattern, PoolReport};

@@ -10,7 +10,7 @@ use crate::lanes::{Lane, LaneEvent, LaneEvents};
 
 /// The tunnels that have a deadline: those of workers that get no more requests, or all when the server stops.
 #[derive(Debug, Default)]
-pub struct TunnelDrain(RefCell<Vec<DrainingTunnels>>);
+pub(crate) struct TunnelDrain(RefCell<Vec<DrainingTunnels>>);
 
 /// The tunnels of one worker.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ struct DrainingTunnels {
 
 impl TunnelDrain {
     /// The tunnels of all workers end after `tunnel_timeout` at the latest.
-    pub fn begin_all(&self, lanes: &LaneChoice) {
+    pub(crate) fn begin_all(&self, lanes: &LaneChoice) {
         for lane in lanes.list() {
             self.begin(&lane);
         }

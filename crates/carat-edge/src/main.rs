@@ -24,7 +24,7 @@ use std::sync::Arc;
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::admin::administer;
-use crate::parts::{ServerHandle, Surroundings, Transports, check_parts, make_parts};
+use crate::parts::{Surroundings, Transports, check_parts, make_parts};
 use crate::supervise::{
     LocalHost, Mailbox, Predecessor, Ready, Signals, Supervisor, client_memory_limit,
     descriptor_budget, inherit_listeners, reap, restart_path, take_descriptor, watch_restart_file,
@@ -140,19 +140,17 @@ async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> 
     let (mailbox, messages) = Mailbox::channel();
     let (lanes, lane_events) = LaneEvents::channel();
     let memory = ClientMemory::new(client_memory_limit(&settings));
-    let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, memory);
-    let core = EdgeCore::new(&settings, &log, dispatcher);
+    let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, Rc::clone(&memory));
+    let core = EdgeCore::new(&settings, &log, dispatcher, memory);
     let surroundings = Surroundings {
         transports: &transports,
         inherited: &origin.listeners,
         mailbox: &mailbox,
-        server: ServerHandle::default(),
     };
     let server = Server::new(&core, make_parts(&core, &surroundings)?, &budget);
-    surroundings.server.set(&server);
     let host = LocalHost::find(Rc::clone(&origin.listeners));
     let mut tasks = start_tasks(&server, &mailbox, listeners, &origin);
-    let parts = Rc::clone(&server.parts);
+    let parts = Rc::clone(server.parts());
     let supervisor = Supervisor::new(host, server, mailbox, messages, lane_events, ready);
     let supervisor = supervisor
         .after(origin.predecessor)
@@ -181,13 +179,13 @@ fn start_tasks(
     tasks.spawn("reap", reap(mailbox.clone()));
     let control = control(Rc::clone(server), mailbox.clone(), origin.clone());
     tasks.spawn("control socket", control);
-    let restart_file = watch_restart_file(restart_path(&server.settings), mailbox.clone());
+    let restart_file = watch_restart_file(restart_path(server.settings()), mailbox.clone());
     tasks.spawn("restart file", restart_file);
     tasks.spawn("client memory", Rc::clone(server).watch_memory());
-    for PartTask { name, work } in server.parts.iter().flat_map(Part::tasks) {
+    for PartTask { name, work } in server.parts().iter().flat_map(Part::tasks) {
         let server = Rc::clone(server);
         tasks.spawn(name, async move {
-            server.opened.wait().await;
+            server.life().until_open().await;
             work.await
         });
     }
@@ -215,12 +213,12 @@ fn listen(
 /// Serves the control socket from the time when this edge accepts clients. After another edge, it makes the files of that
 /// one its own first.
 async fn control(server: Rc<Server>, mailbox: Mailbox, origin: Origin) -> io::Result<()> {
-    server.opened.wait().await;
+    server.life().until_open().await;
     let predecessor = origin.predecessor.as_deref();
     if predecessor.is_some() {
         origin.listeners.close_unused();
         if let Some(file) = origin.pid_file {
-            take_over(file, &server.log).await;
+            take_over(file, server.log()).await;
         }
     }
     administer(&server, &mailbox, predecessor).await;

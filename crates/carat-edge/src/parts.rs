@@ -7,7 +7,7 @@ mod metrics;
 mod surroundings;
 mod transports;
 
-pub(crate) use self::surroundings::{ServerHandle, Surroundings};
+pub(crate) use self::surroundings::Surroundings;
 pub(crate) use self::transports::Transports;
 use carat_http::{EdgeCore, Part, PartList};
 use carat_settings::{Multipart, Settings};

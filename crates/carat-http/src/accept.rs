@@ -16,7 +16,7 @@ use carat_exchange::clock;
 /// taken, further clients wait in the backlog, which the new edge of an upgrade has, too. An error means that the listener
 /// has failed for good.
 pub async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Result<()> {
-    server.opened.wait().await;
+    server.life.until_open().await;
     listener.own_file();
     accept_until_closed(&listener, &server).await?;
     if server.has_handed_over() {

@@ -18,10 +18,10 @@ mod tunnels;
 pub use accept::accept;
 pub use failures::Failures;
 pub use parts::{
-    AdminDoor, AdminResponse, EdgeCore, EdgeEvent, EndedConnection, Farewell, Lends, Part,
-    PartList, PartSample, PartStep, PartTask, Protocol, ProtocolConnection, ProtocolCore,
-    ProtocolEnd, ReplyStep, SampleValue, ServedRequest, ServingProtocol, SlowBody, SlowReply,
-    TimeHistogram, admin_refusal, admin_response,
+    AdminDoor, AdminResponse, EdgeCore, EdgeEvent, EndedConnection, Farewell, Lends, OtherParts,
+    Part, PartList, PartSample, PartStep, PartTask, Protocol, ProtocolConnection, ProtocolCore,
+    ProtocolEnd, ReplyStep, SampleValue, ServedRequest, ServerLife, ServingProtocol, SlowBody,
+    SlowReply, TimeHistogram, admin_refusal, admin_response,
 };
 pub use readiness::ReadinessPaths;
 pub use request::{

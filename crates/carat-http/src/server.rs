@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 use carat_guard::HeaderLimits;
 use carat_policy::DescriptorBudget;
 use hyper::server::conn::http1;
-use tokio::sync::watch;
 
 use super::connection_permits::ConnectionPermits;
-use super::parts::{EdgeCore, Farewell, Part, PartList, Protocols};
+use super::parts::{EdgeCore, Farewell, Flag, OtherParts, Part, PartList, Protocols, ServerLife};
 use super::steps::Steps;
 use crate::time_limits::{ActiveConnections, Deadlines};
-use carat_dispatch::Dispatcher;
+use carat_dispatch::{Dispatcher, RequestFigures};
 use carat_exchange::{ClientMemory, clock};
 use carat_log::Log;
 use carat_settings::Settings;
@@ -30,22 +29,21 @@ const HYPER_INLINE_HEADERS: usize = 100;
 /// The state that all connections share.
 pub struct Server {
     /// The settings from the configuration.
-    pub settings: Rc<Settings>,
+    pub(crate) settings: Rc<Settings>,
     /// The log of the server.
-    pub log: Rc<Log>,
+    pub(crate) log: Rc<Log>,
     pub(super) steps: Rc<Steps>,
     /// The parts that are switched on.
-    pub parts: Rc<PartList>,
+    pub(crate) parts: Rc<PartList>,
     pub(crate) deadlines: Rc<Deadlines>,
     /// Hands requests to workers.
-    pub dispatcher: Rc<Dispatcher>,
+    pub(crate) dispatcher: Rc<Dispatcher>,
+    memory: Rc<ClientMemory>,
     pub(super) active: ActiveConnections,
     pub(super) http1: http1::Builder,
     /// The protocols beside HTTP/1.1.
     pub(super) protocols: Protocols,
     pub(super) permits: ConnectionPermits,
-    /// Clients are accepted from now on.
-    pub opened: Flag,
     /// Clients are not accepted any more.
     pub(super) closed: Flag,
     pub(super) draining: Flag,
@@ -53,44 +51,75 @@ pub struct Server {
     first_requests_until: Cell<Option<Instant>>,
     /// The server drains, and clients that have not begun a request yet get no more time for it.
     pub(super) first_requests_over: Flag,
-    /// Nobody needs the control socket of this server any more.
-    pub left: Flag,
     has_handed_over: Cell<bool>,
-    /// When the server started.
-    pub started: Instant,
+    /// When the server started, accepts clients, and is left.
+    pub(crate) life: Rc<ServerLife>,
 }
 
 impl Server {
-    /// A server without clients. It accepts them once `opened` is set.
+    /// A server without clients. It accepts them once its life opens.
     pub fn new(core: &EdgeCore, parts: PartList, budget: &DescriptorBudget) -> Rc<Server> {
         let (settings, log, dispatcher) = (&core.settings, &core.log, &core.dispatch.dispatcher);
         let parts = Rc::new(parts);
         let observers = parts.iter().filter_map(Part::observer);
         core.access_log.show_to(observers.collect());
+        let all: Rc<dyn OtherParts> = Rc::<PartList>::clone(&parts);
+        parts
+            .iter()
+            .for_each(|part| part.meet(&Rc::downgrade(&all)));
         let steps = Steps::new(core, &parts);
         Rc::new(Server {
             settings: Rc::clone(settings),
             log: Rc::clone(log),
             deadlines: Deadlines::new(),
             active: ActiveConnections::new(
-                &dispatcher.client_memory,
+                core.dispatch.client_memory(),
                 Rc::<PartList>::clone(&parts),
             ),
             steps,
             protocols: parts.iter().filter_map(Part::protocol).collect(),
             parts,
             dispatcher: Rc::clone(dispatcher),
+            memory: Rc::clone(core.dispatch.client_memory()),
             http1: http1(settings),
             permits: ConnectionPermits::new(budget),
-            opened: Flag::default(),
             closed: Flag::default(),
             draining: Flag::default(),
             first_requests_until: Cell::default(),
             first_requests_over: Flag::default(),
-            left: Flag::default(),
             has_handed_over: Cell::default(),
-            started: clock::now(),
+            life: Rc::clone(&core.life),
         })
+    }
+
+    /// The settings from the configuration.
+    pub fn settings(&self) -> &Rc<Settings> {
+        &self.settings
+    }
+
+    /// The log of the server.
+    pub fn log(&self) -> &Rc<Log> {
+        &self.log
+    }
+
+    /// The parts that are switched on.
+    pub fn parts(&self) -> &Rc<PartList> {
+        &self.parts
+    }
+
+    /// Hands requests to workers.
+    pub fn dispatcher(&self) -> &Rc<Dispatcher> {
+        &self.dispatcher
+    }
+
+    /// What there is to know of the requests.
+    pub fn figures(&self) -> RequestFigures<'_> {
+        self.dispatcher.figures()
+    }
+
+    /// When the server started, accepts clients, and is left.
+    pub fn life(&self) -> &Rc<ServerLife> {
+        &self.life
     }
 
     /// The limits on the headers of a request.
@@ -116,8 +145,7 @@ impl Server {
     /// Serves on, closes each connection after a response that says so, and refuses the requests by which load balancers
     /// find out whether the server is ready.
     pub fn turn_away(&self) {
-        self.dispatcher.release_hold(clock::now());
-        self.dispatcher.stop_renewals();
+        self.release_requests();
         self.steps.end.turns_away.set(true);
         self.steps.readiness.end();
         self.leave_clients(Farewell::TurnsAway);
@@ -127,7 +155,7 @@ impl Server {
     /// that says so.
     pub fn hand_over(&self) {
         self.dispatcher.release_hold(clock::now());
-        self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
+        self.dispatcher.drain_tunnels();
         self.steps.end.turns_away.set(true);
         self.leave_clients(Farewell::HandsOver);
         self.has_handed_over.set(true);
@@ -141,12 +169,12 @@ impl Server {
 
     /// The control socket is another server's from now on.
     pub fn leave(&self) {
-        self.left.set();
+        self.life.leave();
     }
 
     /// Whether another server answers on the control socket.
     pub fn has_left(&self) -> bool {
-        self.left.is_set()
+        self.life.has_left()
     }
 
     /// Whether clients are to go elsewhere with their next request.
@@ -156,8 +184,8 @@ impl Server {
 
     /// Accepts no more connections, and closes each one after its current response, all within this time.
     pub fn drain(&self, within: Duration) {
-        self.dispatcher.release_hold(clock::now());
-        self.dispatcher.tunnels.begin_all(&self.dispatcher.lanes);
+        self.release_requests();
+        self.dispatcher.drain_tunnels();
         self.leave_clients(Farewell::Drains(within));
         self.closed.set();
         self.draining.set();
@@ -165,6 +193,13 @@ impl Server {
         self.first_requests_until
             .set(Some(clock::now() + first_requests));
         self.deadlines.wake_all();
+    }
+
+    /// Requests wait neither for the end of a pause nor for other code any more, since the server stops.
+    fn release_requests(&self) {
+        self.dispatcher.release_hold(clock::now());
+        self.dispatcher.renewal().stop();
+        self.dispatcher.end_renewal();
     }
 
     fn leave_clients(&self, farewell: Farewell) {
@@ -186,7 +221,7 @@ impl Server {
         let until = self.first_requests_until.get();
         self.first_requests_until
             .set(until.map(|until| until + pause));
-        self.dispatcher.timeouts.note_pause(now, pause);
+        self.dispatcher.note_pause(now, pause);
         let seconds = format!("{:.1}", pause.as_secs_f64());
         self.log
             .warn("the server stood still", &[("seconds", &seconds)]);
@@ -219,7 +254,7 @@ impl Server {
 
     /// The memory that clients make the edge hold.
     pub fn client_memory(&self) -> &Rc<ClientMemory> {
-        &self.dispatcher.client_memory
+        &self.memory
     }
 
     /// Logs once a tick how many clients and requests were refused.
@@ -236,7 +271,7 @@ impl Server {
                 ],
             );
         }
-        let quota = &self.dispatcher.spool_quota;
+        let quota = self.dispatcher.spool_quota();
         let refused = quota.take_refused();
         if refused > 0 {
             self.log.warn(
@@ -304,9 +339,9 @@ impl Server {
         let log = Rc::new(Log::open(&settings).expect("a log"));
         let (lanes, _) = carat_dispatch::LaneEvents::channel();
         let dispatcher = Dispatcher::new(&settings, &log, lanes, &budget, Rc::clone(memory));
-        let core = EdgeCore::new(&settings, &log, dispatcher);
+        let core = EdgeCore::new(&settings, &log, dispatcher, Rc::clone(memory));
         let server = Server::new(&core, PartList::default(), &budget);
-        server.opened.set();
+        server.life.open();
         server
     }
 }
@@ -319,26 +354,16 @@ impl Server {
     }
 }
 
-/// Something that happens, and that many tasks wait for.
-pub struct Flag(watch::Sender<bool>);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Default for Flag {
-    fn default() -> Self {
-        Flag(watch::Sender::new(false))
-    }
-}
-
-impl Flag {
-    pub fn set(&self) {
-        self.0.send_replace(true);
-    }
-
-    pub fn is_set(&self) -> bool {
-        *self.0.borrow()
-    }
-
-    pub async fn wait(&self) {
-        // The sender lives as long as the flag, so this ends only when the flag is set.
-        let _ = self.0.subscribe().wait_for(|set| *set).await;
+    #[tokio::test]
+    async fn a_stop_waits_for_no_other_code_although_it_serves_no_delay_before() {
+        let server = Server::plain(&ClientMemory::new(u64::MAX));
+        let renewal = Rc::clone(server.dispatcher.renewal());
+        renewal.hold_requests(Duration::from_secs(60));
+        server.drain(Duration::from_secs(1));
+        assert!(renewal.is_over() && !renewal.is_on());
     }
 }

@@ -38,7 +38,7 @@ impl Steps {
         let dispatch = Rc::clone(&core.dispatch);
         let dispatcher = &dispatch.dispatcher;
         let transforms = parts.iter().filter_map(Part::transform);
-        let bodies = RequestBodies::new(settings, log, &dispatcher.spool_quota);
+        let bodies = RequestBodies::new(settings, log, dispatcher.spool_quota());
         Rc::new(Steps {
             proxies: ProxyPolicy::new(settings),
             prefix: settings.prefix.clone(),

@@ -84,7 +84,7 @@ impl Cable {
             message: order.message.as_str(),
         };
         let peer = Rc::new(Peer::new(String::new(), true, 0, None));
-        let memory = self.dispatch.dispatcher.client_memory.account();
+        let memory = self.dispatch.account();
         let result = self.command(body.to_json(), &peer, &memory).await;
         let lost = "the application did not pass it on: the log says why".to_owned();
         let result = result.ok_or((StatusCode::BAD_GATEWAY, lost))?;

@@ -113,7 +113,7 @@ impl Cable {
             hub: cable_history::hub(settings),
             has_broker: settings.processes.iter().any(|it| it.name == RELAY),
             compresses: settings.parts.cable.compression,
-            history: CableHistory::new(&dispatch.dispatcher.client_memory),
+            history: CableHistory::new(dispatch.client_memory()),
             sessions: CableSessions::new(settings),
             pulse: Pulse::default(),
             permits: core.tunnel_permits.clone(),
@@ -149,7 +149,7 @@ impl Cable {
     /// Keeps connections alive. Called once a tick.
     pub(super) fn tick(self: &Rc<Self>) {
         self.pulse.tick();
-        let memory = &self.dispatch.dispatcher.client_memory;
+        let memory = self.dispatch.client_memory();
         let limits = SocketLimits::of(memory.own_limit());
         self.hub.set_limits(limits);
         self.end_kept(self.sessions.tick(limits.kept_sessions, memory.is_short()));

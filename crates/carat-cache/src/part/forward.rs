@@ -101,7 +101,7 @@ impl ResponseCache {
 
     /// A GET request like this one, without its client.
     fn background(&self, call: Call) -> Call {
-        let memory = self.dispatch.dispatcher.client_memory.account();
+        let memory = self.dispatch.account();
         let mut own = Call::new(call.parts, call.peer, memory);
         own.parts.method = Method::GET;
         own.forwarded = call.forwarded;

@@ -63,6 +63,7 @@ mod tests {
 
     use super::*;
     use crate::PendingReply;
+    use crate::dispatcher::expire_tunnels;
     use crate::fixture::{Fixture, locally};
     use crate::lanes::{LaneEvent, LaneState};
     use carat_exchange::clock;
@@ -145,16 +146,16 @@ mod tests {
             while fixture.events.try_recv().is_ok() {}
 
             let cx = Context::from_waker(Waker::noop());
-            fixture.dispatcher.expire_tunnels(clock::now());
+            expire_tunnels(&fixture.dispatcher, clock::now());
             assert!(!tunnel.place.poll_closing(&cx));
             let late = clock::now() + fixture.dispatcher.timeouts.settings().tunnel_timeout;
-            fixture.dispatcher.expire_tunnels(late);
+            expire_tunnels(&fixture.dispatcher, late);
             assert!(tunnel.place.poll_closing(&cx));
             drop(tunnel);
-            fixture.dispatcher.expire_tunnels(late);
+            expire_tunnels(&fixture.dispatcher, late);
             let drained = LaneEvent::Drained(fixture.lanes[0].tag);
             assert_eq!(fixture.events.try_recv(), Ok(drained));
-            fixture.dispatcher.expire_tunnels(late);
+            expire_tunnels(&fixture.dispatcher, late);
             assert!(fixture.events.try_recv().is_err());
         });
     }

@@ -3,6 +3,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use super::end_hold;
 use crate::PendingReply;
 use crate::fixture::{Fixture, locally};
 use crate::lanes::{Lane, LaneEvent, LaneState};
@@ -153,10 +154,10 @@ fn a_hold_ends_by_itself_and_extends_the_time_that_requests_may_wait() {
         let fixture = Fixture::new(&[3]);
         let now = Instant::now();
         fixture.dispatcher.hold(now, MINUTE);
-        fixture.dispatcher.end_hold(now + MINUTE / 2);
+        end_hold(&fixture.dispatcher, now + MINUTE / 2);
         let found = fixture.dispatcher.hold.left(now + MINUTE / 2);
         assert_eq!(found, Some(MINUTE / 2));
-        fixture.dispatcher.end_hold(now + MINUTE);
+        end_hold(&fixture.dispatcher, now + MINUTE);
         assert_eq!(fixture.dispatcher.hold.left(now + MINUTE), None);
         let limit = fixture.dispatcher.hold.extend(MINUTE, now + MINUTE);
         assert_eq!(limit, MINUTE * 2);

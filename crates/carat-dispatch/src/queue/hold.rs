@@ -5,7 +5,7 @@ use crate::queue::pauses::Pauses;
 
 /// A time in which all requests wait in the queue, as `carat pause` asked. It does not count against `queue_timeout`.
 #[derive(Debug, Default)]
-pub struct Hold {
+pub(crate) struct Hold {
     current: Cell<Option<HoldSpan>>,
     past: Pauses,
 }
@@ -35,7 +35,7 @@ impl Hold {
     }
 
     /// How much longer the hold lasts.
-    pub fn left(&self, now: Instant) -> Option<Duration> {
+    pub(crate) fn left(&self, now: Instant) -> Option<Duration> {
         let span = self.current.get()?;
         Some(span.until.saturating_duration_since(now))
     }

@@ -9,7 +9,8 @@ mod queue_time;
 mod request_timeouts;
 mod waiting_queue;
 
-pub use hold::Hold;
+pub(crate) use hold::Hold;
 pub use path_pattern::PathPattern;
-pub use pool_queues::{MAIN_POOL, PoolQueues, PoolReport};
-pub use request_timeouts::RequestTimeouts;
+pub(crate) use pool_queues::PoolQueues;
+pub use pool_queues::{MAIN_POOL, PoolReport};
+pub(crate) use request_timeouts::RequestTimeouts;

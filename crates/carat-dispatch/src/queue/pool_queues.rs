@@ -15,7 +15,7 @@ pub const MAIN_POOL: &str = "main";
 
 /// The requests that wait for a lane, each in the queue of its pool.
 #[derive(Debug)]
-pub struct PoolQueues {
+pub(crate) struct PoolQueues {
     /// The pools; the first is for the requests that belong to no other.
     pools: Vec<Pool>,
 }
@@ -92,17 +92,17 @@ impl PoolQueues {
     }
 
     /// Whether more requests of a pool arrive than the application serves.
-    pub fn is_overloaded(&self) -> bool {
+    pub(crate) fn is_overloaded(&self) -> bool {
         self.pools.iter().any(|pool| pool.queue.is_overloaded())
     }
 
     /// How many requests wait for a worker.
-    pub fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.pools.iter().map(|pool| pool.queue.waiting()).sum()
     }
 
     /// A report for each pool; none if there is only the main pool. `running` is how many requests lanes hold.
-    pub fn reports(&self, running: usize, queue_limit: usize) -> Vec<PoolReport> {
+    pub(crate) fn reports(&self, running: usize, queue_limit: usize) -> Vec<PoolReport> {
         if !self.are_several() {
             return Vec::new();
         }

@@ -8,7 +8,7 @@ use crate::queue::pauses::Pauses;
 
 /// The settings of the current generation, and its timeouts, extended by the time in which the server stood still.
 #[derive(Debug)]
-pub struct RequestTimeouts {
+pub(crate) struct RequestTimeouts {
     settings: RefCell<Rc<Settings>>,
     pauses: Pauses,
 }
@@ -22,12 +22,12 @@ impl RequestTimeouts {
     }
 
     /// Adopts the timeouts and limits of these settings.
-    pub fn adopt(&self, settings: &Rc<Settings>) {
+    pub(crate) fn adopt(&self, settings: &Rc<Settings>) {
         self.settings.replace(Rc::clone(settings));
     }
 
     /// The server stood still until now.
-    pub fn note_pause(&self, now: Instant, duration: Duration) {
+    pub(crate) fn note_pause(&self, now: Instant, duration: Duration) {
         self.pauses.add(now, duration);
     }
 

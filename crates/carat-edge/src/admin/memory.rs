@@ -24,10 +24,10 @@ pub(super) struct MemoryReader {
 impl MemoryReader {
     pub(super) fn new(server: &Server, mailbox: Mailbox) -> MemoryReader {
         MemoryReader {
-            settings: Rc::clone(&server.settings),
+            settings: Rc::clone(server.settings()),
             mailbox,
             clients: Rc::clone(server.client_memory()),
-            parts: Rc::clone(&server.parts),
+            parts: Rc::clone(server.parts()),
         }
     }
 

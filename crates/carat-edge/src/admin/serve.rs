@@ -33,9 +33,9 @@ pub(crate) async fn administer(
     mailbox: &Mailbox,
     predecessor: Option<&Predecessor>,
 ) {
-    let log = &server.log;
+    let log = server.log();
     let old = predecessor.and_then(|it| it.left.control_socket.as_deref());
-    let bound = bind(&server.settings, old);
+    let bound = bind(server.settings(), old);
     if let Some(predecessor) = predecessor {
         predecessor.say_settled();
     }
@@ -47,14 +47,14 @@ pub(crate) async fn administer(
             let resources = Rc::new(Resources {
                 reader,
                 mailbox,
-                parts: Rc::clone(&server.parts),
+                parts: Rc::clone(server.parts()),
             });
             tokio::select! {
                 failure = clients.accept_all("control socket", log, async || listener.accept().await, resources) => {
                     log.warn("the control socket is broken", &[("cause", &failure)]);
                 }
                 // The new edge has a socket of another name, or one in place of this one, which still answers.
-                () = server.left.wait(), if server.settings.control_socket.is_none() => {}
+                () = server.life().until_left(), if server.settings().control_socket.is_none() => {}
             }
         }
         Err(error) => log.warn(

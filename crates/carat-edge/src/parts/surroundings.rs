@@ -1,9 +1,8 @@
-use std::cell::OnceCell;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 
 use super::transports::Transports;
 use crate::supervise::Mailbox;
-use carat_http::{Listeners, Server};
+use carat_http::Listeners;
 
 /// The rooms of the edge beside the core, for parts that need more than that.
 #[cfg_attr(
@@ -17,22 +16,4 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) inherited: &'a Rc<Listeners>,
     /// The way to the supervisor.
     pub(crate) mailbox: &'a Mailbox,
-    /// The server, once its parts are made.
-    pub(crate) server: ServerHandle,
-}
-
-/// The server, which is made after its parts, and lives as long as its tasks.
-#[derive(Clone, Default)]
-pub(crate) struct ServerHandle(Rc<OnceCell<Weak<Server>>>);
-
-impl ServerHandle {
-    /// The server is made. Called once.
-    pub(crate) fn set(&self, server: &Rc<Server>) {
-        self.0.get_or_init(|| Rc::downgrade(server));
-    }
-
-    #[cfg(feature = "metrics")]
-    pub(super) fn get(&self) -> Option<Rc<Server>> {
-        self.0.get()?.upgrade()
-    }
 }

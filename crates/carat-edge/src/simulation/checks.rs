@@ -17,7 +17,7 @@ const LONGEST_BEHIND: u64 = 250_000;
 impl ServerRun {
     /// Checks the queue and the lanes.
     pub(super) fn check_bounds(&mut self) {
-        let view = self.server.dispatcher.inspect();
+        let view = self.server.dispatcher().inspect();
         self.check_places(&view);
         self.check_order(&view);
         if view.waits_beside_idle_lane {
@@ -108,7 +108,7 @@ impl ServerRun {
         let workers = ready.clone().filter(|process| process.is_worker()).count();
         let wanted = usize::try_from(self.wanted()).expect("few");
         let lanes = usize::from(self.world.settings.lanes());
-        let view = self.server.dispatcher.inspect();
+        let view = self.server.dispatcher().inspect();
         let open = view
             .lanes
             .iter()

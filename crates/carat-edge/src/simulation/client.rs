@@ -41,8 +41,8 @@ impl SimulatedClient {
         let number = world.ledger.borrow_mut().send(script, world.now());
         world.note("send", number as u64, 0);
         let (call, upload) = self.call(number);
-        let room = self.server.dispatcher.inspect().room();
-        let pending = match self.server.dispatcher.dispatch(call) {
+        let room = self.server.dispatcher().inspect().room();
+        let pending = match self.server.dispatcher().dispatch(call) {
             Ok(pending) => pending,
             Err(refusal) => {
                 if room && refusal == Refusal::QueueFull {
@@ -82,7 +82,7 @@ impl SimulatedClient {
 
     /// The client closes its connection: a request that no lane has must never begin.
     fn leave(&self, number: usize) {
-        let is_queued = self.server.dispatcher.inspect().queued.contains(&number);
+        let is_queued = self.server.dispatcher().inspect().queued.contains(&number);
         if is_queued {
             self.world.ledger.borrow_mut().leave_queue(number);
         }

@@ -14,7 +14,7 @@ use super::cable_client::CableClient;
 use super::client::SimulatedClient;
 use super::console_client::ConsoleClient;
 use super::tasks_waker::TasksWaker;
-use crate::parts::{ServerHandle, Surroundings, Transports, make_parts};
+use crate::parts::{Surroundings, Transports, make_parts};
 use crate::simulation::plan::{Answer, Moment};
 use crate::simulation::processes::{ProcessTable, SimulatedHost, reading};
 use crate::simulation::world::{World, micros};
@@ -73,7 +73,6 @@ fn scenario_parts(core: &EdgeCore, mailbox: &Mailbox) -> PartList {
         transports: &Transports::new(&core.settings),
         inherited: &Rc::default(),
         mailbox,
-        server: ServerHandle::default(),
     };
     make_parts(core, &surroundings).expect("the parts of the scenario")
 }
@@ -88,8 +87,9 @@ impl ServerRun {
         });
         let (events, lane_events) = LaneEvents::channel();
         let memory = ClientMemory::new(CLIENT_MEMORY);
-        let dispatcher = Dispatcher::new(&world.settings, &log, events, &BUDGET, memory);
-        let core = EdgeCore::new(&world.settings, &log, dispatcher);
+        let dispatcher =
+            Dispatcher::new(&world.settings, &log, events, &BUDGET, Rc::clone(&memory));
+        let core = EdgeCore::new(&world.settings, &log, dispatcher, memory);
         let parts = scenario_parts(&core, &mailbox);
         #[cfg(feature = "cable")]
         let (parts, cable) = super::cable_client::with_own_cable(parts, &core);
@@ -139,7 +139,7 @@ impl ServerRun {
             if at > LONGEST || self.moments > MOST_MOMENTS {
                 self.world.violate(format!(
                     "not over in time: {:?}",
-                    self.server.dispatcher.inspect()
+                    self.server.dispatcher().inspect()
                 ));
             }
             self.advance_to(at).await;
@@ -424,7 +424,7 @@ impl ServerRun {
 
     #[cfg(feature = "cable")]
     fn cable_fault(&self) -> Option<String> {
-        let mut parts = self.server.parts.iter();
+        let mut parts = self.server.parts().iter();
         let report = parts.find(|part| part.name() == "cable")?.report();
         let lost = report["lost"].as_u64().expect("a count");
         self.world.cable.borrow().fault(lost)
@@ -436,7 +436,7 @@ impl ServerRun {
             .poll(&mut Context::from_waker(waker))
             .is_ready();
         // The client of a command that waits is gone, and so is the server, as far as it knows.
-        let may_wait = self.server.dispatcher.inspect().queue_length > 0;
+        let may_wait = self.server.dispatcher().inspect().queue_length > 0;
         if !is_over && !may_wait && !self.has_failed() {
             self.world
                 .violate("tasks of the edge outlive the server".to_owned());

@@ -48,7 +48,7 @@ pub(super) struct Executor<H> {
 
 impl<H: Host> Executor<H> {
     pub(super) fn new(host: H, server: Rc<Server>, mailbox: Mailbox, ready: Ready) -> Executor<H> {
-        let generations = Generations::new(Rc::clone(&server.settings));
+        let generations = Generations::new(Rc::clone(server.settings()));
         Executor {
             container: Container::find(host.root()),
             host,
@@ -126,12 +126,12 @@ impl<H: Host> Executor<H> {
     }
 
     fn carry_out_clients(&mut self, command: ClientsCommand) -> Option<Event> {
-        let dispatcher = &self.server.dispatcher;
+        let dispatcher = self.server.dispatcher();
         match command {
             ClientsCommand::HoldRequests => dispatcher.await_workers(clock::now()),
             ClientsCommand::ReleaseRequests => dispatcher.end_wait(clock::now()),
             ClientsCommand::EndRestart(result) => {
-                (self.server.parts.iter()).for_each(|part| part.restarted(&result));
+                (self.server.parts().iter()).for_each(|part| part.restarted(&result));
             }
             ClientsCommand::Limit { budget } => return Some(self.limit_clients(budget)),
             ClientsCommand::TurnAway => self.server.turn_away(),
@@ -155,8 +155,8 @@ impl<H: Host> Executor<H> {
     }
 
     fn log(&self, line: &LogLine) {
-        line.write(&self.server.log);
-        self.server.parts.note(&EdgeEvent::Logged {
+        line.write(self.server.log());
+        self.server.parts().note(&EdgeEvent::Logged {
             message: line.message,
             replaces: line.kind,
         });
@@ -172,28 +172,29 @@ impl<H: Host> Executor<H> {
     }
 
     fn limit_clients(&self, budget: u64) -> Event {
-        let bytes = client_memory(self.server.settings.client_memory, budget);
+        let bytes = client_memory(self.server.settings().client_memory, budget);
         self.server.client_memory().set_limit(bytes);
         Event::ClientsLimited(self.server.held_limit())
     }
 
     /// Divides the limit of open files for this many workers, unless the division would leave clients hardly any.
     fn divide_files(&self, workers: u32) {
-        if let Some(budget) = descriptors_for(&self.server.settings, workers) {
+        if let Some(budget) = descriptors_for(self.server.settings(), workers) {
             self.server.divide_files(&budget);
         }
     }
 
     fn read_memory(&self, subjects: MemorySubjects) {
-        let clients = self.server.client_memory().used() + self.server.parts.held();
+        let clients = self.server.client_memory().used() + self.server.parts().held();
         self.host
             .read_memory(subjects, clients, self.mailbox.clone());
     }
 
     pub(super) fn announce(&mut self) {
         let server = &self.server;
-        server.parts.iter().for_each(Part::serving);
-        self.ready.announce(&server.settings.version, &server.log);
+        server.parts().iter().for_each(Part::serving);
+        self.ready
+            .announce(&server.settings().version, server.log());
     }
 
     fn start_successor(&mut self) -> Event {
@@ -263,8 +264,8 @@ impl<H: Host> Executor<H> {
 
     fn adopt(&mut self, generation: u32) {
         let settings = self.generations.adopt(generation);
-        self.server.dispatcher.adopt(&settings);
-        for part in self.server.parts.iter() {
+        self.server.dispatcher().adopt(&settings);
+        for part in self.server.parts().iter() {
             part.adopt(&settings, generation);
         }
     }
@@ -289,12 +290,13 @@ impl<H: Host> Executor<H> {
         let settings = self.generations.of(generation);
         let lanes = self.lanes.get(&worker);
         let lane = lanes.and_then(|lanes| lanes.first()).map(Rc::clone);
-        let dispatcher = Rc::clone(&self.server.dispatcher);
-        let scheme = client_scheme(&self.server.parts);
+        let dispatcher = Rc::clone(self.server.dispatcher());
+        let scheme = client_scheme(self.server.parts());
+        let memory = self.server.client_memory().account();
         let mailbox = self.mailbox.clone();
         spawn_local(async move {
             let result = match lane {
-                Some(lane) => check_worker(dispatcher, lane, settings, scheme).await,
+                Some(lane) => check_worker(dispatcher, lane, settings, scheme, memory).await,
                 None => Err("the worker is gone".to_owned()),
             };
             mailbox.event(Event::Restart(RestartEvent::Checked { worker, result }));
@@ -303,7 +305,7 @@ impl<H: Host> Executor<H> {
 
     fn admit(&self, worker: WorkerId) {
         for lane in self.lanes.get(&worker).into_iter().flatten() {
-            self.server.dispatcher.admit_lane(lane);
+            self.server.dispatcher().admit_lane(lane);
         }
     }
 
@@ -358,14 +360,14 @@ impl<H: Host> Executor<H> {
             if is_trial {
                 lane.begin_trial();
             }
-            spawn_local(carry(lane, socket, Rc::clone(&self.server.dispatcher)));
+            spawn_local(carry(lane, socket, Rc::clone(self.server.dispatcher())));
         }
         Ok(())
     }
 
     /// Serves the control socket of a process.
     fn channel(&self, socket: impl FrameTransport + 'static, process: RubyProcess) -> Channel {
-        let parts = Rc::clone(&self.server.parts);
+        let parts = Rc::clone(self.server.parts());
         Channel::open(socket, process, self.mailbox.clone(), parts)
     }
 
@@ -421,9 +423,9 @@ impl<H: Host> Executor<H> {
     }
 
     fn drain(&self, worker: WorkerId) -> Option<Event> {
-        let dispatcher = &self.server.dispatcher;
+        let dispatcher = self.server.dispatcher();
         dispatcher.drain(worker);
-        let is_drained = dispatcher.lanes.is_drained(worker);
+        let is_drained = self.server.figures().is_drained(worker);
         is_drained.then_some(Event::Worker(WorkerEvent::Drained(worker)))
     }
 

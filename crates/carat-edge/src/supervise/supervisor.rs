@@ -48,7 +48,7 @@ impl<H: Host> Supervisor<H> {
         lane_events: UnboundedReceiver<LaneEvent>,
         ready: Ready,
     ) -> Supervisor<H> {
-        let settings = &server.settings;
+        let settings = server.settings();
         let machine = Machine::read(host.root());
         let clients = server.held_limit();
         let first = GenerationSettings::new(settings, machine.processors, machine.memory, clients);
@@ -74,7 +74,7 @@ impl<H: Host> Supervisor<H> {
         predecessor: Option<Rc<Predecessor>>,
     ) -> io::Result<Supervisor<H>> {
         let Some(predecessor) = predecessor else {
-            self.server.opened.set();
+            self.server.life().open();
             return Ok(self);
         };
         self.state.succeed_server();
@@ -99,7 +99,7 @@ impl<H: Host> Supervisor<H> {
             if let Some(outcome) = outcome {
                 match &outcome {
                     Outcome::Failed(cause) => self.service_manager.failed(cause),
-                    Outcome::Finished | Outcome::Cut => log_with_pid(&self.server.log, "stopped"),
+                    Outcome::Finished | Outcome::Cut => log_with_pid(self.server.log(), "stopped"),
                 }
                 return outcome;
             }
@@ -185,7 +185,7 @@ impl<H: Host> Supervisor<H> {
     /// The workers are ready. The error says why this edge cannot follow the old one.
     fn begin_to_serve(&mut self) -> Result<(), String> {
         self.handover.say_ready(&mut self.service_manager)?;
-        self.server.opened.set();
+        self.server.life().open();
         self.executor.announce();
         Ok(())
     }
@@ -194,7 +194,10 @@ impl<H: Host> Supervisor<H> {
         match message {
             Message::Event(Event::MemoryRead(reading)) => self.memory_read(reading),
             Message::Event(event) => {
-                self.note_event(&event);
+                // A process that has ended answers nobody.
+                if let Event::Process(ProcessEvent::Closed(process)) = &event {
+                    self.forget_questions(*process, "ended");
+                }
                 self.handle([event])
             }
             Message::Settings(Ok(fresh)) => self.settings_read(fresh),
@@ -202,7 +205,7 @@ impl<H: Host> Supervisor<H> {
                 self.handle([Event::Restart(RestartEvent::SettingsFailed { cause })])
             }
             Message::Sources(json) => {
-                self.server.parts.iter().for_each(|it| it.sources(&json));
+                self.server.parts().iter().for_each(|it| it.sources(&json));
                 None
             }
             Message::SuccessorSettled => {
@@ -220,12 +223,12 @@ impl<H: Host> Supervisor<H> {
                 None
             }
             Message::AskStacks(asker) => {
-                let lanes = &self.server.dispatcher.lanes;
-                self.reports.stacks.ask(asker, lanes, &self.executor);
+                let figures = self.server.figures();
+                self.reports.stacks.ask(asker, figures, &self.executor);
                 None
             }
             Message::Stack(report) => {
-                let of_stuck = self.reports.stacks.receive(report, &self.server.log);
+                let of_stuck = self.reports.stacks.receive(report, self.server.log());
                 of_stuck.and_then(|report| self.handle([Event::Worker(WorkerEvent::Stack(report))]))
             }
             Message::OneOff(message) => self.one_off(message),
@@ -244,15 +247,8 @@ impl<H: Host> Supervisor<H> {
         }
     }
 
-    /// A process that has ended answers nobody.
-    fn note_event(&mut self, event: &Event) {
-        if let Event::Process(ProcessEvent::Closed(process)) = event {
-            self.forget_questions(*process, "ended");
-        }
-    }
-
     fn forget_questions(&mut self, process: RubyProcess, what: &str) {
-        let log = &self.server.log;
+        let log = self.server.log();
         (self.reports).gone(process, what, log, &self.state, &self.executor);
     }
 
@@ -275,8 +271,8 @@ impl<H: Host> Supervisor<H> {
                 return self.handle([Event::Worker(WorkerEvent::LaneStuck { tag, request })]);
             }
             LaneEvent::Slow { tag, request } => {
-                let lanes = &self.server.dispatcher.lanes;
-                if let Some(slow) = lanes.running_request(tag, request, clock::now()) {
+                let figures = self.server.figures();
+                if let Some(slow) = figures.running_request(tag, request, clock::now()) {
                     self.reports.stacks.ask_slow(slow, &self.executor);
                 }
                 return None;
@@ -285,14 +281,14 @@ impl<H: Host> Supervisor<H> {
                 return self.handle([Event::Worker(WorkerEvent::DescriptorsLost(tag.worker))]);
             }
             LaneEvent::CodeChanged => {
-                self.server.dispatcher.renewal.note_asked();
+                self.server.dispatcher().renewal().note_asked();
                 return self.handle([Event::Restart(RestartEvent::CodeChanged)]);
             }
             LaneEvent::Drained(tag) | LaneEvent::Lost(tag) => tag,
         };
         let is_lost = matches!(event, LaneEvent::Lost(_));
         let lost = is_lost.then_some(Event::Worker(WorkerEvent::LaneLost(tag.worker)));
-        let is_drained = self.server.dispatcher.lanes.is_drained(tag.worker);
+        let is_drained = self.server.figures().is_drained(tag.worker);
         let drained = is_drained.then_some(Event::Worker(WorkerEvent::Drained(tag.worker)));
         self.handle(lost.into_iter().chain(drained).collect::<VecDeque<_>>())
     }
@@ -322,7 +318,7 @@ impl<H: Host> Supervisor<H> {
         let changed = change(bounds);
         if changed == bounds {
             let workers: [Field<'_>; 1] = [("workers", &bounds.max)];
-            self.server.log.warn("the last worker stays", &workers);
+            self.server.log().warn("the last worker stays", &workers);
             return None;
         }
         self.handle([Event::Scaled(changed)])
@@ -334,12 +330,12 @@ impl<H: Host> Supervisor<H> {
         if !self.server.tick() {
             return None;
         }
-        self.reports.stacks.tick(&self.server.log);
+        self.reports.stacks.tick(self.server.log());
         if self.server.has_left() && self.state.apps().are_over() {
             // So the new edge learns that it may start its own.
             self.executor.successor = None;
         }
-        let (queue_time, waiting) = self.server.dispatcher.take_queue_time();
+        let (queue_time, waiting) = self.server.dispatcher().take_queue_time();
         let tick = Event::Tick(Tick {
             queue_time,
             waiting,
@@ -365,16 +361,16 @@ impl<H: Host> Supervisor<H> {
 
     fn begin_stop(&mut self) {
         self.service_manager.stopping();
-        log_with_pid(&self.server.log, "stopping");
+        log_with_pid(self.server.log(), "stopping");
         self.ticks = ticks(TICK / 4);
     }
 
     fn reopen_logs(&mut self) {
-        self.server.parts.iter().for_each(Part::reopen);
+        self.server.parts().iter().for_each(Part::reopen);
         self.service_manager.reopening_begins();
         let mailbox = self.executor.mailbox.clone();
         self.server
-            .log
+            .log()
             .reopen(move || mailbox.send(Message::LogReopened));
     }
 }

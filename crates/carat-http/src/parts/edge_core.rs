@@ -3,12 +3,15 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
+use super::server_life::ServerLife;
 use crate::request::{AccessLog, RequestDispatch};
 use carat_dispatch::Dispatcher;
+use carat_exchange::ClientMemory;
 use carat_log::Log;
 use carat_settings::Settings;
 
 /// The rooms of the core on which parts build.
+#[derive(Clone)]
 pub struct EdgeCore {
     /// The settings from the configuration.
     pub settings: Rc<Settings>,
@@ -20,13 +23,21 @@ pub struct EdgeCore {
     pub access_log: AccessLog,
     /// The permits of tunnels: the option `max_tunnels`. `None` without a limit.
     pub tunnel_permits: Option<Arc<Semaphore>>,
+    /// When the server started, accepts clients, and is left.
+    pub life: Rc<ServerLife>,
 }
 
 impl EdgeCore {
     /// The core of a server that is about to start.
-    pub fn new(settings: &Rc<Settings>, log: &Rc<Log>, dispatcher: Rc<Dispatcher>) -> EdgeCore {
+    pub fn new(
+        settings: &Rc<Settings>,
+        log: &Rc<Log>,
+        dispatcher: Rc<Dispatcher>,
+        memory: Rc<ClientMemory>,
+    ) -> EdgeCore {
         let dispatch = RequestDispatch {
             dispatcher,
+            memory,
             stamps: settings.request_start,
         };
         EdgeCore {
@@ -35,6 +46,7 @@ impl EdgeCore {
             dispatch: Rc::new(dispatch),
             access_log: AccessLog::new(log, settings.access_log),
             tunnel_permits: settings.max_tunnels.map(Semaphore::new).map(Arc::new),
+            life: Rc::new(ServerLife::begin()),
         }
     }
 }

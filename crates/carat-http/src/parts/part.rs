@@ -2,7 +2,7 @@ use std::future::ready;
 use std::io;
 use std::ops::ControlFlow;
 use std::pin::Pin;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -101,6 +101,9 @@ pub trait Part {
     }
 
     // The hooks of the server.
+
+    /// All parts are made: this one may ask the others. Called once.
+    fn meet(&self, _others: &Weak<dyn OtherParts>) {}
 
     /// A protocol beside HTTP/1.1 that clients may speak. Asked once, when the server starts.
     fn protocol(&self) -> Option<Rc<dyn Protocol>> {
@@ -204,6 +207,15 @@ pub type SlowReply<'a> = Pin<Box<dyn Future<Output = ReplyStep> + 'a>>;
 
 /// The wait of a part for what it makes of a body. An error takes the place of the response.
 pub type SlowBody<'a> = Pin<Box<dyn Future<Output = Result<(), Refusal>> + 'a>>;
+
+/// The parts that are switched on, as one of them sees them.
+pub trait OtherParts {
+    /// The numbers of all parts for monitoring systems.
+    fn samples(&self) -> Vec<PartSample>;
+
+    /// The part that answers those who run the server at this path.
+    fn at(&self, path: &str) -> Option<&dyn Part>;
+}
 
 /// What a part has made of a reply.
 #[derive(Clone, Copy, PartialEq, Eq)]

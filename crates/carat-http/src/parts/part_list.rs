@@ -1,6 +1,7 @@
 use super::edge_event::EdgeEvent;
 use super::lends::Lends;
-use super::part::Part;
+use super::part::{OtherParts, Part};
+use super::part_sample::PartSample;
 use crate::time_limits::Lenders;
 
 /// The parts that are switched on, in the order in which they act.
@@ -68,6 +69,16 @@ impl Lenders for PartList {
         });
         let left = left.fold(0, u64::saturating_add);
         if gives_way { left } else { 0 }
+    }
+}
+
+impl OtherParts for PartList {
+    fn samples(&self) -> Vec<PartSample> {
+        self.iter().flat_map(Part::samples).collect()
+    }
+
+    fn at(&self, path: &str) -> Option<&dyn Part> {
+        PartList::at(self, path)
     }
 }
 

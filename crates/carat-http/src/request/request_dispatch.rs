@@ -4,13 +4,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::Response;
 
 use carat_dispatch::{Dispatcher, PendingReply};
-use carat_exchange::{Call, Refusal, Reply, ReplyBody, SpoolReservation};
+use carat_exchange::{
+    Call, ClientMemory, MemoryAccount, Refusal, Reply, ReplyBody, SpoolReservation,
+};
 
 /// Where requests leave the edge.
 #[derive(Debug)]
 pub struct RequestDispatch {
     /// The queue and the lanes.
     pub dispatcher: Rc<Dispatcher>,
+    pub(crate) memory: Rc<ClientMemory>,
     /// Whether the application is told when: the option `request_start`.
     pub(crate) stamps: bool,
 }
@@ -25,11 +28,21 @@ impl RequestDispatch {
         self.dispatcher.dispatch(call)
     }
 
+    /// The memory that all clients make the edge hold.
+    pub fn client_memory(&self) -> &Rc<ClientMemory> {
+        &self.memory
+    }
+
+    /// An account of the memory for a request that no client has sent.
+    pub fn account(&self) -> Rc<MemoryAccount> {
+        self.memory.account()
+    }
+
     /// A reply that no worker has made.
     pub fn own_reply(&self, response: Response<ReplyBody>) -> Reply {
         Reply {
             response,
-            spooled: SpoolReservation::of(&self.dispatcher.spool_quota),
+            spooled: SpoolReservation::of(self.dispatcher.spool_quota()),
             queue_time: Duration::ZERO,
             app_time: Duration::ZERO,
         }

@@ -21,7 +21,7 @@ pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
     let dispatcher = &core.dispatch.dispatcher;
     let reload = Rc::new(Reload::new(&core.settings, &core.log, dispatcher));
     let check: Rc<dyn CodeCheck> = reload.clone();
-    dispatcher.renewal.set_check(Rc::downgrade(&check));
+    dispatcher.renewal().set_check(Rc::downgrade(&check));
     Some(Box::new(ReloadPart(reload)))
 }
 

@@ -116,16 +116,16 @@ impl Reload {
     /// wait until the code serves.
     fn load(&self) {
         if !self.is_loading() {
-            self.dispatcher.renewal.hold_requests(self.limit.get());
+            self.dispatcher.renewal().hold_requests(self.limit.get());
             self.phase.replace(ReloadPhase::Loading);
         }
-        self.dispatcher.renewal.ask();
+        self.dispatcher.renewal().ask();
     }
 
     /// The workers that take requests have the code of the files, or why they have not. Responds to the requests that
     /// wait if the code cannot be loaded.
     pub(super) fn end(&self, result: &Result<(), String>) {
-        let renewal = &self.dispatcher.renewal;
+        let renewal = self.dispatcher.renewal();
         if renewal.is_asked() || renewal.is_over() {
             // Another load follows the one that has ended, or a stop has ended it: the workers serve the last requests.
             return;
@@ -152,7 +152,7 @@ impl Reload {
 
     /// Does not let requests wait for new code for ever. Called once a tick.
     pub(super) fn expire(&self, now: Instant) {
-        let left = self.dispatcher.renewal.left(now);
+        let left = self.dispatcher.renewal().left(now);
         if left.is_some_and(|left| left.is_zero()) {
             let limit = self.limit.get();
             self.fail(&format!("the code is not loaded within {limit:?}"), now);
@@ -172,7 +172,7 @@ impl Reload {
 
     /// Whether no code is to be loaded: the server does not serve yet, or stops.
     fn is_idle(&self) -> bool {
-        self.dispatcher.renewal.is_over() || matches!(*self.phase.borrow(), ReloadPhase::Idle)
+        self.dispatcher.renewal().is_over() || matches!(*self.phase.borrow(), ReloadPhase::Idle)
     }
 
     fn is_loading(&self) -> bool {
@@ -191,7 +191,7 @@ impl Reload {
     fn may_be_mended(&self, now: Instant) -> bool {
         match *self.phase.borrow() {
             ReloadPhase::Failed(_, since) => {
-                !self.dispatcher.renewal.is_on()
+                !self.dispatcher.renewal().is_on()
                     && now.saturating_duration_since(since) >= FAILURE_HOLDS
             }
             ReloadPhase::Idle | ReloadPhase::Current | ReloadPhase::Loading => false,
@@ -304,7 +304,10 @@ mod tests {
             let log = Rc::new(Log::open(&settings).expect("a log"));
             let reload = Rc::new(Reload::new(&settings, &log, &fixture.dispatcher));
             let check: Rc<dyn CodeCheck> = reload.clone();
-            (fixture.dispatcher.renewal).set_check(Rc::downgrade(&check));
+            fixture
+                .dispatcher
+                .renewal()
+                .set_check(Rc::downgrade(&check));
             let project = Project {
                 fixture,
                 reload,
@@ -333,6 +336,12 @@ mod tests {
             self.fixture.dispatch("GET", "/")
         }
 
+        /// The server stops.
+        fn stop(&self) {
+            self.fixture.dispatcher.renewal().stop();
+            self.fixture.dispatcher.end_renewal();
+        }
+
         fn end(&self, result: Result<(), &str>) {
             let result = result.map_err(str::to_owned);
             self.reload.end(&result);
@@ -347,7 +356,7 @@ mod tests {
             let mut count = 0;
             while let Ok(event) = self.fixture.events.try_recv() {
                 assert_eq!(event, LaneEvent::CodeChanged);
-                self.fixture.dispatcher.renewal.note_asked();
+                self.fixture.dispatcher.renewal().note_asked();
                 count += 1;
             }
             count
@@ -465,7 +474,7 @@ mod tests {
         locally(|| {
             let project = Project::new(&[3]);
             let waiting = project.change("two");
-            project.fixture.dispatcher.stop_renewals();
+            project.stop();
             let late = project.change("three");
             assert_eq!(project.load(), [2]);
             drop((waiting, late));
@@ -479,7 +488,7 @@ mod tests {
             let running = project.dispatch();
             let waiting = project.change("two");
             assert_eq!(project.asked(), 1);
-            project.fixture.dispatcher.stop_renewals();
+            project.stop();
             project.end(Err("the server stops"));
             assert_eq!(project.fixture.queue().len(), 1);
             drop((running, waiting));

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::gauges::gauges;
 use super::request_metrics::RequestMetrics;
 use carat_files::REPORT_THREAD;
-use carat_http::Server;
+use carat_http::{EdgeCore, OtherParts};
 
 /// The Content-Type of `OpenMetrics`.
 pub(super) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -26,12 +26,13 @@ pub(super) fn wants_open_metrics(request: &HeaderMap) -> bool {
 
 /// All metrics at this moment; `None` when they cannot be read. `status` is that of `carat status`.
 pub(super) async fn registry(
-    server: &Server,
+    core: &EdgeCore,
+    parts: &dyn OtherParts,
     requests: &RequestMetrics,
     status: &Value,
 ) -> Option<Registry> {
     let files = REPORT_THREAD.run(|| fs::read_dir("/proc/self/fd").map_or(0, Iterator::count));
-    let mut registry = gauges(server, status, files.await.ok()?);
+    let mut registry = gauges(core, parts, status, files.await.ok()?);
     requests.register(&mut registry);
     Some(registry)
 }

@@ -7,7 +7,8 @@ use prometheus_client::registry::{Registry, Unit};
 use serde_json::Value;
 
 use super::scraped::register_times;
-use carat_http::{Part, PartSample, SampleValue, Server};
+use carat_http::{EdgeCore, OtherParts, PartSample, SampleValue};
+use carat_settings::Settings;
 
 /// Metrics with one label, whose values are known beforehand.
 type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;
@@ -44,7 +45,12 @@ const NUMBERS: [(&str, &str, &str); 5] = [
 ];
 
 /// The gauges and counters of the server at this moment.
-pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry {
+pub(super) fn gauges(
+    core: &EdgeCore,
+    parts: &dyn OtherParts,
+    status: &Value,
+    files: usize,
+) -> Registry {
     let mut registry = Registry::with_prefix("carat");
     for (name, help, key) in NUMBERS {
         let value = status.pointer(key).and_then(Value::as_u64);
@@ -52,7 +58,7 @@ pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry 
     }
     let rows = status["processes"].as_array().into_iter().flatten();
     let tunnels = rows.filter_map(|row| row["tunnels"].as_u64()).sum();
-    let is_overloaded = server.dispatcher.queue.is_overloaded();
+    let is_overloaded = core.dispatch.dispatcher.figures().is_overloaded();
     let help = "Connections that the application has taken over";
     registry.register("tunnels", help, gauge(tunnels));
     let help = "1 while the newest requests are served first";
@@ -60,12 +66,13 @@ pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry 
     registry.register("open_files", "Descriptors of the edge", gauge(files as u64));
     register_workers(&mut registry, status);
     register_pools(&mut registry, status);
-    register_bytes(&mut registry, server);
+    register_bytes(&mut registry, core);
     register_memory(&mut registry, status);
     register_ruby(&mut registry, status);
-    let samples = server.parts.iter().flat_map(Part::samples);
-    samples.for_each(|sample| register_sample(&mut registry, &sample));
-    let dropped = ConstCounter::new(server.log.dropped_lines());
+    for sample in parts.samples() {
+        register_sample(&mut registry, &sample);
+    }
+    let dropped = ConstCounter::new(core.log.dropped_lines());
     registry.register(
         "log_lines_dropped",
         "Lines that the log had no room for",
@@ -76,7 +83,7 @@ pub(super) fn gauges(server: &Server, status: &Value, files: usize) -> Registry 
 
 /// The gauges of the server by the names of `puma-metrics` and `yabeda-puma-plugin`, all workers together: boards and
 /// autoscalers that were made for Puma read them.
-pub(super) fn as_puma(server: &Server, status: &Value) -> Registry {
+pub(super) fn as_puma(settings: &Settings, status: &Value) -> Registry {
     let mut registry = Registry::with_prefix("puma");
     let workers = status["processes"]
         .as_array()
@@ -84,7 +91,7 @@ pub(super) fn as_puma(server: &Server, status: &Value) -> Registry {
     let booted = workers.iter().filter(|row| row["state"] != "booting");
     let old = booted.clone().filter(|row| row["state"] != "serving");
     let (all, booted, old) = (workers.len(), booted.count(), old.count());
-    let threads = u64::from(server.settings.slots()) * booted as u64;
+    let threads = u64::from(settings.slots()) * booted as u64;
     let running = status["running"].as_u64().unwrap_or_default();
     let mut set = |name: &str, help: &str, value: u64| registry.register(name, help, gauge(value));
     let waiting = status["waiting"].as_u64().unwrap_or_default();
@@ -149,8 +156,8 @@ fn register_workers(registry: &mut Registry, status: &Value) {
     registry.register("workers", "Workers by state", workers);
 }
 
-fn register_bytes(registry: &mut Registry, server: &Server) {
-    let clients = server.client_memory();
+fn register_bytes(registry: &mut Registry, core: &EdgeCore) {
+    let clients = core.dispatch.client_memory();
     let mut set = |name: &str, help: &str, value: u64| {
         registry.register_with_unit(name, help, Unit::Bytes, gauge(value));
     };
@@ -167,7 +174,7 @@ fn register_bytes(registry: &mut Registry, server: &Server) {
     set(
         "spool_used",
         "Bodies in files",
-        server.dispatcher.spool_quota.used(),
+        core.dispatch.dispatcher.figures().spooled(),
     );
 }
 

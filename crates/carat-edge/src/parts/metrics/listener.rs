@@ -22,7 +22,8 @@ use super::request_metrics::RequestMetrics;
 use crate::admin::clients::{AdminClient, AdminClients, Responder};
 use crate::admin::reply::{refusal, response};
 use crate::supervise::{ControlRequest, Mailbox, Message};
-use carat_http::{AdminDoor, Listeners, Server, bind_everywhere};
+use carat_http::{AdminDoor, EdgeCore, Listeners, OtherParts, bind_everywhere};
+use carat_log::Log;
 
 /// Until the next attempt to listen.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -58,27 +59,27 @@ impl MetricsAddress {
             let reason = format!("metrics {address}: only tcp://HOST:PORT serves metrics");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         };
-        let server = Rc::clone(&pages.server);
+        let (log, life) = (Rc::clone(&pages.core.log), Rc::clone(&pages.core.life));
         loop {
             let inherited = self.inherited.borrow_mut().pop();
             let listener = match inherited {
                 Some(socket) => registered(socket.into())?,
-                None => listen(place, &server).await,
+                None => listen(place, &log).await,
             };
             let local = listener.local_addr().map(|it| format!("tcp://{it}"));
             let local = local.unwrap_or_else(|_| self.address.clone());
-            server.log.info("metrics", &[("address", &local)]);
+            log.info("metrics", &[("address", &local)]);
             let listener = Rc::new(listener);
             self.listeners.add(&self.name, &listener);
             let clients = Rc::new(AdminClients::default());
             let accept = async || Ok(listener.accept().await?.0);
             let pages = Rc::clone(&pages);
             tokio::select! {
-                failure = clients.accept_all("metrics", &server.log, accept, pages) => {
-                    server.log.warn("the metrics port is broken", &[("cause", &failure)]);
+                failure = clients.accept_all("metrics", &log, accept, pages) => {
+                    log.warn("the metrics port is broken", &[("cause", &failure)]);
                     sleep(RETRY_PAUSE).await;
                 }
-                () = server.left.wait() => return Ok(()),
+                () = life.until_left() => return Ok(()),
             }
         }
     }
@@ -89,7 +90,7 @@ fn registered(socket: StdTcpListener) -> io::Result<TcpListener> {
     TcpListener::from_std(socket)
 }
 
-async fn listen(address: &str, server: &Server) -> TcpListener {
+async fn listen(address: &str, log: &Log) -> TcpListener {
     let mut has_warned = false;
     loop {
         match bind(address).await {
@@ -98,7 +99,7 @@ async fn listen(address: &str, server: &Server) -> TcpListener {
                 has_warned = true;
                 let fields: [(&str, &dyn carat_log::FieldValue); 2] =
                     [("address", &address), ("cause", &error)];
-                server.log.warn("cannot serve metrics yet", &fields);
+                log.warn("cannot serve metrics yet", &fields);
             }
             Err(_) => {}
         }
@@ -116,7 +117,8 @@ async fn bind(address: &str) -> io::Result<TcpListener> {
 
 /// The pages of the metrics port.
 pub(super) struct MetricsPages {
-    pub(super) server: Rc<Server>,
+    pub(super) core: EdgeCore,
+    pub(super) parts: Rc<dyn OtherParts>,
     pub(super) mailbox: Mailbox,
     pub(super) requests: Rc<RequestMetrics>,
     pub(super) history: Rc<RefCell<History>>,
@@ -124,8 +126,8 @@ pub(super) struct MetricsPages {
 
 impl MetricsPages {
     async fn metrics(&self, status: Value, is_open: bool, names_puma: bool) -> Option<String> {
-        let registry = registry(&self.server, &self.requests, &status).await?;
-        let puma = names_puma.then(|| as_puma(&self.server, &status));
+        let registry = registry(&self.core, &*self.parts, &self.requests, &status).await?;
+        let puma = names_puma.then(|| as_puma(&self.core.settings, &status));
         exposition(&registry, puma.as_ref(), is_open)
     }
 }
@@ -136,14 +138,14 @@ impl Responder for MetricsPages {
         request: &mut Request<Incoming>,
         _: &AdminClient,
     ) -> Response<Full<Bytes>> {
-        if let Some(part) = self.server.parts.at(request.uri().path()) {
+        if let Some(part) = self.parts.at(request.uri().path()) {
             return part.administer(request, AdminDoor::Port).await;
         }
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return refusal(StatusCode::METHOD_NOT_ALLOWED);
         }
         if let Some(refusal) =
-            dashboard::refusal(request, &self.server.settings.parts.metrics.addresses)
+            dashboard::refusal(request, &self.core.settings.parts.metrics.addresses)
         {
             return refusal;
         }

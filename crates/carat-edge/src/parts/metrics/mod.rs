@@ -11,9 +11,9 @@ mod request_metrics;
 mod scraped;
 mod time_counts;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::io;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use serde_json::{Value, json};
 use tokio::time::sleep_until;
@@ -21,10 +21,10 @@ use tokio::time::sleep_until;
 use self::history::{Gauges, History};
 use self::listener::{MetricsAddress, MetricsPages, ask};
 use self::request_metrics::RequestMetrics;
-use super::surroundings::{ServerHandle, Surroundings};
+use super::surroundings::Surroundings;
 use crate::supervise::{ControlRequest, Mailbox};
 use carat_exchange::clock;
-use carat_http::{EdgeCore, EdgeEvent, Part, PartTask, RequestObserver};
+use carat_http::{EdgeCore, EdgeEvent, OtherParts, Part, PartTask, RequestObserver};
 
 /// The counts of requests and of what happens beside them, and the addresses at which they can be read.
 struct MetricsPart {
@@ -32,7 +32,8 @@ struct MetricsPart {
     requests: Rc<RequestMetrics>,
     history: Rc<RefCell<History>>,
     mailbox: Mailbox,
-    server: ServerHandle,
+    core: EdgeCore,
+    others: OnceCell<Weak<dyn OtherParts>>,
 }
 
 /// `None` without an address.
@@ -48,7 +49,8 @@ pub(super) fn part(core: &EdgeCore, edge: &Surroundings<'_>) -> Option<Box<dyn P
         requests: Rc::new(RequestMetrics::new(&core.settings.pool)),
         history: Rc::new(RefCell::new(History::new(clock::now()))),
         mailbox: edge.mailbox.clone(),
-        server: edge.server.clone(),
+        core: core.clone(),
+        others: OnceCell::new(),
     }))
 }
 
@@ -70,12 +72,17 @@ impl Part for MetricsPart {
         self.requests.note(event);
     }
 
+    fn meet(&self, others: &Weak<dyn OtherParts>) {
+        self.others.get_or_init(|| Weak::clone(others));
+    }
+
     fn tasks(&self) -> Vec<PartTask> {
-        let Some(server) = self.server.get() else {
+        let Some(parts) = self.others.get().and_then(Weak::upgrade) else {
             return Vec::new();
         };
         let pages = Rc::new(MetricsPages {
-            server,
+            core: self.core.clone(),
+            parts,
             mailbox: self.mailbox.clone(),
             requests: Rc::clone(&self.requests),
             history: Rc::clone(&self.history),
@@ -112,7 +119,7 @@ async fn sample(pages: Rc<MetricsPages>) -> io::Result<()> {
             return Ok(());
         };
         let (totals, gauges) = (pages.requests.totals(), Gauges::of(&status));
-        let (started, now) = (pages.server.started, clock::now());
+        let (started, now) = (pages.core.life.started, clock::now());
         history.borrow_mut().add(totals, gauges, started, now);
     }
 }

@@ -84,9 +84,9 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn overview(&self) -> Value {
-        let lanes = &self.server.dispatcher.lanes;
         let mut overview = self.status();
-        (overview["requests"], overview["omitted"]) = listed_requests(lanes);
+        let figures = self.server.figures();
+        (overview["requests"], overview["omitted"]) = listed_requests(figures);
         overview
     }
 
@@ -169,7 +169,7 @@ impl<H: Host> Supervisor<H> {
             return Err(no_such_worker(number, &workers));
         };
         let (worker, pid) = (*worker, *pid);
-        let running = self.server.dispatcher.lanes.running_on(worker);
+        let running = self.server.figures().running_on(worker);
         let outcome = self.handle([Event::Worker(WorkerEvent::KillRequested(worker))]);
         let reply = json!({ "worker": number, "pid": pid, "running": running });
         Ok((reply, outcome))
@@ -217,25 +217,25 @@ fn declared(state: &State, name: &str) -> Result<WantedProcesses, String> {
 }
 
 fn pause(server: &Server, duration: Duration) -> Value {
-    let dispatcher = &server.dispatcher;
+    let dispatcher = server.dispatcher();
     dispatcher.hold(clock::now(), duration);
     let seconds = duration.as_secs_f64();
     let message = "paused: requests wait in the queue";
     server
-        .log
+        .log()
         .info(message, &[("seconds", &format!("{seconds}"))]);
     json!({
         "seconds": seconds,
-        "running": dispatcher.lanes.running(),
-        "queue_limit": server.settings.queue_limit,
+        "running": server.figures().running(),
+        "queue_limit": server.settings().queue_limit,
     })
 }
 
 fn resume(server: &Server) -> ControlReply {
-    let waiting = server.dispatcher.queue.waiting();
-    if !server.dispatcher.release_hold(clock::now()) {
+    let waiting = server.figures().waiting();
+    if !server.dispatcher().release_hold(clock::now()) {
         return Err("the server is not paused".to_owned());
     }
-    server.log.info("resumed", &[]);
+    server.log().info("resumed", &[]);
     Ok(json!({ "waiting": waiting }))
 }

@@ -20,10 +20,12 @@ pub(crate) async fn check_worker(
     lane: Rc<Lane>,
     settings: Rc<Settings>,
     scheme: Scheme,
+    memory: Rc<MemoryAccount>,
 ) -> Result<(), String> {
     let trial = WorkerTrial {
         dispatcher,
         lane,
+        memory,
         limit: settings.boot_timeout,
     };
     for target in &settings.restart_check {
@@ -46,6 +48,7 @@ pub(crate) fn client_scheme(parts: &PartList) -> Scheme {
 struct WorkerTrial {
     dispatcher: Rc<Dispatcher>,
     lane: Rc<Lane>,
+    memory: Rc<MemoryAccount>,
     limit: Duration,
 }
 
@@ -67,7 +70,7 @@ impl WorkerTrial {
     }
 
     async fn ask(&self, target: &str, scheme: Scheme) -> Result<(StatusCode, HeaderMap), String> {
-        let memory = self.dispatcher.client_memory.account();
+        let memory = Rc::clone(&self.memory);
         let call = call(target, scheme, memory).map_err(|error| error.to_string())?;
         let reply = timeout(self.limit, self.dispatcher.try_on(&self.lane, call)).await;
         let reply = reply.map_err(|_| format!("no response within {:?}", self.limit))?;

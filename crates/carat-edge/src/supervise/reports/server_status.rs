@@ -13,29 +13,29 @@ pub(crate) fn server_status(
     executor: &Executor<impl Host>,
 ) -> Value {
     let now = clock::now();
-    let (dispatcher, apps, processes) = (&server.dispatcher, state.apps(), state.processes());
-    let (running, queue_limit) = (dispatcher.lanes.running(), server.settings.queue_limit);
-    let paused_for = dispatcher.hold.left(now).map(|left| left.as_secs_f64());
+    let figures = server.figures();
+    let (apps, processes) = (state.apps(), state.processes());
+    let paused_for = figures.paused_for(now).map(|left| left.as_secs_f64());
     let bounds = state.limits().elastic;
     let worker = |status| worker(&status, server, executor);
     let molds = processes.molds.iter().filter_map(|(mold, _)| mold.pid);
     let mut status = json!({
-        "version": server.settings.version,
+        "version": server.settings().version,
         "pid": std::process::id(),
         "state": match state.phase_name() {
             "serving" if paused_for.is_some() => "paused",
             name => name,
         },
         "listeners": executor.ready.urls,
-        "uptime": now.saturating_duration_since(server.started).as_secs_f64(),
+        "uptime": now.saturating_duration_since(server.life().started).as_secs_f64(),
         // Of the mold that forks.
         "generation": processes.generation(),
         "connections": server.connections(),
         // Requests that the workers have, and those that wait for one.
-        "running": running,
-        "waiting": dispatcher.queue.waiting(),
-        "queue_limit": queue_limit,
-        "pools": dispatcher.queue.reports(running, queue_limit),
+        "running": figures.running(),
+        "waiting": figures.waiting(),
+        "queue_limit": figures.queue_limit(),
+        "pools": figures.pools(),
         // How much longer a pause lasts, and the server serves before it stops.
         "paused_for": paused_for,
         "draining_for": state.draining_for(now).map(|left| left.as_secs_f64()),
@@ -51,7 +51,7 @@ pub(crate) fn server_status(
         "app_counts": apps.wanted().iter().map(app_count).collect::<Vec<_>>(),
         "molds": molds.collect::<Vec<_>>(),
     });
-    add_reports(&mut status, &server.parts);
+    add_reports(&mut status, server.parts());
     status
 }
 
@@ -66,7 +66,7 @@ fn add_reports(status: &mut Value, parts: &PartList) {
 }
 
 fn worker(status: &WorkerStatus, server: &Server, executor: &Executor<impl Host>) -> Value {
-    let lanes = &server.dispatcher.lanes;
+    let figures = server.figures();
     json!({
         "number": status.id.number,
         "generation": status.generation,
@@ -75,9 +75,9 @@ fn worker(status: &WorkerStatus, server: &Server, executor: &Executor<impl Host>
         // How long it has been ready; 0 before.
         "age": status.age.as_secs_f64(),
         "requests": executor.requests(status.id),
-        "running": lanes.running_on(status.id),
+        "running": figures.running_on(status.id),
         // Connections that the application has taken over.
-        "tunnels": lanes.tunnels_on(status.id),
+        "tunnels": figures.tunnels_on(status.id),
     })
 }
 

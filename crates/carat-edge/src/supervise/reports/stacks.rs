@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use crate::supervise::executor::Executor;
 use crate::supervise::processes::Host;
-use carat_dispatch::{LaneChoice, RunningRequest};
+use carat_dispatch::{RequestFigures, RunningRequest};
 use carat_exchange::clock;
 use carat_log::{Log, WorkerId};
 use carat_supervisor::StackReport;
@@ -69,18 +69,18 @@ impl Stacks {
         self.put(request, true, executor);
     }
 
-    /// Somebody wants to know where the requests on these lanes stand, the oldest first.
+    /// Somebody wants to know where the requests stand, the oldest first.
     pub(crate) fn ask(
         &mut self,
         asker: oneshot::Sender<Value>,
-        lanes: &LaneChoice,
+        figures: RequestFigures<'_>,
         executor: &Executor<impl Host>,
     ) {
         if let Some(report) = &mut self.report {
             report.askers.push(asker);
             return;
         }
-        let (running, omitted) = lanes.running_requests(clock::now(), REQUEST_LIMIT);
+        let (running, omitted) = figures.running_requests(clock::now(), REQUEST_LIMIT);
         for request in &running {
             self.put(request.clone(), false, executor);
         }
@@ -215,8 +215,8 @@ impl ReportedRequest {
 
 /// The requests that run, the oldest first, and how many more there are. No worker is asked. The list leaves out the
 /// query of a target: whoever may see the list need not see what it has, such as tokens.
-pub(crate) fn listed_requests(lanes: &LaneChoice) -> (Value, Value) {
-    let (running, omitted) = lanes.running_requests(clock::now(), LISTED_LIMIT);
+pub(crate) fn listed_requests(figures: RequestFigures<'_>) -> (Value, Value) {
+    let (running, omitted) = figures.running_requests(clock::now(), LISTED_LIMIT);
     let row = |request: &RunningRequest| {
         let (path, _) = request.text.split_once('?').unwrap_or((&request.text, ""));
         listed(request, cut(path, PATH_LIMIT))

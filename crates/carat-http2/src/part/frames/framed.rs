@@ -251,7 +251,7 @@ mod tests {
         let (_peer, stream) = UnixStream::pair().expect("sockets");
         let peer = Rc::new(Peer::new("127.0.0.1".to_owned(), true, 80, None));
         let server = Server::plain(&memory);
-        let protocol = Rc::new(Http2::new(&server.settings));
+        let protocol = Rc::new(Http2::new(server.settings()));
         let client = Http2Client::new(ClientStream::Unix(stream), peer, server, protocol);
         let mut framed = FramedStream::new(Bytes::new(), &Rc::default(), &client);
         for room in [FIRST_ROOM, 4 * FIRST_ROOM, FIRST_ROOM] {

@@ -1,0 +1,70 @@
+use std::time::Instant;
+
+use carat_exchange::clock;
+use tokio::sync::watch;
+
+/// When a server started, whether it accepts clients yet, and whether another one has taken its place.
+pub struct ServerLife {
+    /// When the server started.
+    pub started: Instant,
+    opened: Flag,
+    left: Flag,
+}
+
+impl ServerLife {
+    pub(super) fn begin() -> ServerLife {
+        ServerLife {
+            started: clock::now(),
+            opened: Flag::default(),
+            left: Flag::default(),
+        }
+    }
+
+    /// Clients are accepted from now on.
+    pub fn open(&self) {
+        self.opened.set();
+    }
+
+    /// Waits until clients are accepted.
+    pub async fn until_open(&self) {
+        self.opened.wait().await;
+    }
+
+    /// Nobody needs the control socket of this server any more: another one answers there.
+    pub(crate) fn leave(&self) {
+        self.left.set();
+    }
+
+    pub(crate) fn has_left(&self) -> bool {
+        self.left.is_set()
+    }
+
+    /// Waits until another server answers on the control socket.
+    pub async fn until_left(&self) {
+        self.left.wait().await;
+    }
+}
+
+/// Something that happens, and that many tasks wait for.
+pub(crate) struct Flag(watch::Sender<bool>);
+
+impl Default for Flag {
+    fn default() -> Self {
+        Flag(watch::Sender::new(false))
+    }
+}
+
+impl Flag {
+    pub(crate) fn set(&self) {
+        self.0.send_replace(true);
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    pub(crate) async fn wait(&self) {
+        // The sender lives as long as the flag, so this ends only when the flag is set.
+        let _ = self.0.subscribe().wait_for(|set| *set).await;
+    }
+}

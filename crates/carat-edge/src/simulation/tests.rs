@@ -10,7 +10,7 @@ use carat_log::Log;
 use carat_settings::Settings;
 
 /// How many seeds the test runs, unless `CARAT_SIM_SEEDS` says otherwise.
-const SEEDS: u64 = 4_000;
+const SEEDS: u64 = 10_000;
 
 /// The result of a seed's run.
 #[derive(Debug, Default, PartialEq, Eq)]

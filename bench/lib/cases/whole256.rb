@@ -27,10 +27,19 @@ module Bench
           load = Repeat.beside(-> { anonymous << cgroup.anonymous }, every: 1) { load(setup, seconds(options)) }
           ledger = JobsLimit.await(setup, load[:jobs])
           heard = listeners.finish
+          explain(setup, load[:statuses] + load[:uploads])
           outcome(load, ledger, heard).merge(kills: cgroup.kills, disconnects: listeners.disconnects,
                                              most_mb: Number.mb(anonymous.max), **weight(setup))
         end
       end
+    end
+
+    # Says which requests failed, and what the server has logged.
+    def self.explain(setup, statuses)
+      failed = statuses.reject { |status| status.to_i / 100 == 2 }
+      return if failed.empty?
+
+      warn(failed.tally.inspect, File.readlines(setup.path("output")).grep(/ warn | error |Error/).last(30))
     end
 
     def self.seconds(options) = [SECONDS, options.duration].max
@@ -101,7 +110,7 @@ module Bench
         messages_lost: heard.sum { |numbers| (jobs - numbers).size } }
     end
 
-    private_class_method :seconds, :weight, :load, :pages, :uploads, :upload, :restarts, :outcome
+    private_class_method :explain, :seconds, :weight, :load, :pages, :uploads, :upload, :restarts, :outcome
 
     CASES = [
       Case.new(

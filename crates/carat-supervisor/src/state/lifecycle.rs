@@ -340,11 +340,14 @@ impl Lifecycle {
             if molds.next().is_some_and(is_mold) {
                 self.candidate_failed(&format!("it ended ({status})"), false, reaction);
             }
-            let molds = &mut self.processes.molds;
-            molds.lose_previous(is_mold, reaction);
-            if !molds.leaving.forget(pid, &status.to_string(), reaction) {
-                let exits = &mut self.processes.unclaimed_exits;
-                exits.add(reaction.now, pid, status);
+            let processes = &mut self.processes;
+            processes.molds.lose_previous(is_mold, reaction);
+            let leaving = &mut processes.molds.leaving;
+            if leaving.forget(pid, &status.to_string(), reaction) {
+                // A restart that waits for room does not go by what the mold took.
+                processes.memory.hurry(reaction.now);
+            } else {
+                processes.unclaimed_exits.add(reaction.now, pid, status);
             }
         }
     }

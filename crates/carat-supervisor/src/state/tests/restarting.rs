@@ -199,6 +199,24 @@ fn workers_end_to_make_room_for_the_second_mold_unless_a_single_one_is_left() {
 }
 
 #[test]
+fn memory_is_read_anew_once_the_previous_mold_has_ended() {
+    let mut world = restarting(1);
+    world.settle_until("restarted");
+    let (old, _) = world.find(RubyProcess::Mold(1)).expect("the old mold");
+    world.send(Event::Restart(RestartEvent::Requested));
+    world.tick();
+    world.finish_reading();
+    let readings = |world: &World| {
+        let is_reading = |it: &&Command| matches!(it, Command::ReadMemory(_));
+        world.commands.iter().filter(is_reading).count()
+    };
+    let before = readings(&world);
+    world.end(old);
+    world.tick();
+    assert_eq!(readings(&world), before + 1);
+}
+
+#[test]
 fn a_stop_during_a_restart_ends_all() {
     for ticks in 0..12 {
         let mut world = restarting(2);

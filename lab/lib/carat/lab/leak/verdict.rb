@@ -115,14 +115,18 @@ module Carat
 
         private
 
-        # Growth of live bytes has ended; that of descriptors may go on beside it.
-        def ended = grows?(:descriptors, NOISE_OBJECTS) ? "growing descriptors" : "bounded cache"
+        # Growth of live bytes has ended; that of descriptors or mappings may go on beside it.
+        def ended
+          return "growing descriptors" if grows?(:descriptors, NOISE_OBJECTS)
+
+          maps? ? "growing mappings" : "bounded cache"
+        end
 
         # Pages that the allocator does not know of are those of mappings. Those that the mold shared with the worker
         # grow its PSS alone.
         def held
           return "held by the allocator" if spreads?(:resident)
-          return "growing mappings" if spreads?(:rss)
+          return "growing mappings" if maps?
 
           spreads?(:pss) ? "held by the allocator" : "no leak"
         end
@@ -136,6 +140,9 @@ module Carat
           round = (@censuses.last.requests - @censuses.first.requests).fdiv(@censuses.size - 1)
           grows?(measure, NOISE_OF_PAGES / round) && !saturating?(measure)
         end
+
+        # Whether there are more and more pages of which the allocator does not know.
+        def maps? = spreads?(:rss) && !spreads?(:resident)
 
         # Whether the first half rises, and every later census lies above those of the beginning.
         def grown?(measure)
@@ -198,13 +205,9 @@ module Carat
           line.rising? && line.slope > noise
         end
 
-        def early(measure)
-          through(@early, measure)
-        end
+        def early(measure) = through(@early, measure)
 
-        def late(measure)
-          through(@late, measure)
-        end
+        def late(measure) = through(@late, measure)
 
         def through(censuses, measure)
           Line.new(censuses.map(&:requests), censuses.map(&measure))

@@ -35,6 +35,8 @@ module Carat
       "a cache more and more slowly" => ["bounded cache", { live: SETTLES }],
       "descriptors beside a cache that fills slowly" =>
         ["growing descriptors", { live: SETTLES, descriptors: ->(requests) { requests } }],
+      "mappings beside a cache that is full" =>
+        ["growing mappings", { live: FILLS, rss: GROWS, pss: GROWS }],
       "resident memory alone" => ["held by the allocator", { resident: GROWS, pss: GROWS }],
       "pages more and more slowly" => ["no leak", { active: SETTLES, resident: SETTLES, rss: SETTLES, pss: SETTLES }],
       "less than a page of the heap in a round" =>

@@ -12,7 +12,7 @@ module Support
     # From which call to which. Ruby's tables double: between two calls at which they are about to, they have grown by
     # what their entries take.
     CALLS = {
-      object: [20_000, 40_000], extension: [20_000, 120_000], singleton: [5_000, 15_000],
+      object: [20_000, 40_000], singleton: [5_000, 15_000],
       symbol: [(1 << 17) - 20_000, (1 << 18) - 20_000],
       memo: [(1 << 17) - 20_000, (1 << 18) - 20_000], one_in_ten: [20_000, 40_000], fragmentation: [500, 2_000],
       thread: [100, 300]
@@ -20,7 +20,7 @@ module Support
 
     # Measuring would show the room that one large String or Hash keeps to grow; a Hash that replaces entries keeps at
     # least as much again. A cache grows by a String of 200 bytes, and an entry of its Hash with the index.
-    BY_HAND = { clean: 0, string: 16, freed_elsewhere: 64, mapping: 4096,
+    BY_HAND = { clean: 0, string: 16, extension: 16, freed_elsewhere: 64, mapping: 4096,
                 **PlantedApplication::INNOCENT.transform_values { 64 },
                 cache: (RUBY_VERSION < "3.2" ? 40 + 224 : 320) + 24 + 4,
                 # On Ruby 4.0, the tables do not double in the rounds of a run: objects of 40 bytes, and their entries.

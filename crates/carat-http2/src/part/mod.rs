@@ -7,13 +7,13 @@ mod date_field;
 mod end;
 mod frames;
 mod http2;
+mod protocol;
 mod requests;
 mod respond;
 mod response_files;
 mod stream;
 mod timer;
-mod transport;
 mod tunnels;
 mod unsent_bytes;
 
-pub use transport::{offered_protocols, part};
+pub use protocol::{offered_protocols, part};

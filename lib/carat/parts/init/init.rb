@@ -24,7 +24,8 @@ module Carat
       PATH = "carat.rb"
       LEGEND = <<~TEXT
         Looks at config.ru, the Gemfile, config/, and public/, and executes none of it.
-        A configuration that is there stays as it is.
+        A configuration that is there stays as it is. `carat import` translates one of
+        Puma.
       TEXT
       private_constant :LEGEND
 

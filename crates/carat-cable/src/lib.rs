@@ -1,6 +1,6 @@
 //! Action Cable: the frames of a WebSocket (RFC 6455), the texts of the protocols `actioncable-v1-json` and
 //! `actioncable-v1-ext-json`, and what the edge and the application tell each other about a client, all of it without
-//! sockets, clock, and runtime. Those are in `part`, the part of the edge.
+//! sockets, clock, and runtime. What needs these is in `part`, the part of the edge.
 //!
 //! ```
 //! use carat_cable::{ClientCommand, FrameReader, WebSocketEvent, confirm_subscription, text_frame};

@@ -1,6 +1,6 @@
 //! HTTP/2 (RFC 9113): [`FrameGuard`] checks the frames of a client and notices floods of them, [`DecodedHead`] checks
 //! requests, and [`SentResets`] finds those that the protocol refuses, all of it without sockets, clock, and runtime.
-//! Those are in `part`, the part of the edge.
+//! What needs these is in `part`, the part of the edge.
 //!
 //! ```
 //! use carat_http2::{FrameFault, FrameGuard, PREFACE};

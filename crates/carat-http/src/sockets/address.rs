@@ -85,7 +85,7 @@ fn address(text: &str) -> Result<Address, String> {
 struct AddressParameters {
     mode: Option<u32>,
     is_proxied: bool,
-    /// Those that only a transport may know.
+    /// Parameters that only a transport may know.
     others: Vec<(String, String)>,
 }
 

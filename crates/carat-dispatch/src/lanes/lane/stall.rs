@@ -5,8 +5,8 @@ use carat_wire::is_behind;
 
 use crate::lanes::in_flight::InFlightRequests;
 
-/// Whether a thread has stopped beginning requests, because one of the requests that share it computes, or because code of the application
-/// runs on after a response. A thread that is merely busy begins some from one look to the next.
+/// Whether a thread has stopped beginning requests, because one of the requests that share it computes, or because code of
+/// the application runs on after a response. A thread that is merely busy begins some from one look to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Stall {
     /// The last request that had begun at the last look, and since when that is known.

@@ -76,7 +76,7 @@ module Carat
       def boot
         %i[after_fork on_worker_boot].each { |hook| @configuration.hooks.run(hook, @order.worker) }
         Warmup::Agents.start(log: @log)
-        @room = HeapRoom.new if @configuration.frugal?
+        @room = HeapRoom.new(memory: @configuration[:worker_memory]) if @configuration.frugal?
         @lanes = @order.lanes.map { |ios| lane(native_lane(ios)) }
         @threads = @lanes.map.with_index { |lane, number| start(lane, number) }
         @control.ready

@@ -26,8 +26,10 @@ module Carat
       # All steps together add at most this much, or this share of the heap where that is more.
       LIMIT_BYTES = 10 * STEP_BYTES
       LIMIT_SHARE = 0.3
+      # The share of `worker_memory` that they may take: a worker is not to be replaced for its room.
+      MEMORY_SHARE = 0.25
       private_constant :MARKING_SHARE, :MARKING_MILLISECONDS, :SHARE, :COLLECTIONS, :STEP_BYTES, :MOST_TIMES,
-                       :PART_BYTES, :LIMIT_BYTES, :LIMIT_SHARE
+                       :PART_BYTES, :LIMIT_BYTES, :LIMIT_SHARE, :MEMORY_SHARE
 
       @steps = 0
       @bytes = 0
@@ -42,9 +44,10 @@ module Carat
         attr_accessor :objects
       end
 
-      # `collector` answers what Collections does.
-      def initialize(collector = Collections.new)
+      # `collector` answers what Collections does. `memory` is `worker_memory` in bytes; nil without a limit.
+      def initialize(collector = Collections.new, memory: nil)
         @collector = collector
+        @memory = memory
         @turn = Mutex.new
         begin_anew
       end
@@ -126,7 +129,8 @@ module Carat
       end
 
       def limit
-        [LIMIT_BYTES, @collector.heap_bytes * LIMIT_SHARE].max
+        most = [LIMIT_BYTES, @collector.heap_bytes * LIMIT_SHARE].max
+        @memory ? [most, @memory * MEMORY_SHARE].min : most
       end
 
       # The objects that each pool has been asked for lately; all of them where Ruby does not tell.

@@ -120,6 +120,12 @@ module Carat
       assert_equal 1_500_000, @collector.extensions.sum(&:first)
     end
 
+    def test_a_worker_that_may_not_grow_far_gets_a_quarter_of_that
+      @room = Processes::HeapRoom.new(@collector, memory: 40_000_000)
+      800.times { collect(marked: 50, cpu: 100, objects: 250_000) }
+      assert_equal 250_000, @collector.extensions.sum(&:first)
+    end
+
     private
 
     def steps

@@ -79,6 +79,17 @@ module Carat
       assert_equal %w[1 2 3], order
     end
 
+    def test_a_relay_that_hears_itself_again_passes_on_what_follows
+      broker = Radio.new([], [])
+      payloads = []
+      run_relay(broker, control { |text| payloads << text }, beat: 1000)
+      eventually { broker.messages.size == 1 }
+      broker.publish(broker.messages.first)
+      broker.publish(%w[room 1])
+
+      eventually { payloads == ["1"] }
+    end
+
     def test_a_relay_of_another_server_takes_nothing_away
       start
       other = Support::CableApp::Control.new([], true)

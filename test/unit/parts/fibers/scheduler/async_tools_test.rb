@@ -24,6 +24,7 @@ module Scheduler
       value = fibers do
         Sync do |task|
           task.with_timeout(5) do |timeout|
+            assert_operator timeout.duration, :<=, 5
             task.async { timeout.duration = 0.001 }
             sleep
           end

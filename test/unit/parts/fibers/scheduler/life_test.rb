@@ -145,6 +145,10 @@ module Scheduler
         assert_raises(Carat::SchedulerError) { Carat.run { nil } }
         assert_raises(Carat::SchedulerError) { Carat::Scheduler.new }
       end
+      in_thread do
+        Fiber.set_scheduler(Carat::Scheduler.new)
+        assert_raises(Carat::SchedulerError) { Carat.run { nil } }
+      end
     end
 
     def test_a_fiber_cannot_replace_the_scheduler_that_runs_it

@@ -63,9 +63,10 @@ module Scheduler
 
     def test_who_waits_for_urgent_data_gets_it
       near, far = tcp_pair
-      ready = fibers do
-        go { far.send("!", Socket::MSG_OOB) }
-        IO.select([], [], [near], 1000)
+      ready = nil
+      fibers do
+        go { ready = IO.select([], [], [near], 1000) }
+        far.send("!", Socket::MSG_OOB)
       end
       assert_equal [[], [], [near]], ready
     end

@@ -27,6 +27,8 @@ pub enum ControlMessage {
     AskForkSafety,
     /// Return free memory to the system.
     TrimMemory,
+    /// Run a full garbage collection.
+    Collect,
     /// Sample one in a number of allocated bytes.
     BeginProfile(Sampling),
     /// End the profile, and report the samples.
@@ -110,6 +112,7 @@ impl ControlSession {
             Kind::AskStats => ControlMessage::AskStats,
             Kind::AskForkSafety => ControlMessage::AskForkSafety,
             Kind::TrimMemory => ControlMessage::TrimMemory,
+            Kind::Collect => ControlMessage::Collect,
             Kind::BeginProfile => {
                 ControlMessage::BeginProfile(decode_begin_profile(frame.payload)?)
             }
@@ -171,10 +174,12 @@ mod tests {
     fn messages_are_received_in_order_and_then_waited_for() {
         let (mut session, socket, edge) = session(|outbox| {
             encode_promote(outbox.buffer(), 7);
+            encode_signal(outbox.buffer(), Kind::Collect);
             encode_signal(outbox.buffer(), Kind::Drain);
         });
         let mut receive = || session.receive(socket.as_fd()).expect("well formed");
         assert!(matches!(receive(), Step::Done(ControlMessage::Promote(7))));
+        assert!(matches!(receive(), Step::Done(ControlMessage::Collect)));
         assert!(matches!(receive(), Step::Done(ControlMessage::Drain)));
         assert!(matches!(receive(), Step::Wait(Readiness::Readable)));
         drop(edge);

@@ -14,7 +14,7 @@ use carat_wire::request::{self, RequestBody, RequestHead};
 use carat_wire::stream::{
     SHORT_STREAM_WINDOW, STREAM_WINDOW, Window, encode_abort, encode_chunk, encode_end,
 };
-use carat_wire::{Kind, Response, ResponseBody, Scheme};
+use carat_wire::{Collection, Kind, Response, ResponseBody, Scheme};
 
 /// The edge's end of the socket.
 struct Edge {
@@ -333,6 +333,28 @@ fn a_request_that_was_recalled_is_given_back() {
     worker.session.skip(3);
     worker.flush();
     assert_eq!(edge.kinds(), [Kind::Abort]);
+}
+
+#[test]
+fn a_request_that_waited_for_the_collector_says_so_before_its_response() {
+    let (mut worker, mut edge, request) = begun(RequestBody::None);
+    worker.session.report_collection_due();
+    let collection = Collection {
+        request: 1,
+        micros: 80_000,
+        full: 1,
+    };
+    worker.session.report_collection(collection);
+    worker.respond(request, OutgoingBody::Inline(Inline(&[b"body"])));
+    worker.flush();
+    let received = edge.received();
+    let kinds: Vec<_> = received.iter().map(|(kind, _)| *kind).collect();
+    let reported = Collection::decode(&received[1].1);
+    assert_eq!(
+        kinds,
+        [Kind::CollectionDue, Kind::Collection, Kind::Response]
+    );
+    assert_eq!(reported, Ok(collection));
 }
 
 #[test]

@@ -121,6 +121,14 @@ message! {
 }
 
 message! {
+    /// The full garbage collection that the edge has ordered is done.
+    Collected {
+        /// How long it took, in microseconds; 0 if there was none, because the application manages its own collector.
+        micros: u32,
+    }
+}
+
+message! {
     /// Edge to a client: its one-off process has ended.
     Exited {
         /// 1 if a signal ended it, else 0.
@@ -236,7 +244,7 @@ pub fn encode_profile(out: &mut Vec<u8>, json: &[u8]) {
 }
 
 /// Appends a frame without a payload: ready, drain, bye, leaving, ask stats, ask fork safety, fork
-/// safe, trim memory, end profile, lingers, begin.
+/// safe, trim memory, end profile, lingers, begin, collection due, collect.
 pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
     debug_assert!(matches!(
         kind,
@@ -251,6 +259,8 @@ pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
             | Kind::EndProfile
             | Kind::Lingers
             | Kind::Begin
+            | Kind::CollectionDue
+            | Kind::Collect
     ));
     frame::push_empty(out, kind);
 }

@@ -59,6 +59,10 @@ kinds! {
     Hints = 24,
     /// Worker: the thread of this lane runs code after its response. The page says until when.
     Lingers = 25,
+    /// Worker: a full garbage collection is due in this process.
+    CollectionDue = 26,
+    /// Worker: a request waited for full garbage collections: see [`Collection`](crate::Collection).
+    Collection = 27,
     /// Edge to mold: fork a worker.
     ForkWorker = 32,
     /// Mold or worker: the boot failed.
@@ -110,6 +114,11 @@ kinds! {
     Exited = 52,
     /// A Ruby process to a part of the edge: see [`PartMessage`](crate::control::PartMessage).
     PartMessage = 53,
+    /// Edge to worker: run a full garbage collection now, since you have no request, or few. The worker replies with
+    /// `Collected`.
+    Collect = 54,
+    /// Worker that was told to collect: see [`Collected`](crate::control::Collected).
+    Collected = 55,
 }
 
 /// A frame at the front of a buffer.

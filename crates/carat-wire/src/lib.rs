@@ -38,4 +38,4 @@ pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind, mark_first_descriptor};
 pub use hello::{Hello, SocketKind, VERSION};
 pub use page::{Page, Word, is_behind};
 pub use request::{Request, RequestBody, RequestHead};
-pub use response::{Hijack, Response, ResponseBody};
+pub use response::{Collection, Hijack, Response, ResponseBody};

@@ -160,6 +160,18 @@ impl<'a> Response<'a> {
 }
 
 message! {
+    /// The full garbage collections for which a request waited. The frame comes before the response.
+    Collection {
+        /// The id of the request.
+        request: u32,
+        /// How long they took together, in microseconds.
+        micros: u32,
+        /// How many of them no other lane of the worker has reported.
+        full: u16,
+    }
+}
+
+message! {
     /// The application takes over the connection of a request before it responds. The socket whose descriptor travels with
     /// this frame is the other end for the client's bytes; [`Kind::End`] says that the request is over.
     Hijack {

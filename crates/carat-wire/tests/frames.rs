@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use carat_wire::control::{
-    AskStack, Exited, ForkApp, ForkWorker, PartMessage, Sampling, Stack, TEXT_LIMIT,
+    AskStack, Collected, Exited, ForkApp, ForkWorker, PartMessage, Sampling, Stack, TEXT_LIMIT,
     decode_begin_profile, decode_load, decode_promote, encode_begin_profile, encode_boot_failed,
     encode_load, encode_not_fork_safe, encode_one_off, encode_promote, encode_signal,
     encode_sources, encode_stats,
@@ -14,9 +14,9 @@ use carat_wire::request::{self, encode_descriptors_lost};
 use carat_wire::response::{self, ResponseHead, body};
 use carat_wire::stream::{Chunk, Window, decode_id, encode_abort, encode_chunk, encode_end};
 use carat_wire::{
-    EncodedHeaders, FRAME_LIMIT, Frame, HEADER_BYTES, Headers, Hello, Hijack, Kind, Malformed,
-    Name, Request, RequestBody, RequestHead, Response, ResponseBody, Scheme, SocketKind, name_of,
-    push_header,
+    Collection, EncodedHeaders, FRAME_LIMIT, Frame, HEADER_BYTES, Headers, Hello, Hijack, Kind,
+    Malformed, Name, Request, RequestBody, RequestHead, Response, ResponseBody, Scheme, SocketKind,
+    name_of, push_header,
 };
 use proptest::collection;
 use proptest::prelude::*;
@@ -112,6 +112,8 @@ fn decode(frame: Frame<'_>) -> Result<String, Malformed> {
         Kind::ForkWorker => text(&ForkWorker::decode(payload)?),
         Kind::AskStack => text(&AskStack::decode(payload)?),
         Kind::Exited => text(&Exited::decode(payload)?),
+        Kind::Collection => text(&Collection::decode(payload)?),
+        Kind::Collected => text(&Collected::decode(payload)?),
         Kind::Promote => text(&decode_promote(payload)?),
         Kind::BeginProfile => text(&decode_begin_profile(payload)?),
         Kind::Load => text(&decode_load(payload)?),
@@ -244,6 +246,12 @@ fn small() -> impl Strategy<Value = Message> {
             lane: short,
             request: one,
         };
+        let collection = Collection {
+            request: one,
+            micros: two,
+            full: short,
+        };
+        let collected = Collected { micros: one };
         let exited = Exited {
             is_signal: byte,
             number: one,
@@ -262,6 +270,8 @@ fn small() -> impl Strategy<Value = Message> {
             message(Kind::ForkWorker, |out| fork.encode(out), fork),
             message(Kind::AskStack, |out| ask.encode(out), ask),
             message(Kind::Exited, |out| exited.encode(out), exited),
+            message(Kind::Collection, |out| collection.encode(out), collection),
+            message(Kind::Collected, |out| collected.encode(out), collected),
         ])
     });
     let sampling = (prop::option::of(1..u64::MAX), any::<u8>()).prop_map(|(interval, clocks)| {
@@ -326,7 +336,7 @@ fn hints() -> impl Strategy<Value = Message> {
 }
 
 /// Kinds that say all by themselves.
-const SIGNALS: [Kind; 10] = [
+const SIGNALS: [Kind; 12] = [
     Kind::Ready,
     Kind::Drain,
     Kind::Bye,
@@ -337,6 +347,8 @@ const SIGNALS: [Kind; 10] = [
     Kind::ForkSafe,
     Kind::Lingers,
     Kind::Begin,
+    Kind::CollectionDue,
+    Kind::Collect,
 ];
 
 fn signal() -> impl Strategy<Value = Message> {

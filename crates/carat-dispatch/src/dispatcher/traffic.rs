@@ -10,7 +10,7 @@ use bytes::Bytes;
 use carat_link::{ArrivedDescriptors, Inbox, MissingDescriptors};
 use carat_wire::hints::Hints;
 use carat_wire::stream::{self, Chunk, Window};
-use carat_wire::{Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody};
+use carat_wire::{Collection, Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody};
 
 use crate::dispatcher::Dispatcher;
 use crate::frames::{FrameTransport, hint_fields, reply_response};
@@ -154,6 +154,10 @@ impl FrameBatch<'_> {
             Kind::Hints => self.hinted(&Hints::decode(frame.payload)?),
             Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
             Kind::Lingers => self.lane.note_lingering(),
+            Kind::CollectionDue => {}
+            Kind::Collection => {
+                Collection::decode(frame.payload)?;
+            }
             // The worker closes the lane next.
             Kind::Bye => {}
             _ => return Err(Malformed::BadValue("kind of frame on a lane")),

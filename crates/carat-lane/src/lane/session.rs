@@ -8,7 +8,7 @@ use carat_link::{Fill, Flush, Inbox, MissingDescriptors, Outbox};
 use carat_wire::control::encode_signal;
 use carat_wire::request::encode_descriptors_lost;
 use carat_wire::stream::{Window, encode_abort, encode_chunk};
-use carat_wire::{Hello, Kind, Request, RequestBody, SocketKind};
+use carat_wire::{Collection, Hello, Kind, Request, RequestBody, SocketKind};
 
 use crate::lane::body_receiver::{BodyReceiver, BodyStatus};
 use crate::lane::fairness::Fairness;
@@ -228,6 +228,16 @@ impl LaneSession {
     /// Appends that the thread runs code after its response.
     pub fn linger(&mut self) {
         encode_signal(self.outbox.buffer(), Kind::Lingers);
+    }
+
+    /// Appends that a full garbage collection is due in this process.
+    pub fn report_collection_due(&mut self) {
+        encode_signal(self.outbox.buffer(), Kind::CollectionDue);
+    }
+
+    /// Appends for how long a request waited for full garbage collections. Its response comes later.
+    pub fn report_collection(&mut self, collection: Collection) {
+        collection.encode(self.outbox.buffer());
     }
 
     /// Whether the outbox is too large to go on.

@@ -355,6 +355,7 @@ impl SimulatedProcess {
             }
             ControlMessage::AskStats
             | ControlMessage::TrimMemory
+            | ControlMessage::Collect
             | ControlMessage::BeginProfile(_)
             | ControlMessage::EndProfile => {}
             ControlMessage::OneOff(order, _) => self.begin_console(&order, world),

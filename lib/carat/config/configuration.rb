@@ -66,9 +66,14 @@ module Carat
 
       # Whether a flag, the config file, or a variable names the option called `name`.
       def chosen?(name)
-        option = Options.fetch(name)
-        [@flags, @file].any? { |source| source.key?(name) } ||
-          option.variables.any? { |variable| Variables.new(@env).given?(variable) }
+        places(name).any?
+      end
+
+      # Returns the places that name the option called `name`, the strongest first: a flag, a line of the config file,
+      # variables of `env`. The first one counts, the others have no effect.
+      def places(name, env = @env)
+        files = [@flags, @file].select { |source| source.key?(name) }.map { |source| source.place(name) }
+        files + Options.fetch(name).variables.select { |variable| Variables.new(env).given?(variable) }
       end
 
       # Returns where the option called `name` is set, such as `carat.rb:4: log`; its name when nothing sets it.

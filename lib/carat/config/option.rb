@@ -20,10 +20,11 @@ module Carat
     #   restart   whether a change takes effect at a restart; without it, only if the edge does not read the option
     #   only      [:flag], [:file] or [:flag, :env] for an option that not every source may set
     #   remedy    what to do about a rejected value
+    #   secret    whether no command prints the value
     #   limit     for a limit on clients or the application: the status or the end that follows when it is exceeded
     #   doc       one sentence
     Option = Struct.new(:name, :part, :key, :group, :type, :within, :default, :default_text, :in_development, :env,
-                        :short, :edge, :mold, :restart, :only, :remedy, :limit, :doc, keyword_init: true)
+                        :short, :edge, :mold, :restart, :only, :remedy, :secret, :limit, :doc, keyword_init: true)
 
     # One row of the option table.
     class Option

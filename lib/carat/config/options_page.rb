@@ -34,7 +34,8 @@ module Carat
         on_worker_boot { puts "worker \#{Process.pid}" }
         ```
 
-        `carat check` validates all of it: it prints the first mistake with its place and exits with status 78, or with 0.
+        `carat check` validates all of it: it prints the first mistake with its place and exits with status 78, or with 0. `carat check --print` shows
+        each option, its value, and the flag, line, or variable that sets it, and what that overrides: `carat.rb:3, not WEB_CONCURRENCY`.
       MARKDOWN
       VALUES = <<~MARKDOWN
         ## Values

@@ -134,6 +134,7 @@ complete -c carat -n 'not __fish_seen_subcommand_from status stacks memory resta
 complete -c carat -n 'not __fish_seen_subcommand_from status stacks memory restart upgrade stop scale pause resume kill-worker kill-process dev-cert top console run init import' -l acme-ca -r -d 'A PEM file with those who sign the authority'\''s own certificate [the system'\''s]'
 complete -c carat -s h -l help -d 'Show this text.'
 complete -c carat -s v -l version -d 'Show the version.'
+complete -c carat -n '__fish_seen_subcommand_from check' -l print -d 'Print options, and where they are set'
 complete -c carat -n '__fish_seen_subcommand_from status stacks memory restart upgrade stop scale pause resume kill-worker kill-process top console run' -l pid -r -d 'The server with this process id'
 complete -c carat -n '__fish_seen_subcommand_from status stacks' -l json -d 'Print the server'\''s JSON, times in seconds'
 complete -c carat -n '__fish_seen_subcommand_from memory' -l json -d 'Print the server'\''s JSON, sizes in bytes'

@@ -23,7 +23,7 @@ module Carat
          { "many" => '"many" is not a whole number of 1 or more', 0 => "0 is not a whole number of 1 or more" }, []],
       timeouts_are_seconds_or_off:
         [[:timeout], { 5 => 5.0, "500ms" => 0.5, **OFF.to_h { |value| [value, nil] } },
-         { "never" => "\"never\" is not #{SECONDS}, or \"off\"" }, [], { 5.0 => "5.0 s", nil => "off" }],
+         { "never" => "\"never\" is not #{SECONDS}, or \"off\"" }, [], { 5.0 => "5 s", nil => "off" }],
       optional_paths_are_paths_or_off:
         [[:optional_path], { "tmp/restart.txt" => "tmp/restart.txt", Pathname("/srv/x") => "/srv/x",
                              **OFF.to_h { |value| [value, nil] } }, { 5 => "5 is not a path" }, ["a\0b"],

@@ -30,6 +30,7 @@ module Carat
                                    doc: "Whether messages of the cable are compressed for clients that offer " \
                                         "permessage-deflate."
         option :cable_token, key: :token, group: "Requests", type: :string, only: %i[env file], edge: true,
+                             secret: true,
                              doc: "A secret with which other programs may POST /broadcast to an address of `metrics`."
 
         HINT = <<~TEXT

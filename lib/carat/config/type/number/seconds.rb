@@ -27,7 +27,7 @@ module Carat
 
         # Returns `value`, as #parse returned it, in the form that readers see.
         def text(value)
-          "#{value} s"
+          "#{value.to_s.delete_suffix(".0")} s"
         end
 
         # Returns the placeholder for a value in the help.

@@ -7,11 +7,11 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::part::cable_history::{random_name, unix_seconds};
+use crate::part::socket_client::SocketClient;
 use crate::{
-    CableSession, ClientIdentity, ClientOutbox, CommandResult, KeptSession, KeptSessions,
-    SessionClaim, SocketEnd,
+    AwaySession, CableSession, ClientIdentity, ClientOutbox, CommandResult, KeptSession,
+    KeptSessions, SessionClaim, SocketEnd,
 };
-use carat_exchange::{MemoryAccount, Peer};
 use carat_settings::Settings;
 
 /// How long a client that has come back waits until its old socket is given up, of which the server may not know yet that
@@ -21,30 +21,11 @@ const RETURN_LIMIT: Duration = Duration::from_secs(1);
 /// The sessions of the clients of the extended protocol, also of those that are away.
 #[derive(Debug)]
 pub(super) struct CableSessions {
-    kept: RefCell<KeptSessions<PartedClient>>,
+    kept: RefCell<KeptSessions<SocketClient>>,
     /// A socket is given up.
     changed: Notify,
     /// The server ends: nobody comes back.
     ends: Cell<bool>,
-}
-
-/// The client of a kept session, in whose name the application is told when the client does not come back.
-#[derive(Debug)]
-pub(super) struct PartedClient {
-    pub(super) peer: Rc<Peer>,
-    pub(super) memory: Rc<MemoryAccount>,
-}
-
-impl PartedClient {
-    /// The client without its connection: it keeps neither the connection's permit nor what TLS knows of the client.
-    fn new(peer: &Peer, memory: &Rc<MemoryAccount>) -> PartedClient {
-        let mut alone = Peer::new(peer.remote.clone(), peer.is_unix, peer.local_port, None);
-        alone.scheme = peer.scheme;
-        PartedClient {
-            peer: Rc::new(alone),
-            memory: Rc::clone(memory),
-        }
-    }
 }
 
 impl CableSessions {
@@ -102,9 +83,8 @@ impl CableSessions {
     pub(super) fn part(
         &self,
         session: &mut CableSession,
-        peer: &Peer,
-        memory: &Rc<MemoryAccount>,
-    ) -> Vec<(KeptSession, PartedClient)> {
+        client: &SocketClient,
+    ) -> Vec<AwaySession<SocketClient>> {
         let Some(name) = session.name().cloned() else {
             return Vec::new();
         };
@@ -114,13 +94,13 @@ impl CableSessions {
             kept.leave(&name);
             return Vec::new();
         }
-        let client = PartedClient::new(peer, memory);
+        let client = client.without_connection();
         kept.keep(&name, session.keep(), client, unix_seconds())
     }
 
     /// Ends sessions whose clients have been away for too long, or which take more than `limit` bytes, and half of the others
     /// while memory `is_short`. Called once a tick.
-    pub(super) fn tick(&self, limit: usize, is_short: bool) -> Vec<(KeptSession, PartedClient)> {
+    pub(super) fn tick(&self, limit: usize, is_short: bool) -> Vec<AwaySession<SocketClient>> {
         let mut kept = self.kept.borrow_mut();
         let mut over = kept.expire(unix_seconds());
         over.extend(kept.set_limit(limit));
@@ -132,7 +112,7 @@ impl CableSessions {
     }
 
     /// Nobody comes back.
-    pub(super) fn end_all(&self) -> Vec<(KeptSession, PartedClient)> {
+    pub(super) fn end_all(&self) -> Vec<AwaySession<SocketClient>> {
         self.ends.set(true);
         self.kept.borrow_mut().end_all()
     }

@@ -12,6 +12,7 @@ use tokio::sync::Semaphore;
 use crate::part::cable_handshake::CableHandshake;
 use crate::part::server::{Cable, is_result};
 use crate::part::socket::CableSocket;
+use crate::part::socket_client::SocketClient;
 use crate::{DeflateWindow, accept_key};
 use carat_exchange::{Refusal, Reply, ReplyBody, Takeover, Tunnel, TunnelApplication};
 use carat_http::{ArrivedRequest, RequestAnswer, RequestContext, RequestStep};
@@ -100,15 +101,17 @@ impl Cable {
         if let Some(permit) = handshake.permit {
             place.keep(permit);
         }
-        let memory = context.state.memory();
         let deflate = handshake.deflate.map(|(window, _)| window);
-        let client = (handshake.peer, memory);
+        let client = SocketClient {
+            peer: handshake.peer,
+            memory: Rc::clone(context.state.memory()),
+        };
         let socket = if handshake.protocol == Some(EXTENDED_PROTOCOL) {
             let kept = match handshake.session {
                 Some(name) => self.sessions.claim(&name, &result).await,
                 None => None,
             };
-            CableSocket::open_extended(self, (result, kept), deflate, client)
+            CableSocket::open_extended(self, result, kept, deflate, client)
         } else {
             CableSocket::open(self, result, deflate, client)
         };

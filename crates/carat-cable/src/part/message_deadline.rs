@@ -7,7 +7,7 @@ use tokio::time::{Sleep, sleep};
 /// How long a client may take to send a message, in whatever pieces.
 const MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Until when the message that a client has begun has to be complete.
+/// The deadline for the rest of a message that a client has begun.
 #[derive(Default)]
 pub(super) struct MessageDeadline {
     sleep: Option<Pin<Box<Sleep>>>,
@@ -19,8 +19,8 @@ impl MessageDeadline {
         self.sleep = None;
     }
 
-    /// Whether a message that `is_unfinished` has taken too long. While the server does not read what the client sends, it
-    /// may take longer. Otherwise the task is woken when to look again.
+    /// Whether a message that `is_unfinished` has taken too long. The time in which the server does not read (`reads_on` is
+    /// false) does not count. The task is woken at the deadline.
     pub(super) fn has_passed(
         &mut self,
         is_unfinished: bool,

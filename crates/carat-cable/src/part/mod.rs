@@ -1,15 +1,16 @@
 //! The part of the edge: `WebSockets` of Action Cable that belong to the edge. Their commands are requests to the application.
 
+mod broadcast_requests;
 mod cable_handshake;
 mod cable_history;
 mod cable_sessions;
 mod handshake;
 mod message_deadline;
-mod outside;
 mod parting;
-mod pulse;
+mod pings;
 mod server;
 mod socket;
+mod socket_client;
 
 use std::future::poll_fn;
 use std::ops::ControlFlow;
@@ -20,6 +21,7 @@ use http::Request;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
+use broadcast_requests::BROADCAST_PATH;
 use cable_handshake::CableHandshake;
 use carat_exchange::{Refusal, Reply};
 use carat_http::{
@@ -27,10 +29,10 @@ use carat_http::{
     ReplyStep, RequestContext, SlowReply,
 };
 use carat_settings::Settings;
-use outside::BROADCAST_PATH;
 
 pub use server::Cable;
 pub use socket::CableSocket;
+pub use socket_client::SocketClient;
 
 /// In how much time clients are asked to connect again, one after the other.
 const CLOSING_WINDOW: Duration = Duration::from_secs(1);
@@ -39,8 +41,6 @@ const CLOSING_WINDOW: Duration = Duration::from_secs(1);
 pub struct CablePart {
     cable: Rc<Cable>,
     drain_delay: Option<Duration>,
-    /// The secret of programs that broadcast over a port.
-    token: Option<String>,
 }
 
 /// `None` without the option `cable`.
@@ -55,7 +55,6 @@ impl CablePart {
         CablePart {
             cable,
             drain_delay: settings.drain_delay,
-            token: settings.parts.cable.token.clone(),
         }
     }
 }
@@ -154,7 +153,6 @@ impl Part for CablePart {
         request: &'a mut Request<Incoming>,
         door: AdminDoor,
     ) -> AdminResponse<'a> {
-        let secret = (door, self.token.as_deref());
-        Box::pin(self.cable.answer_program(request, secret))
+        Box::pin(self.cable.answer_program(request, door))
     }
 }

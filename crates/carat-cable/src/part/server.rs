@@ -13,13 +13,13 @@ use tokio::time::sleep;
 
 use crate::part::cable_history::{self, CableHistory};
 use crate::part::cable_sessions::CableSessions;
-use crate::part::pulse::Pulse;
+use crate::part::pings::Pings;
+use crate::part::socket_client::SocketClient;
 use crate::{ClientOutbox, CommandResult, DeflateWindow, Hub, Reached, SocketLimits, SocketNumber};
 use carat_body::response::read_file;
 use carat_dispatch::PathPattern;
 use carat_exchange::{
-    Call, CallBody, InlineBytes, MemoryAccount, Peer, Reply, ReplyBody, ReplyContent,
-    WorkerTunnels, clock,
+    Call, CallBody, InlineBytes, Reply, ReplyBody, ReplyContent, WorkerTunnels, clock,
 };
 use carat_http::{AccessLog, EdgeCore, Later, RequestDispatch, TimeHistogram};
 use carat_log::Log;
@@ -46,11 +46,13 @@ pub struct Cable {
     pub(super) hub: Rc<Hub>,
     /// Whether a broker may connect this server with others: a process passes on what it sends.
     pub(super) has_broker: bool,
+    /// The secret of programs that broadcast over a port.
+    pub(super) token: Option<String>,
     /// Whether compression can be had.
     pub(super) compresses: bool,
     history: CableHistory,
     pub(super) sessions: CableSessions,
-    pub(super) pulse: Pulse,
+    pub(super) pings: Pings,
     /// The permits of tunnels; `None` without `max_tunnels`.
     pub(super) permits: Option<Arc<Semaphore>>,
     pub(super) places: WorkerTunnels,
@@ -112,10 +114,11 @@ impl Cable {
             path,
             hub: cable_history::hub(settings),
             has_broker: settings.processes.iter().any(|it| it.name == RELAY),
+            token: settings.parts.cable.token.clone(),
             compresses: settings.parts.cable.compression,
             history: CableHistory::new(dispatch.client_memory()),
             sessions: CableSessions::new(settings),
-            pulse: Pulse::default(),
+            pings: Pings::default(),
             permits: core.tunnel_permits.clone(),
             places: WorkerTunnels::default(),
             requests: Semaphore::new(REQUESTS_LIMIT),
@@ -148,7 +151,7 @@ impl Cable {
 
     /// Keeps connections alive. Called once a tick.
     pub(super) fn tick(self: &Rc<Self>) {
-        self.pulse.tick();
+        self.pings.tick();
         let memory = self.dispatch.client_memory();
         let limits = SocketLimits::of(memory.own_limit());
         self.hub.set_limits(limits);
@@ -188,12 +191,12 @@ impl Cable {
     }
 
     async fn disconnect_each(&self, closing: u64, within: Duration) {
-        for part in 0..Pulse::PARTS {
-            if !self.closes(closing) || self.pulse.is_empty() {
+        for part in 0..Pings::PARTS {
+            if !self.closes(closing) || self.pings.is_empty() {
                 return;
             }
-            self.pulse.each(part, ClientOutbox::restart);
-            sleep(within / Pulse::PARTS).await;
+            self.pings.each(part, ClientOutbox::restart);
+            sleep(within / Pings::PARTS).await;
         }
     }
 
@@ -240,21 +243,14 @@ impl Cable {
     pub(super) fn command(
         self: &Rc<Self>,
         body: String,
-        peer: &Rc<Peer>,
-        memory: &Rc<MemoryAccount>,
+        client: &SocketClient,
     ) -> Later<Option<CommandResult>> {
         add(&self.counts.received, 1);
-        let cable = Rc::clone(self);
-        let (peer, memory) = (Rc::clone(peer), Rc::clone(memory));
-        Box::pin(async move { cable.carry_out(body, peer, memory).await })
+        let (cable, client) = (Rc::clone(self), client.clone());
+        Box::pin(async move { cable.carry_out(body, client).await })
     }
 
-    async fn carry_out(
-        &self,
-        body: String,
-        peer: Rc<Peer>,
-        memory: Rc<MemoryAccount>,
-    ) -> Option<CommandResult> {
+    async fn carry_out(&self, body: String, client: SocketClient) -> Option<CommandResult> {
         let request = Request::builder()
             .method(Method::POST)
             .uri(&self.path)
@@ -264,8 +260,8 @@ impl Cable {
         // Nobody closes it.
         let _permit = self.requests.acquire().await.ok()?;
         // Few run at once, and a client that is served has been admitted.
-        let bytes = InlineBytes::granted(body.into_bytes(), &memory);
-        let mut call = Call::new(request.into_parts().0, peer, memory);
+        let bytes = InlineBytes::granted(body.into_bytes(), &client.memory);
+        let mut call = Call::new(request.into_parts().0, client.peer, client.memory);
         call.body = CallBody::Inline(bytes);
         call.is_from_part = true;
         let mut entry = self.access_log.start(&mut call);

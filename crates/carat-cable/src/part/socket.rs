@@ -12,15 +12,16 @@ use tokio::time::{Sleep, sleep, sleep_until};
 use crate::part::cable_history::set_time;
 use crate::part::message_deadline::MessageDeadline;
 use crate::part::server::Cable;
+use crate::part::socket_client::SocketClient;
 use crate::{
     CableSession, ClientOutbox, CloseCode, CommandResult, DeflateWindow, FrameReader, KeptSession,
-    Reached, SocketEnd, SocketNumber, WebSocketEvent, pong_frame,
+    SocketEnd, SocketNumber, WebSocketEvent, pong_frame,
 };
-use carat_exchange::{EdgeApplication, MemoryAccount, Peer, clock};
+use carat_exchange::{EdgeApplication, clock};
 use carat_http::Later;
 
 /// How long a client that has come back may take to ask for what it has missed.
-const PATIENCE: Duration = Duration::from_secs(2);
+const HISTORY_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The WebSocket of one client, at the far end of its tunnel.
 pub struct CableSocket {
@@ -31,14 +32,13 @@ pub struct CableSocket {
     message_deadline: MessageDeadline,
     /// `None` once it is dropped.
     session: Option<CableSession>,
-    /// While the subscriptions of a client that has come back wait.
-    patience: Option<Pin<Box<Sleep>>>,
+    /// Until when the subscriptions of a client that has come back wait for its request.
+    history_deadline: Option<Pin<Box<Sleep>>>,
     /// The command that the application has.
     running: Option<Later<Option<CommandResult>>>,
     /// When a timer of a channel is due next.
     alarm: Option<Pin<Box<Sleep>>>,
-    peer: Rc<Peer>,
-    memory: Rc<MemoryAccount>,
+    client: SocketClient,
 }
 
 impl CableSocket {
@@ -47,69 +47,73 @@ impl CableSocket {
         cable: &Rc<Cable>,
         result: CommandResult,
         deflate: Option<DeflateWindow>,
-        client: (Rc<Peer>, &Rc<MemoryAccount>),
+        client: SocketClient,
     ) -> CableSocket {
         let outbox = cable.outbox(ClientOutbox::default(), deflate);
         let number = cable.next_number();
         set_time(&cable.hub);
-        let opened = CableSession::open(&cable.hub, number, &outbox, result);
-        CableSocket::new(cable, (number, outbox), opened, client)
+        let (session, reached) = CableSession::open(&cable.hub, number, &outbox, result);
+        cable.note(reached);
+        CableSocket::new(cable, number, outbox, session, client)
     }
 
     /// Opens the socket of a client of the extended protocol. `kept` is set when the client has come back.
     pub(super) fn open_extended(
         cable: &Rc<Cable>,
-        (result, kept): (CommandResult, Option<KeptSession>),
+        result: CommandResult,
+        kept: Option<KeptSession>,
         deflate: Option<DeflateWindow>,
-        client: (Rc<Peer>, &Rc<MemoryAccount>),
+        client: SocketClient,
     ) -> CableSocket {
         let outbox = cable.outbox(ClientOutbox::extended(), deflate);
         let number = cable.next_number();
         set_time(&cable.hub);
         let hub = &cable.hub;
-        let opened = match cable.sessions.enter(&result, &outbox) {
+        let (session, reached) = match cable.sessions.enter(&result, &outbox) {
             Some(name) => CableSession::open_named(hub, number, &outbox, result, &name, kept),
             None => CableSession::open(hub, number, &outbox, result),
         };
-        CableSocket::new(cable, (number, outbox), opened, client)
+        cable.note(reached);
+        CableSocket::new(cable, number, outbox, session, client)
     }
 
     fn new(
         cable: &Rc<Cable>,
-        (number, outbox): (SocketNumber, Rc<ClientOutbox>),
-        (session, reached): (CableSession, Reached),
-        (peer, memory): (Rc<Peer>, &Rc<MemoryAccount>),
+        number: SocketNumber,
+        outbox: Rc<ClientOutbox>,
+        session: CableSession,
+        client: SocketClient,
     ) -> CableSocket {
-        cable.note(reached);
-        cable.pulse.add(number, &outbox);
+        cable.pings.add(number, &outbox);
         CableSocket {
             cable: Rc::clone(cable),
             number,
             reader: FrameReader::new(cable.hub.limits().message).with_deflate(outbox.deflate()),
             message_deadline: MessageDeadline::default(),
             outbox,
-            patience: session.is_held().then(|| Box::pin(sleep(PATIENCE))),
+            history_deadline: session
+                .is_held()
+                .then(|| Box::pin(sleep(HISTORY_REQUEST_TIMEOUT))),
             session: Some(session),
             running: None,
             alarm: None,
-            peer,
-            memory: Rc::clone(memory),
+            client,
         }
     }
 
     /// A client that has come back and does not ask for what it has missed gets what is broadcast from now on.
-    fn go_on(&mut self, cx: &mut Context<'_>) {
-        let Some(patience) = &mut self.patience else {
+    fn release_overdue(&mut self, cx: &mut Context<'_>) {
+        let Some(deadline) = &mut self.history_deadline else {
             return;
         };
         let session = self.session.as_mut().filter(|session| session.is_held());
         let Some(session) = session else {
-            self.patience = None;
+            self.history_deadline = None;
             return;
         };
-        if patience.as_mut().poll(cx).is_ready() {
-            session.go_on();
-            self.patience = None;
+        if deadline.as_mut().poll(cx).is_ready() {
+            session.release_held();
+            self.history_deadline = None;
         }
     }
 
@@ -149,7 +153,7 @@ impl CableSocket {
 
     /// Sends the application the commands of the client, one after the other.
     fn advance(&mut self, cx: &mut Context<'_>) {
-        self.go_on(cx);
+        self.release_overdue(cx);
         loop {
             self.pass_time(cx);
             let Some(session) = &mut self.session else {
@@ -168,7 +172,7 @@ impl CableSocket {
                 return;
             }
             self.running = match session.next_command() {
-                Some(body) => Some(self.cable.command(body, &self.peer, &self.memory)),
+                Some(body) => Some(self.cable.command(body, &self.client)),
                 None => return,
             };
         }
@@ -288,21 +292,21 @@ impl EdgeApplication for CableSocket {
 impl Drop for CableSocket {
     /// Tells the application, once it has carried out what it was asked before.
     fn drop(&mut self) {
-        self.cable.pulse.remove(self.number);
+        self.cable.pings.remove(self.number);
         self.outbox.end(SocketEnd::Client, None);
         let Some(mut session) = self.session.take() else {
             return;
         };
         let running = self.running.take();
         let cable = Rc::clone(&self.cable);
-        let client = (Rc::clone(&self.peer), Rc::clone(&self.memory));
+        let client = self.client.clone();
         spawn_local(async move {
             if let Some(running) = running {
                 let result = running.await;
                 set_time(&cable.hub);
                 cable.note(session.finish(result));
             }
-            cable.part(session, client).await;
+            cable.part(session, &client).await;
         });
     }
 }

@@ -66,13 +66,14 @@ enum SessionPlace {
 
 /// The session of a client that is away.
 #[derive(Debug)]
-struct AwaySession<O> {
+pub struct AwaySession<O> {
     name: Rc<str>,
     /// In seconds.
     since: u64,
-    session: KeptSession,
+    /// The subscriptions of the client.
+    pub session: KeptSession,
     /// The value that is kept with the session.
-    owner: O,
+    pub owner: O,
 }
 
 /// The state of a session whose client claims it.
@@ -100,13 +101,13 @@ impl<O> KeptSessions<O> {
     }
 
     /// From now on, clients that are away may take so many bytes. Returns the sessions that are over for want of room.
-    pub fn set_limit(&mut self, limit: usize) -> Vec<(KeptSession, O)> {
+    pub fn set_limit(&mut self, limit: usize) -> Vec<AwaySession<O>> {
         self.limit = limit;
         self.make_room(limit)
     }
 
     /// Ends sessions until clients that are away take at most so many bytes.
-    pub fn make_room(&mut self, bytes: usize) -> Vec<(KeptSession, O)> {
+    pub fn make_room(&mut self, bytes: usize) -> Vec<AwaySession<O>> {
         let mut over = Vec::new();
         while self.bytes > bytes {
             over.extend(self.end_first());
@@ -143,19 +144,19 @@ impl<O> KeptSessions<O> {
         session: KeptSession,
         owner: O,
         now: u64,
-    ) -> Vec<(KeptSession, O)> {
+    ) -> Vec<AwaySession<O>> {
         self.last += 1;
-        let Some((name, mut named)) = self.by_name.remove_entry(name) else {
-            return vec![(session, owner)];
-        };
-        named.place = SessionPlace::Away(self.last);
-        self.bytes += session.held_bytes();
         let away = AwaySession {
-            name: Rc::clone(&name),
+            name: name.into(),
             since: now,
             session,
             owner,
         };
+        let Some((name, mut named)) = self.by_name.remove_entry(name) else {
+            return vec![away];
+        };
+        named.place = SessionPlace::Away(self.last);
+        self.bytes += away.session.held_bytes();
         self.away.insert(self.last, away);
         self.by_name.insert(name, named);
         self.make_room(self.limit)
@@ -178,7 +179,7 @@ impl<O> KeptSessions<O> {
     }
 
     /// Removes and returns the sessions that are over at `now`, in seconds.
-    pub fn expire(&mut self, now: u64) -> Vec<(KeptSession, O)> {
+    pub fn expire(&mut self, now: u64) -> Vec<AwaySession<O>> {
         let oldest = now.saturating_sub(self.keeps);
         let mut over = Vec::new();
         while self
@@ -192,13 +193,12 @@ impl<O> KeptSessions<O> {
     }
 
     /// Nobody comes back. Returns the sessions that are over.
-    pub fn end_all(&mut self) -> Vec<(KeptSession, O)> {
+    pub fn end_all(&mut self) -> Vec<AwaySession<O>> {
         std::iter::from_fn(|| self.end_first()).collect()
     }
 
-    fn end_first(&mut self) -> Option<(KeptSession, O)> {
-        let away = self.take(*self.away.first_key_value()?.0)?;
-        Some((away.session, away.owner))
+    fn end_first(&mut self) -> Option<AwaySession<O>> {
+        self.take(*self.away.first_key_value()?.0)
     }
 
     fn take(&mut self, number: u64) -> Option<AwaySession<O>> {
@@ -220,11 +220,14 @@ mod tests {
         })
     }
 
+    fn owners(over: Vec<AwaySession<u64>>) -> Vec<u64> {
+        over.into_iter().map(|away| away.owner).collect()
+    }
+
     fn away(sessions: &mut KeptSessions<u64>, name: &str, bytes: usize) -> Vec<u64> {
         sessions.enter(name, identity("ann"), &Rc::default());
         let session = KeptSession::of_bytes(bytes);
-        let over = sessions.keep(name, session, sessions.last, 100);
-        over.into_iter().map(|(_, owner)| owner).collect()
+        owners(sessions.keep(name, session, sessions.last, 100))
     }
 
     #[test]
@@ -283,9 +286,6 @@ mod tests {
         for name in ["a", "b", "c", "d"] {
             away(&mut sessions, name, 1000);
         }
-        let owners = |over: Vec<(KeptSession, u64)>| {
-            over.into_iter().map(|(_, owner)| owner).collect::<Vec<_>>()
-        };
         assert_eq!(owners(sessions.make_room(2000)), [0, 1]);
         assert_eq!(owners(sessions.set_limit(1500)), [2]);
         assert_eq!(away(&mut sessions, "e", 1000), [3]);

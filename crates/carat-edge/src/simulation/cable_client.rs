@@ -75,9 +75,11 @@ impl CableClient {
             .pause(world.random.below(world.scenario.calm_at))
             .await;
         let result = CommandResult::parse(WELCOME).expect("a result");
-        let peer = Rc::new(Peer::new("127.0.0.1".to_owned(), false, 80, None));
-        let memory = self.server.client_memory().account();
-        let mut socket = CableSocket::open(&self.cable, result, None, (peer, &memory));
+        let client = carat_cable::SocketClient {
+            peer: Rc::new(Peer::new("127.0.0.1".to_owned(), false, 80, None)),
+            memory: self.server.client_memory().account(),
+        };
+        let mut socket = CableSocket::open(&self.cable, result, None, client);
         let mut patience = PATIENCE;
         while !world.is_stopping.get() {
             let think = world.random.between(1000, 200_000);

@@ -9,12 +9,12 @@ const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct ChannelTimers {
     pub(super) timers: Box<[ChannelTimer]>,
-    /// The last command was one of these.
+    /// Whether the last command of the client was that of a timer.
     pub(super) has_had_turn: bool,
 }
 
 impl ChannelTimers {
-    /// `None` without any, as most subscriptions are.
+    /// The timers of a subscription; `None` for one without timers, as most are.
     pub(super) fn new(timers: Box<[ChannelTimer]>) -> Option<Box<ChannelTimers>> {
         (!timers.is_empty()).then(|| {
             Box::new(ChannelTimers {
@@ -31,7 +31,7 @@ pub(super) struct ChannelTimer {
     pub(super) every: Duration,
     /// `None` until it is started.
     next: Option<Instant>,
-    /// When it was due, while its command waits for its turn. It is due no second time meanwhile.
+    /// When the timer was due, while its command waits for its turn. A timer whose command waits is not due again.
     pub(super) since: Option<Instant>,
 }
 

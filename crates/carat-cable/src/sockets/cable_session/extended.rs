@@ -74,7 +74,7 @@ impl CableSession {
     }
 
     /// The client has come back. Its subscriptions receive nothing before it has asked for what it has missed, or until
-    /// [`CableSession::go_on`].
+    /// [`CableSession::release`].
     fn restore(&mut self, kept: KeptSession) {
         for mut subscription in kept.subscriptions {
             let identifier = (&*subscription.identifier).into();
@@ -82,10 +82,10 @@ impl CableSession {
             self.kept += subscription.cost();
             self.subscriptions.push(subscription);
             if let Some(extended) = &mut self.extended {
-                let goes_on = false;
+                let is_released = false;
                 extended.held.push(HeldSubscription {
                     identifier,
-                    goes_on,
+                    is_released,
                 });
             }
         }
@@ -105,18 +105,18 @@ impl CableSession {
     /// Whether subscriptions wait until the client asks for what they have missed.
     pub fn is_held(&self) -> bool {
         let extended = self.extended.as_ref();
-        extended.is_some_and(|it| it.held.iter().any(|held| !held.goes_on))
+        extended.is_some_and(|it| it.held.iter().any(|held| !held.is_released))
     }
 
     /// Ends the wait of the subscriptions that are held. They receive what was broadcast meanwhile.
-    pub fn go_on(&mut self) {
+    pub fn release_held(&mut self) {
         let Some(extended) = &mut self.extended else {
             return;
         };
         let restored = extended.restored.clone();
         let mut held = take(&mut extended.held);
-        for subscription in held.iter_mut().filter(|it| !it.goes_on) {
-            subscription.goes_on = true;
+        for subscription in held.iter_mut().filter(|it| !it.is_released) {
+            subscription.is_released = true;
             if let Some(at) = self.start_again(&subscription.identifier) {
                 self.catch_up(at, restored.as_ref());
             }
@@ -147,7 +147,7 @@ impl CableSession {
         let asks = matches!(command, ClientCommand::History { .. })
             || matches!(command, ClientCommand::Subscribe { history, .. } if history.is_some());
         if !asks && self.is_held() {
-            self.go_on();
+            self.release_held();
         }
     }
 
@@ -204,7 +204,7 @@ impl CableSession {
         let Some(at) = held.position(|it| *it.identifier == *identifier) else {
             return u64::MAX;
         };
-        if extended.held.swap_remove(at).goes_on {
+        if extended.held.swap_remove(at).is_released {
             return extended.restored.as_ref().map_or(u64::MAX, |it| it.offset);
         }
         self.start_again(identifier);

@@ -18,5 +18,5 @@ pub(super) struct ExtendedSession {
 pub(super) struct HeldSubscription {
     pub(super) identifier: Box<str>,
     /// Whether the subscription does not wait any longer.
-    pub(super) goes_on: bool,
+    pub(super) is_released: bool,
 }

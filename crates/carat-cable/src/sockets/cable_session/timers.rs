@@ -23,7 +23,7 @@ impl CableSession {
         self.kept += subscription.timers_bytes();
     }
 
-    /// The command of the timer that has waited for longest. After it, one of the client has its turn.
+    /// The command of the timer that has waited for longest. A command of the client follows it, if one waits.
     pub(super) fn next_timer(&mut self) -> Option<String> {
         let subscriptions = self.subscriptions.iter_mut();
         let mut ours = subscriptions.filter_map(|it| it.timers.as_mut());

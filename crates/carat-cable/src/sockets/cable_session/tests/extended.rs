@@ -152,7 +152,7 @@ fn a_client_that_does_not_ask_goes_on_and_what_it_asks_for_later_ends_there() {
     let mut client = client.comes_back();
     hub.broadcast("a", b"1");
     client.received();
-    client.session.go_on();
+    client.session.release_held();
     hub.broadcast("a", b"2");
     let received = client.received();
     assert!(received.find(":1,") < received.find(":2,") && received.contains(":1,"));

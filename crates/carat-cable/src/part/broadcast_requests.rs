@@ -9,6 +9,7 @@ use ring::hmac;
 use serde_json::json;
 
 use crate::part::server::Cable;
+use crate::part::socket_client::SocketClient;
 use crate::{BroadcastOrder, CommandBody};
 use carat_exchange::Peer;
 use carat_http::{AdminDoor, admin_refusal, admin_response};
@@ -25,9 +26,10 @@ impl Cable {
     pub(super) async fn answer_program(
         self: &Rc<Self>,
         request: &mut Request<Incoming>,
-        (door, token): (AdminDoor, Option<&str>),
+        door: AdminDoor,
     ) -> Response<Full<Bytes>> {
         let is_port = door == AdminDoor::Port;
+        let token = self.token.as_deref();
         if is_port && token.is_none() {
             return admin_refusal(StatusCode::NOT_FOUND);
         }
@@ -83,9 +85,11 @@ impl Cable {
             stream: &order.stream,
             message: order.message.as_str(),
         };
-        let peer = Rc::new(Peer::new(String::new(), true, 0, None));
-        let memory = self.dispatch.account();
-        let result = self.command(body.to_json(), &peer, &memory).await;
+        let program = SocketClient {
+            peer: Rc::new(Peer::new(String::new(), true, 0, None)),
+            memory: self.dispatch.account(),
+        };
+        let result = self.command(body.to_json(), &program).await;
         let lost = "the application did not pass it on: the log says why".to_owned();
         let result = result.ok_or((StatusCode::BAD_GATEWAY, lost))?;
         let broadcasts = result.broadcasts.iter();

@@ -7,13 +7,13 @@ use crate::{ClientOutbox, SocketNumber, ping, text_frame};
 
 /// Sends each client a ping every three seconds. Clients that get none for six connect again.
 #[derive(Debug, Default)]
-pub(super) struct Pulse {
+pub(super) struct Pings {
     /// The outboxes of all clients. Those in one part get their ping in the same tick of 100 ms.
-    parts: RefCell<[BTreeMap<SocketNumber, Rc<ClientOutbox>>; Pulse::PARTS as usize]>,
+    parts: RefCell<[BTreeMap<SocketNumber, Rc<ClientOutbox>>; Pings::PARTS as usize]>,
     ticks: Cell<u32>,
 }
 
-impl Pulse {
+impl Pings {
     pub(super) const PARTS: u32 = 30;
 
     pub(super) fn add(&self, number: SocketNumber, outbox: &Rc<ClientOutbox>) {
@@ -34,7 +34,7 @@ impl Pulse {
         let tick = self.ticks.get();
         self.ticks.set(tick.wrapping_add(1));
         let frame = text_frame(&ping(unix_seconds())).into();
-        self.each(tick % Pulse::PARTS, |outbox| {
+        self.each(tick % Pings::PARTS, |outbox| {
             if outbox.is_empty() {
                 outbox.push(&frame);
             }
@@ -48,7 +48,7 @@ impl Pulse {
 }
 
 fn part_of(number: SocketNumber) -> usize {
-    usize::try_from(number % u64::from(Pulse::PARTS)).unwrap_or_default()
+    usize::try_from(number % u64::from(Pings::PARTS)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -57,19 +57,19 @@ mod tests {
 
     #[test]
     fn each_client_gets_a_ping_in_thirty_ticks() {
-        let pulse = Pulse::default();
+        let pings = Pings::default();
         let outboxes: Vec<_> = (0..100).map(|_| Rc::<ClientOutbox>::default()).collect();
         for (number, outbox) in (0..).zip(&outboxes) {
-            pulse.add(number, outbox);
+            pings.add(number, outbox);
         }
-        pulse.remove(99);
-        (0..29).for_each(|_| pulse.tick());
+        pings.remove(99);
+        (0..29).for_each(|_| pings.tick());
         assert!(outboxes.iter().filter(|it| it.is_empty()).count() > 1);
-        pulse.tick();
+        pings.tick();
         let once = outboxes[0].held_bytes();
         assert!(outboxes[..99].iter().all(|it| it.held_bytes() == once));
         assert!(outboxes[99].is_empty());
-        (0..30).for_each(|_| pulse.tick());
+        (0..30).for_each(|_| pings.tick());
         assert_eq!(outboxes[0].held_bytes(), once);
     }
 }

@@ -22,8 +22,6 @@ module Suite
     # The folders of what is packed, and how many files each may have.
     FOLDERS = "{lib,lab/lib,crates/*/src,lab/crate/src}/**/"
     FOLDER_LIMIT = 12
-    # A folder with one file for each part is as long as the list of the parts.
-    PER_PART = "crates/carat-settings/src/parts/"
     RUST_TESTS = /^#\[cfg\(test\)\]\s*\nmod \w+ \{/
     RUST_TEST_FILE = %r{/tests?(/|\.rs\z)|_tests?\.rs\z}
     ENDING = /\A\s*(end|\}|\).*;)\s*\z/
@@ -53,8 +51,7 @@ module Suite
     def folders
       Dir[FOLDERS].grep_v(RUST_TEST_FILE).filter_map do |folder|
         files = Dir["#{folder}*"].count { |path| File.file?(path) }
-        limit = folder == PER_PART ? Dir["lib/carat/parts/*/"].size : FOLDER_LIMIT
-        finding = Finding.new(folder, files, limit, limit, "files")
+        finding = Finding.new(folder, files, FOLDER_LIMIT, FOLDER_LIMIT, "files")
         finding if finding.failure?
       end
     end

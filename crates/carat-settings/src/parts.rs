@@ -1,34 +1,11 @@
 //! The sections of the settings, one for each part: a capability that a user may switch off.
 
-mod cable;
-mod cache;
-mod codings;
-mod consoles;
-mod fibers;
-mod http2;
-mod metrics;
-mod multipart;
-mod otlp;
-mod rate_limit;
-mod reload;
-mod site;
-mod tls;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::Deserialize;
 
-pub use cable::CableSettings;
-pub use cache::CacheSettings;
-pub use codings::CodingSettings;
-pub use consoles::ConsoleSettings;
-pub use fibers::FiberSettings;
-pub use http2::Http2Settings;
-pub use metrics::MetricsSettings;
-pub use multipart::{Multipart, MultipartSettings};
-pub use otlp::{Otlp, OtlpSettings};
-pub use rate_limit::{RateLimit, RateLimitSettings};
-pub use reload::ReloadSettings;
-pub use site::{SiteSettings, StaticDirectory};
-pub use tls::TlsSettings;
+use crate::durations::{optional_seconds, seconds};
 
 /// The section of each part.
 #[derive(Debug, Deserialize)]
@@ -61,6 +38,219 @@ impl PartSettings {
     pub(crate) fn shared_lane(&self) -> Option<u16> {
         self.fibers.slots
     }
+}
+
+/// HTTP/2, over TLS or in clear.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct Http2Settings {
+    /// Whether clients may speak it.
+    pub enabled: bool,
+    /// The requests that one connection may have open at once.
+    pub max_streams: u32,
+}
+
+/// Encrypted connections, and the certificates of an authority that speaks ACME.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct TlsSettings {
+    /// The directory where the certificates of the authority are kept.
+    pub acme_folder: PathBuf,
+    /// The command that asks the authority for the certificates of the names that follow it.
+    pub acme_command: Vec<String>,
+    /// How long a TLS handshake may take.
+    #[serde(deserialize_with = "seconds")]
+    pub handshake_timeout: Duration,
+}
+
+/// The port for Prometheus and health checks.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct MetricsSettings {
+    /// The addresses on which metrics are served.
+    pub addresses: Vec<String>,
+}
+
+/// The spans of requests.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct OtlpSettings {
+    /// The collector that gets the spans; `None` to make none.
+    pub collector: Option<Otlp>,
+}
+
+/// A collector of spans that speaks OTLP over HTTP.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Otlp {
+    /// The name or the address of the collector.
+    pub host: String,
+    /// The port of the collector.
+    pub port: u16,
+    /// The path in front of `/v1/traces`.
+    pub path: String,
+    /// The share of the traces that begin here.
+    pub sample: f64,
+}
+
+/// How many requests each client address may send.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct RateLimitSettings {
+    /// The limit; `None` for no limit.
+    pub limit: Option<RateLimit>,
+}
+
+/// A number of requests in a period.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateLimit {
+    /// How many requests, at least one.
+    pub requests: u32,
+    /// In how much time.
+    #[serde(deserialize_with = "seconds")]
+    pub period: Duration,
+}
+
+/// The processes that clients of the control socket get of their own.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct ConsoleSettings {
+    /// Whether they get any.
+    pub enabled: bool,
+}
+
+/// Workers that run each request in a fiber of one thread.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct FiberSettings {
+    /// The requests that a worker runs at once; `None` for threads.
+    pub slots: Option<u16>,
+}
+
+/// The loading of changed source files.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct ReloadSettings {
+    /// Whether changed files are loaded before the next request.
+    pub enabled: bool,
+}
+
+/// Action Cable whose sockets the edge keeps.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct CableSettings {
+    /// The path of the cable; `None` to leave it to the application.
+    pub path: Option<String>,
+    /// How long broadcasts are kept for the extended protocol; `None` to do without.
+    #[serde(deserialize_with = "optional_seconds")]
+    pub history: Option<Duration>,
+    /// The bytes of these broadcasts, over all streams.
+    pub history_bytes: usize,
+    /// Whether messages are compressed for clients that offer it.
+    pub compression: bool,
+    /// The secret with which other programs may broadcast.
+    pub token: Option<String>,
+}
+
+/// The forms whose files the edge extracts.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct MultipartSettings {
+    /// The side that extracts the files of a form.
+    pub parser: Multipart,
+    /// The parts of a form, at most.
+    pub max_parts: usize,
+    /// The files of a form, at most.
+    pub max_files: usize,
+    /// The bytes of the header fields of a part, at most.
+    pub max_part_header: usize,
+    /// The bytes of all parts that are no files, at most.
+    pub max_field_bytes: usize,
+}
+
+/// The side that extracts the files of a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Multipart {
+    /// The application.
+    App,
+    /// The edge, while they arrive.
+    Edge,
+}
+
+/// The compression of responses, and the decoding of requests.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct CodingSettings {
+    /// Whether compressed bodies are decoded before the application sees them.
+    pub decode_requests: bool,
+    /// The bytes of a decoded body, at most.
+    pub max_decoded_body: u64,
+    /// The decoded bytes for each byte of an encoded body, at most.
+    pub max_decode_ratio: u64,
+    /// Whether responses are compressed for clients that accept it.
+    pub compress: bool,
+    /// The bytes of a response from which on it is compressed.
+    pub compress_min_bytes: u64,
+    /// The compression level of gzip.
+    pub gzip_level: u32,
+    /// The compression level of brotli.
+    pub brotli_level: u32,
+    /// The compression level of zstd.
+    pub zstd_level: i32,
+}
+
+/// The requests that the edge answers by a file, a page, or a redirect.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct SiteSettings {
+    /// The directories whose files are served.
+    pub static_files: Vec<StaticDirectory>,
+    /// The directories from which the application may name files.
+    pub sendfile: Vec<StaticDirectory>,
+    /// The directory of the pages that browsers get in place of errors.
+    pub error_pages: Option<PathBuf>,
+    /// The page that all clients get while it is there.
+    pub maintenance: Option<PathBuf>,
+    /// Whether requests in clear are sent to https.
+    pub force_tls: bool,
+    /// The seconds for which browsers ask for this host over https only.
+    pub hsts_max_age: u64,
+}
+
+/// A directory whose files are served.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StaticDirectory {
+    /// The start of the path in URLs.
+    pub prefix: String,
+    /// An absolute path.
+    pub directory: PathBuf,
+    /// For files without a fingerprint in their names.
+    pub cache_control: Option<String>,
+    /// The page for what is not there, which then does not go to the application.
+    pub not_found: Option<String>,
+}
+
+/// The public responses that the edge keeps.
+#[derive(Debug, Deserialize)]
+#[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
+#[serde(deny_unknown_fields)]
+pub struct CacheSettings {
+    /// The bytes of these responses; `None` to keep none.
+    pub limit: Option<u64>,
 }
 
 /// Sections of parts that are off, for tests.

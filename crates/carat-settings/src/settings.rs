@@ -76,7 +76,7 @@ pub struct Settings {
     pub max_tunnels: Option<usize>,
     pub max_uri: usize,
     pub max_connections: usize,
-    /// The same when somebody asked for it; `None` for the default.
+    /// `max_connections` if somebody has set it; `None` for the default.
     pub chosen_connections: Option<usize>,
     pub body_min_rate: u64,
     #[serde(deserialize_with = "seconds")]

@@ -17,7 +17,8 @@ module Carat
 
     def test_sections_of_the_parts_match_their_options
       parts = fields("parts.rs", "PartSettings")
-      sections = parts.to_h { |part| [part, fields("parts/#{part}.rs", "\\w+Settings").sort] }
+      types = File.read(File.join(SETTINGS, "parts.rs")).scan(/pub (\w+): (\w+Settings),/).to_h
+      sections = parts.to_h { |part| [part, fields("parts.rs", types.fetch(part.to_s)).sort] }
       beside = { tls: %i[acme_command acme_folder] }
 
       assert_equal Parts.map { |part| part.class.key } - %i[init import doctor], parts

@@ -5,6 +5,8 @@ require_relative "rust_source"
 module Suite
   # The modules of one crate, and which file imports which.
   class RustModules
+    FOLDER = %r{^(?:pub(?:\([^)]*\))? )?mod (?<name>\w+) \{\n(?<text>    //!.*?)^\}\n}m
+
     # One file that uses another; both are relative to the crate's src.
     Import = Struct.new(:from, :to, :line, :path)
 
@@ -13,8 +15,7 @@ module Suite
     def initialize(src, module_name = nil)
       @src = src
       @prefix = [*module_name]
-      files = Dir["#{src}/**/*.rs"].sort.map { |path| path.delete_prefix("#{src}/") }
-      sources = files.to_h { |file| [file, RustSource.new(File.read(File.join(src, file)))] }
+      sources = texts.transform_values { |text| RustSource.new(text) }
       tests = sources.flat_map { |file, source| source.test_modules.map { |name| [*module_of(file), name] } }
       @sources = sources.reject { |file, _source| tests.any? { |test| module_of(file).first(test.size) == test } }
       @files = @sources.keys.to_h { |file| [module_of(file), file] }
@@ -28,6 +29,18 @@ module Suite
     end
 
     private
+
+    # The text of each file, and of each folder that its parent declares in braces, as that of the folder's mod.rs.
+    def texts
+      files = Dir["#{@src}/**/*.rs"].sort.map { |path| path.delete_prefix("#{@src}/") }
+      files.each_with_object({}) do |file, found|
+        found[file] = File.read(File.join(@src, file)).gsub(FOLDER) do
+          folder, text = Regexp.last_match.values_at(:name, :text)
+          found[[*module_of(file), folder, "mod.rs"].join("/")] = text.gsub(/^ {4}/, "")
+          "\n" * Regexp.last_match[0].count("\n")
+        end
+      end
+    end
 
     def import(file, path)
       found = target(module_of(file), path.segments)

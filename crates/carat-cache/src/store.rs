@@ -411,7 +411,7 @@ mod tests {
             self.store.find(&key, &request)
         }
 
-        /// What the store counts is what is there.
+        /// The counts of the store are those of its entries.
         fn check(&self) {
             let slots = self.store.urls.values().flatten();
             let entries: Vec<_> = slots

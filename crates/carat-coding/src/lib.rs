@@ -5,11 +5,43 @@
 
 mod coding;
 mod codings;
-mod decode;
-mod encode;
 mod negotiate;
 #[cfg(feature = "part")]
 mod part;
+
+mod decode {
+    //! Decoders: bytes in, bytes out. They keep only the window that the coding requires.
+
+    mod brotli;
+    mod coding_decoder;
+    mod decode_step;
+    mod decoder;
+    mod inflate;
+    mod limits;
+    mod outer_coding;
+    mod zstd;
+
+    pub use decode_step::{DecodeError, DecodeStep};
+    pub use decoder::Decoder;
+    pub use inflate::GZIP_MEMBERS_LIMIT;
+    pub use limits::{DecodeLimits, RATIO_GRACE};
+    pub use zstd::ZSTD_WINDOW_LIMIT;
+}
+
+mod encode {
+    //! Encoders, which are reset and reused.
+
+    mod brotli;
+    mod deflate;
+    mod encoder;
+    mod pool;
+    mod then;
+    mod zstd;
+
+    pub use encoder::{EncodeError, Encoder, Levels};
+    pub use pool::{EncoderPool, IDLE_LIMIT, Lease};
+    pub use then::Then;
+}
 
 pub use coding::Coding;
 pub use codings::{CODINGS_LIMIT, Codings, Unsupported};

@@ -44,7 +44,7 @@ pub struct Dispatcher {
     /// Whether requests wait as `carat pause` asked.
     pub(crate) hold: Hold,
     /// Whether requests wait because no worker runs while a mold boots.
-    vacancy: Hold,
+    downtime: Hold,
     /// The requests that wait.
     pub(crate) queue: PoolQueues,
     /// The lanes, and which of them is next.
@@ -75,7 +75,7 @@ impl Dispatcher {
             timeouts: RequestTimeouts::new(settings),
             renewal: Rc::new(CodeRenewal::new(events.clone())),
             hold: Hold::default(),
-            vacancy: Hold::default(),
+            downtime: Hold::default(),
             queue: PoolQueues::new(settings),
             lanes: LaneChoice::default(),
             rebalance: Rebalance::default(),
@@ -125,7 +125,7 @@ impl Dispatcher {
             if self.is_held() {
                 0
             } else {
-                self.lanes.vacancies().min(pool.share_left())
+                self.lanes.free_slots().min(pool.share_left())
             }
         })
     }
@@ -324,19 +324,19 @@ impl Dispatcher {
 
     /// Whether requests wait although workers may be free.
     fn is_held(&self) -> bool {
-        let holds = [&self.hold, &self.vacancy, &self.renewal.hold];
+        let holds = [&self.hold, &self.downtime, &self.renewal.hold];
         holds.into_iter().any(Hold::is_on)
     }
 
     /// No worker runs while a mold boots: requests wait, without regard to `queue_timeout`.
     pub fn await_workers(&self, now: Instant) {
-        self.vacancy.begin(now, Duration::ZERO);
+        self.downtime.begin(now, Duration::ZERO);
         self.queue.restart_delay();
     }
 
     /// Workers serve again, or are about to.
     pub fn end_wait(&self, now: Instant) {
-        if self.vacancy.end(now) {
+        if self.downtime.end(now) {
             self.resume(now);
         }
     }
@@ -374,8 +374,8 @@ impl Dispatcher {
     }
 
     /// The server stood still until now.
-    pub fn note_pause(&self, now: Instant, duration: Duration) {
-        self.timeouts.note_pause(now, duration);
+    pub fn note_freeze(&self, now: Instant, duration: Duration) {
+        self.timeouts.note_freeze(now, duration);
     }
 
     /// Responds to all requests that wait for a worker.
@@ -422,7 +422,7 @@ impl Dispatcher {
     fn expire_waiting(&self, now: Instant) {
         if !self.is_held() {
             let mut limit = self.timeouts.queue_timeout(now);
-            for hold in [&self.hold, &self.vacancy, &self.renewal.hold] {
+            for hold in [&self.hold, &self.downtime, &self.renewal.hold] {
                 limit = hold.extend(limit, now);
             }
             self.queue.expire(limit, now, &self.log);

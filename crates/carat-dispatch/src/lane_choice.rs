@@ -113,9 +113,9 @@ impl LaneChoice {
     }
 
     /// How many more requests the workers would begin at once.
-    pub(crate) fn vacancies(&self) -> usize {
+    pub(crate) fn free_slots(&self) -> usize {
         let lanes = self.lanes.borrow();
-        lanes.iter().map(|lane| lane.vacancies()).sum()
+        lanes.iter().map(|lane| lane.free_slots()).sum()
     }
 
     /// Adds a lane that takes requests.

@@ -2,16 +2,83 @@
 //! both, the refusal, what clients hold in memory, and the two ends of the connection.
 
 mod accepts_html;
-mod body;
 mod call;
-mod client;
 pub mod clock;
-mod connection;
-mod memory;
 mod request_target;
-mod response;
 mod tunnel;
 mod worker_tunnels;
+
+mod body {
+    //! Bodies of requests: in memory, in a file, or still arriving.
+
+    mod body_stream;
+    mod inline_bytes;
+    mod spool;
+    mod spool_quota;
+
+    pub use body_stream::{BodyReaders, BodySender, BodySink, BodyStream, body_stream};
+    pub use inline_bytes::InlineBytes;
+    pub use spool::{Spool, SpoolFile};
+    pub use spool_quota::{SpoolQuota, SpoolReservation};
+}
+
+mod client {
+    //! The client of a request, and what proxies say of it.
+
+    mod forwarded_client;
+    mod peer;
+    mod proxy_policy;
+
+    pub(crate) use forwarded_client::ForwardedClient;
+    pub use peer::{ClientVariable, Peer};
+    pub use proxy_policy::{ProxyFields, ProxyPolicy};
+}
+
+mod connection {
+    //! The state of one connection, or of one stream of a connection that has several.
+
+    mod body_progress;
+    mod client_bytes;
+    mod close_state;
+    mod connection_state;
+    mod message_order;
+    mod write_gate;
+
+    pub use body_progress::BodyProgress;
+    pub use client_bytes::ClientBytes;
+    pub use close_state::CloseState;
+    pub use connection_state::{ConnectionPhase, ConnectionState, ReadProgress};
+    pub use message_order::MessageOrder;
+    pub use write_gate::WriteGate;
+}
+
+mod memory {
+    //! The memory that clients make the edge hold, and its bound.
+
+    mod client_memory;
+    mod memory_reservation;
+    mod stream_credit;
+
+    pub use client_memory::{ClientMemory, MemoryAccount, MemoryWait};
+    pub use memory_reservation::MemoryReservation;
+    pub use stream_credit::StreamCredit;
+}
+
+mod response {
+    //! Responses: a reply of the application, a refusal, interim responses.
+
+    mod interim_responses;
+    mod outgoing_file;
+    mod refusal;
+    mod reply;
+    mod reply_stream;
+
+    pub(crate) use interim_responses::{HintSink, InterimResponses};
+    pub use outgoing_file::{FilePlaceholder, OUTGOING_LIMIT, OutgoingFile};
+    pub use refusal::{Fault, PartRefusal, Refusal};
+    pub use reply::{FileRange, Reply, ReplyBody, ReplyContent, StoredBody};
+    pub use reply_stream::{ReplySender, ReplySource, ReplyStream, reply_stream};
+}
 
 pub use accepts_html::accepts_html;
 pub use body::{

@@ -215,25 +215,25 @@ impl Server {
     }
 
     /// Returns how long the server stood still, once after it did. Called before anything is judged by the time.
-    pub fn take_pause(&self) -> Option<Duration> {
+    pub fn take_freeze(&self) -> Option<Duration> {
         let now = clock::now();
-        let pause = self.deadlines.take_pause(now)?;
+        let frozen = self.deadlines.take_freeze(now)?;
         let until = self.first_requests_until.get();
         self.first_requests_until
-            .set(until.map(|until| until + pause));
-        self.dispatcher.note_pause(now, pause);
-        let seconds = format!("{:.1}", pause.as_secs_f64());
+            .set(until.map(|until| until + frozen));
+        self.dispatcher.note_freeze(now, frozen);
+        let seconds = format!("{:.1}", frozen.as_secs_f64());
         self.log
             .warn("the server stood still", &[("seconds", &seconds)]);
-        Some(pause)
+        Some(frozen)
     }
 
     /// Ends what is overdue and writes what was gathered. Called once a tick. False when the server stood still before:
     /// nothing is overdue then, because what arrived meanwhile is read first.
     pub fn tick(&self) -> bool {
         let now = clock::now();
-        let has_paused = self.deadlines.tick(now);
-        if !has_paused {
+        let was_frozen = self.deadlines.tick(now);
+        if !was_frozen {
             self.dispatcher.tick();
             self.active.tick(now);
             self.parts.iter().for_each(Part::tick);
@@ -243,7 +243,7 @@ impl Server {
         }
         self.report();
         self.log.flush();
-        !has_paused
+        !was_frozen
     }
 
     /// The bytes that clients may make the edge hold, and parts with them.

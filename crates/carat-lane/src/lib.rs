@@ -23,11 +23,26 @@ mod control_session;
 mod decimal;
 mod env_key;
 mod head_encoder;
-mod lane;
 mod link_error;
 mod portion;
 mod response;
 mod step;
+
+mod lane {
+    //! The bytes that a lane has received and has yet to send, and the slots that wait for them.
+
+    mod body_receiver;
+    mod fairness;
+    mod flush_policy;
+    mod in_flight;
+    mod response_stream;
+    mod session;
+    mod waiters;
+
+    pub use body_receiver::{BodyReceiver, BodyStatus};
+    pub use session::{Descriptors, LaneSession, Progress, TakenRequest};
+    pub use waiters::{WaitFor, Waiters};
+}
 
 pub use control_session::{AppOrder, ControlMessage, ControlSession};
 pub use decimal::{DIGITS, decimal};

@@ -132,7 +132,7 @@ impl LaneSession {
             StreamEnd::Complete => encode_end(out, id),
             StreamEnd::Aborted => encode_abort(out, id),
         }
-        self.flush_policy.hurry();
+        self.flush_policy.flush_soon();
     }
 
     fn push_response<P: BodyPieces>(

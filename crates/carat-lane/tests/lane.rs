@@ -317,10 +317,10 @@ fn when_the_edge_is_gone_nothing_follows_and_bodies_are_broken() {
 #[test]
 fn fibers_that_were_woken_run_before_the_next_request() {
     let (mut worker, mut edge) = pair();
-    worker.session.greet(256, true);
+    worker.session.push_hello(256, true);
     worker.session.resumed(Instant::now());
     edge.request(1, RequestBody::None);
-    worker.session.owe_others();
+    worker.session.yield_before_next();
     assert_eq!(worker.next(), Step::Yield);
     worker.session.resumed(Instant::now());
     assert_eq!(worker.next(), Step::Done(true));

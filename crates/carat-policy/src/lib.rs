@@ -15,8 +15,48 @@
 mod byte_size;
 mod counted;
 mod descriptor_budget;
-mod memory;
-mod workers;
+
+mod memory {
+    //! How much memory there is, and who gives way when it runs out.
+
+    mod client_memory;
+    mod edge_memory;
+    mod memory_budget;
+    mod memory_relief;
+    mod memory_trend;
+    mod mold_room;
+    mod oom_kills;
+    mod reading_pause;
+    mod worker_ceiling;
+
+    pub use client_memory::client_memory;
+    pub use edge_memory::{EdgeMemory, EdgeReserve};
+    pub use memory_budget::{ContainerMemory, MemoryBudget, MemoryLimit, WorkerLoad, worker_cost};
+    pub use memory_relief::{HolderStage, MemoryDemand, MemoryHolder, relief};
+    pub use memory_trend::MemoryTrend;
+    pub use mold_room::{MoldRoom, MoldRoomStep};
+    pub use oom_kills::OomKills;
+    pub use reading_pause::{MemoryApproach, reading_pause};
+    pub use worker_ceiling::WorkerCeiling;
+}
+
+mod workers {
+    //! How many workers run, which are replaced, and when the next attempt is made.
+
+    mod backoff;
+    mod elastic;
+    mod load_rule;
+    mod recycle;
+    mod refork;
+    mod replacement_backoff;
+
+    pub use backoff::Backoff;
+    pub use elastic::{Demand, Elastic, WorkerCount};
+    pub use load_rule::LoadRule;
+    pub use recycle::{RecycleLimits, ReplacementReason, Retirements};
+    pub use refork::{ReforkRule, Reforks, WorkerUsage};
+    pub use replacement_backoff::{ReplacementAdvice, ReplacementBackoff};
+}
 
 pub use byte_size::ByteSize;
 pub use counted::Counted;

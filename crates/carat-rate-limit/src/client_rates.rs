@@ -96,7 +96,7 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).expect("less than centuries")
 }
 
-/// What counts as one client: an address of IPv4, or a network of IPv6 with 64 bits, all of which one host may use. No
+/// The unit that counts as one client: an address of IPv4, or a network of IPv6 with 64 bits, all of which one host may use. No
 /// client of IPv6 has the numbers of IPv4: they are in `0000::/8` (RFC 4291, section 2.4).
 fn network(client: IpAddr) -> u64 {
     match client.to_canonical() {

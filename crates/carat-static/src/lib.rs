@@ -22,14 +22,40 @@
 
 #![forbid(unsafe_code)]
 
-mod disk;
-mod headers;
 mod mount;
 mod mounts;
 mod named_file;
 mod part;
 mod query;
 mod url_path;
+
+mod disk {
+    //! Folders, and the small files of them that are kept in memory.
+
+    mod directory;
+    mod recent_files;
+    mod top_level;
+
+    pub use directory::{Access, LookupError};
+    pub(crate) use directory::{Directory, FoundFile};
+    pub(crate) use top_level::TopLevel;
+}
+
+mod headers {
+    //! The header fields of a response about a file, and whether the client has it already.
+
+    mod conditions;
+    mod content;
+    mod fingerprint;
+    mod media_type;
+    mod validators;
+
+    pub(crate) use conditions::{Conditions, Verdict};
+    pub use content::FileContent;
+    pub(crate) use fingerprint::is_fingerprinted;
+    pub(crate) use media_type::{is_compressible, media_type};
+    pub(crate) use validators::Validators;
+}
 
 pub use disk::{Access, LookupError};
 pub use headers::FileContent;

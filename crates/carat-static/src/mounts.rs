@@ -7,7 +7,7 @@ use http::request::Parts;
 
 use crate::mount::UrlMount;
 use crate::named_file::NamedFile;
-use crate::query::FileQuery;
+use crate::query::{FilePlace, FileQuery};
 use crate::url_path::UrlPath;
 
 /// The directories whose files are served.
@@ -34,7 +34,8 @@ impl Mounts {
         let path = UrlPath::parse(request.uri.path())?;
         let places = self.0.iter().filter_map(|mount| {
             let path = mount.path(&path)?;
-            Some((Arc::clone(mount), path))
+            let mount = Arc::clone(mount);
+            Some(FilePlace { mount, path })
         });
         FileQuery::new(places.collect(), request)
     }

@@ -19,10 +19,17 @@ use crate::url_path::UrlPath;
 /// For a file whose name tells its content: a year, the longest time that caches know.
 const FOREVER: &str = "public, max-age=31536000, immutable";
 
+/// Where the file of a request may be.
+pub(crate) struct FilePlace {
+    pub(crate) mount: Arc<UrlMount>,
+    /// The path below the mount.
+    pub(crate) path: UrlPath,
+}
+
 /// A request for a file.
 pub struct FileQuery {
     /// Where the file may be, the best place first.
-    places: Vec<(Arc<UrlMount>, UrlPath)>,
+    places: Vec<FilePlace>,
     is_head: bool,
     wants_range: bool,
     codings: AcceptedCodings,
@@ -38,7 +45,7 @@ struct Variant {
 
 impl FileQuery {
     /// `None` without a place.
-    pub(crate) fn new(places: Vec<(Arc<UrlMount>, UrlPath)>, request: &Parts) -> Option<FileQuery> {
+    pub(crate) fn new(places: Vec<FilePlace>, request: &Parts) -> Option<FileQuery> {
         let codings = request.headers.get_all(ACCEPT_ENCODING);
         (!places.is_empty()).then(|| FileQuery {
             places,
@@ -56,13 +63,13 @@ impl FileQuery {
     ///
     /// The kernel has to wait for the disk, or cannot open the file now.
     pub fn run(&self, access: Access) -> Result<Option<Response<FileContent>>, LookupError> {
-        for (mount, path) in &self.places {
+        for place in &self.places {
             let lookup = Lookup {
                 query: self,
-                mount,
+                mount: &place.mount,
                 access,
             };
-            let found = lookup.run(path)?;
+            let found = lookup.run(&place.path)?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -101,7 +108,7 @@ impl Lookup<'_> {
         directory.content(name, self.access)
     }
 
-    /// What is sent of the file with this name, or of its compressed variant.
+    /// The content of the file with this name, or of its compressed variant, as it is sent.
     fn read(&self, name: &[u8], found: Variant) -> FileContent {
         let Variant { coding, file, stat } = found;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
@@ -220,7 +227,7 @@ impl Lookup<'_> {
     }
 }
 
-/// What compressed files are called.
+/// The endings of compressed files.
 fn extension(coding: Coding) -> &'static [u8] {
     match coding {
         Coding::Zstd => b".zst",

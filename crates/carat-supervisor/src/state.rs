@@ -44,7 +44,7 @@ use super::reading::Tick;
 
 /// How long requests may take to finish where somebody works on the code: one that is at the prompt of a debugger never
 /// does, and Control-C was typed there.
-const WORK_PATIENCE: Duration = Duration::from_secs(1);
+const SHORT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The Ruby processes as the supervisor knows them, and what it wants of them.
 #[derive(Debug)]
@@ -164,7 +164,7 @@ impl State {
         let mut timeout = reaction.limits.shutdown_timeout;
         let mut warning = "requests were still running after shutdown_timeout";
         if reaction.limits.replaces_at_once {
-            timeout = timeout.min(WORK_PATIENCE);
+            timeout = timeout.min(SHORT_SHUTDOWN_TIMEOUT);
             warning = "requests were still running";
         }
         if let Some(handed) = handed {

@@ -11,7 +11,7 @@ const EXTENSIONS: [&str; 26] = [
     "markdown", "textile", "yml", "yaml", "toml",
 ];
 
-/// The same without one of these extensions.
+/// Files of source code without one of these extensions.
 const NAMES: [&str; 4] = ["Gemfile", "Gemfile.lock", ".env", ".ruby-version"];
 
 /// Directories of other programs, wherever they are. So are hidden ones.

@@ -37,7 +37,7 @@ pub(crate) struct SourceWatch {
 /// Source files that have changed.
 #[derive(PartialEq, Eq)]
 pub(crate) struct SourceChange {
-    /// One of them.
+    /// One of the files.
     pub path: PathBuf,
     /// How many there are.
     pub files: usize,

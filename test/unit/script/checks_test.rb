@@ -34,7 +34,8 @@ class ChecksTest < Minitest::Test
   end
 
   def test_files_and_folders_that_import_each_other_are_found
-    { "a/mod.rs" => "mod x;\nmod y;\nmod z;\npub(crate) use y::Y;\n", "a/x.rs" => "use super::Y;\n",
+    { "lib.rs" => "mod b;\n\nmod a {\n    //! A.\n\n    mod x;\n    mod y;\n    pub(crate) use y::Y;\n}\n",
+      "a/x.rs" => "use super::Y;\n",
       "a/y.rs" => "use super::z::Z;\n", "a/z.rs" => "use crate::a::x::X;\n",
       "b.rs" => "mod plan;\nuse self::plan::Plan;\n", "b/plan.rs" => "", "b/stop.rs" => "use super::plan::Plan;\n",
       "c/mod.rs" => "", "c/d/mod.rs" => "", "c/e/mod.rs" => "", "c/d/x.rs" => "use crate::c::e::x::X;\n",

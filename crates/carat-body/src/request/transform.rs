@@ -7,7 +7,7 @@ use super::bodies::RequestBodies;
 use crate::request::sinks::{BodyTask, PartSink, RequestSink};
 use carat_exchange::{Call, Refusal};
 
-/// What a part makes of the bodies of requests. A hook that it does not need does nothing.
+/// A part's transform of the bodies of requests. A hook that it does not need does nothing.
 pub trait RequestTransform {
     /// The decoder of a body with these header fields, `None` for a body that stays as it is. Changes the fields to
     /// describe a plain body of unknown length.
@@ -31,7 +31,7 @@ pub trait BodyDecoder {
     ) -> BodyTask<'a>;
 }
 
-/// The transforms of all parts. The first one that a body suits has it.
+/// The transforms of all parts. The first one that takes a body transforms it.
 pub(super) struct RequestTransforms(pub(super) Box<[Rc<dyn RequestTransform>]>);
 
 impl RequestTransforms {

@@ -56,7 +56,7 @@ impl Decoder {
     pub fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<DecodeStep, DecodeError> {
         let step = match &mut self.outer {
             None => self.stage.step(input, output)?,
-            Some(outer) => stacked(outer, &mut self.stage, (input, output))?,
+            Some(outer) => stacked(outer, &mut self.stage, input, output)?,
         };
         self.read += step.read as u64;
         self.written += step.written as u64;
@@ -91,7 +91,8 @@ impl Decoder {
 fn stacked(
     outer: &mut OuterCoding,
     stage: &mut CodingDecoder,
-    (input, output): (&[u8], &mut [u8]),
+    input: &[u8],
+    output: &mut [u8],
 ) -> Result<DecodeStep, DecodeError> {
     let read = outer.fill(input)?;
     let step = stage.step(outer.unread(), output)?;

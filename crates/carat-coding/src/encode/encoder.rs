@@ -3,7 +3,6 @@ use std::fmt;
 
 use super::brotli::BrotliEncoder;
 use super::deflate::{DeflateEncoder, Wrap};
-use super::levels::Levels;
 use super::then::Then;
 use super::zstd::ZstdEncoder;
 use crate::Coding;
@@ -22,6 +21,17 @@ impl fmt::Display for EncodeError {
 }
 
 impl Error for EncodeError {}
+
+/// The compression level of each coding, from fast to small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Levels {
+    /// 1 to 9.
+    pub gzip: u32,
+    /// 0 to 11.
+    pub brotli: u32,
+    /// 1 to 19.
+    pub zstd: i32,
+}
 
 /// Encodes a body into its own buffer, which is reused for further pieces and bodies.
 ///

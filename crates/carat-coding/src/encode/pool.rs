@@ -1,8 +1,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::encoder::Encoder;
-use super::levels::Levels;
+use super::encoder::{Encoder, Levels};
 use crate::Coding;
 
 /// Most idle encoders; further ones are freed.

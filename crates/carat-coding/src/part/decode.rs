@@ -98,7 +98,7 @@ async fn decode(
         give(&empty, DecodedPiece::default());
     }
     try_join!(
-        fill(decoder, arriving, (emptied, full)),
+        fill(decoder, arriving, emptied, full),
         drain(filled, empty, sink)
     )?;
     Ok(())
@@ -108,7 +108,8 @@ async fn decode(
 async fn fill(
     decoder: Box<Decoder>,
     arriving: &mut ArrivingBody,
-    (emptied, full): (Receiver<DecodedPiece>, Sender<DecodedPiece>),
+    emptied: Receiver<DecodedPiece>,
+    full: Sender<DecodedPiece>,
 ) -> Result<(), Refusal> {
     let connection = arriving.connection();
     let mut memory = MemoryReservation::of(connection.memory());

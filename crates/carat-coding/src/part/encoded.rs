@@ -125,7 +125,7 @@ impl PieceGatherer {
         Ok(())
     }
 
-    /// What follows when no further piece is at hand. A live body is flushed, so that the client gets what there is;
+    /// The next step when no further piece is at hand. A live body is flushed, so that the client gets what there is;
     /// the rest of a file arrives soon anyway.
     fn pause(&mut self, live: bool) -> Poll<io::Result<Then>> {
         if self.pieces.is_empty() && !(live && self.unflushed) {

@@ -15,7 +15,7 @@ pub struct DispatcherView {
     /// How many requests may wait.
     pub queue_limit: usize,
     /// Requests that the lanes could take now.
-    pub vacancies: usize,
+    pub free_slots: usize,
     /// All lanes, in the order in which they opened.
     pub lanes: Vec<LaneView>,
     /// Whether a request waits that an idle lane would take.
@@ -48,7 +48,7 @@ pub struct LaneView {
 impl DispatcherView {
     /// Whether another request is certain to be accepted, whatever its pool.
     pub fn room(&self) -> bool {
-        self.shares.is_empty() && self.queue_length < self.queue_limit + self.vacancies
+        self.shares.is_empty() && self.queue_length < self.queue_limit + self.free_slots
     }
 }
 
@@ -71,7 +71,7 @@ impl Dispatcher {
             queue_length: self.queue.list(|_| ()).len(),
             queue_limit: self.timeouts.settings().queue_limit,
             shares: shares.map(|(pool, share)| (has(pool), share)).collect(),
-            vacancies: self.lanes.vacancies(),
+            free_slots: self.lanes.free_slots(),
             lanes: views,
             waits_beside_idle_lane: idles && self.queue.has_client(),
             behind_beside_idle_lane: (lanes.iter().filter(|_| idles))

@@ -40,7 +40,7 @@ fn requests_on_lanes_are_not_counted_as_waiting() {
 }
 
 #[test]
-fn a_burst_with_vacancies_is_not_refused_while_the_outbox_is_full() {
+fn a_burst_with_free_slots_is_not_refused_while_the_outbox_is_full() {
     locally(|| {
         let fixture = Fixture::new(&[3]);
         fixture.lanes[0].fill_outbox();

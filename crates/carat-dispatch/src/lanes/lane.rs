@@ -168,7 +168,7 @@ impl Lane {
     }
 
     /// How many more requests the worker would begin at once.
-    pub(crate) fn vacancies(&self) -> usize {
+    pub(crate) fn free_slots(&self) -> usize {
         let capacity = match self.state.get() {
             LaneState::Open => usize::from(self.capacity.get()),
             LaneState::Opening | LaneState::Draining | LaneState::Closed => 0,
@@ -567,17 +567,17 @@ mod tests {
         let (lane, now) = lane_with(3, 4);
         lane.note_service_time(Duration::from_micros(1));
         assert!(lane.has_room(now));
-        assert_eq!(lane.vacancies(), 1);
+        assert_eq!(lane.free_slots(), 1);
         lane.begin(exchange(), now).expect("encoded");
         assert!(!lane.has_room(now));
-        assert_eq!(lane.vacancies(), 0);
+        assert_eq!(lane.free_slots(), 0);
     }
 
     #[test]
-    fn a_draining_lane_has_no_vacancies() {
+    fn a_draining_lane_has_no_free_slots() {
         let (lane, now) = lane_with(1, 4);
         lane.set_state(LaneState::Draining);
-        assert_eq!((lane.vacancies(), lane.has_room(now)), (0, false));
+        assert_eq!((lane.free_slots(), lane.has_room(now)), (0, false));
     }
 
     #[test]

@@ -38,7 +38,7 @@ struct LoadWindow {
 pub(crate) struct Overload {
     since: Instant,
     /// How long a request waits before it is refused.
-    pub(crate) patience: Duration,
+    pub(crate) max_wait: Duration,
 }
 
 impl Overload {
@@ -79,8 +79,8 @@ impl ControlledDelay {
             Some(_) => !window.is_past(waiting, lasted, target),
         };
         let since = overload.map_or(window.since, |overload| overload.since);
-        let patience = target * LATE;
-        self.overload = is_over.then_some(Overload { since, patience });
+        let max_wait = target * LATE;
+        self.overload = is_over.then_some(Overload { since, max_wait });
         self.window = Some(LoadWindow::new(now));
     }
 
@@ -256,7 +256,7 @@ mod tests {
         let since = Instant::now();
         let overload = Overload {
             since,
-            patience: PATIENCE,
+            max_wait: PATIENCE,
         };
         let seconds =
             [0, 5, 90].map(|after| overload.retry_after(since + Duration::from_secs(after)));

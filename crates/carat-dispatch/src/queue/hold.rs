@@ -1,13 +1,13 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use crate::queue::pauses::Pauses;
+use crate::queue::excluded_times::ExcludedTimes;
 
 /// A time in which all requests wait in the queue, as `carat pause` asked. It does not count against `queue_timeout`.
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
     current: Cell<Option<HoldSpan>>,
-    past: Pauses,
+    past: ExcludedTimes,
 }
 
 #[derive(Debug, Clone, Copy)]

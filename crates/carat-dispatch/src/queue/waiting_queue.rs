@@ -15,7 +15,7 @@ use crate::queue::queue_time::QueueTime;
 /// `LASTING_WAIT`. Clients that give up sooner and ask again always have the newest request, and would leave nothing
 /// to those that wait.
 const OLDEST_ONE_IN: u32 = 16;
-/// The part of an overload's patience after which a client has waited long, 2 s by default.
+/// The share of the longest wait of an overload after which a client has waited long, 2 s by default.
 const LASTING_WAIT: u32 = 4;
 
 /// The requests that wait for a lane, in the order in which they arrived. The first is served next; in an overload,
@@ -104,18 +104,18 @@ impl WaitingQueue {
         self.requests.borrow().is_empty()
     }
 
-    /// Adds a request, unless `limit` of them wait. Requests whose clients are gone make room. `vacancies` says how
+    /// Adds a request, unless `limit` of them wait. Requests whose clients are gone make room. `free_slots` says how
     /// many more may wait because only the outbox of a worker is full, and the worker would take them.
     pub(crate) fn add(
         &self,
         exchange: &Rc<Exchange>,
         limit: usize,
-        vacancies: impl FnOnce() -> usize,
+        free_slots: impl FnOnce() -> usize,
     ) -> Result<(), Refusal> {
         let mut requests = self.requests.borrow_mut();
         if requests.len() >= limit && !self.is_overloaded() {
             requests.retain(|exchange| !exchange.is_cancelled());
-            if requests.len() >= limit + vacancies() {
+            if requests.len() >= limit + free_slots() {
                 self.refused.set(self.refused.get() + 1);
                 self.count_refused();
                 return Err(Refusal::QueueFull);
@@ -136,7 +136,7 @@ impl WaitingQueue {
         let Some(overload) = self.delay.borrow().overload() else {
             return;
         };
-        while let Some(exchange) = self.take_oldest(limit, overload.patience, now) {
+        while let Some(exchange) = self.take_oldest(limit, overload.max_wait, now) {
             if !exchange.is_cancelled() {
                 self.outrun.set(self.outrun.get() + 1);
                 self.count_refused();
@@ -147,10 +147,10 @@ impl WaitingQueue {
         }
     }
 
-    fn take_oldest(&self, limit: usize, patience: Duration, now: Instant) -> Option<Rc<Exchange>> {
+    fn take_oldest(&self, limit: usize, max_wait: Duration, now: Instant) -> Option<Rc<Exchange>> {
         let mut requests = self.requests.borrow_mut();
         let index = requests.iter().position(|it| !it.has_been_sent())?;
-        let is_due = requests.len() > limit || requests[index].waited(now) > patience;
+        let is_due = requests.len() > limit || requests[index].waited(now) > max_wait;
         is_due.then(|| requests.remove(index)).flatten()
     }
 
@@ -189,7 +189,7 @@ impl WaitingQueue {
     /// Whether the oldest request, which has `waited` this long, is next although there is an overload.
     fn is_turn_of_oldest(&self, waited: Option<Duration>, overload: Overload) -> bool {
         let taken = self.newest_taken.get() + 1;
-        let lasts = waited.is_some_and(|waited| waited > overload.patience / LASTING_WAIT);
+        let lasts = waited.is_some_and(|waited| waited > overload.max_wait / LASTING_WAIT);
         let is_turn = lasts && taken >= OLDEST_ONE_IN;
         self.newest_taken
             .set(if is_turn { 0 } else { taken.min(OLDEST_ONE_IN) });

@@ -1,7 +1,7 @@
 use std::rc::Rc;
 
 use http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::edge_stats::edge_stats;
 use super::report::{MeasuredProcess, budget, memory_report};
@@ -40,10 +40,10 @@ impl MemoryReader {
         let held = |limit: u64, used: u64| json!({ "limit": limit, "used": used });
         let parts = self.parts.iter().filter_map(|part| {
             let memory = part.memory()?;
-            Some((part.name(), held(memory.limit(), memory.held())))
+            Some((part.name().to_owned(), held(memory.limit(), memory.held())))
         });
         let clients = held(self.clients.own_limit(), self.clients.used());
-        let held = parts.chain([("clients", clients)]).collect();
+        let held = parts.chain([("clients".to_owned(), clients)]).collect();
         let report = REPORT_THREAD.run(move || report(&version, stats, held));
         let report = report.await;
         report.map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
@@ -51,7 +51,7 @@ impl MemoryReader {
 }
 
 /// Reads the memory of the processes. Those that ended meanwhile are omitted.
-fn report(version: &str, stats: StatsReport, held: Vec<(&'static str, Value)>) -> String {
+fn report(version: &str, stats: StatsReport, held: Map<String, Value>) -> String {
     let own_pid = std::process::id();
     let edge = ProcessStats {
         role: Role::Edge,

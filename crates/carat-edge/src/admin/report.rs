@@ -1,6 +1,6 @@
 //! How much memory a server uses and saves: plain arithmetic.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::supervise::ProcessStats;
 use carat_machine::Rollup;
@@ -20,7 +20,7 @@ pub(super) fn memory_report(
     pid: u32,
     processes: &[MeasuredProcess],
     budget: Option<&Value>,
-    held: Vec<(&'static str, Value)>,
+    held: Map<String, Value>,
 ) -> Value {
     let all = || processes.iter().filter_map(|it| it.rollup.as_ref());
     let pss: u64 = all().map(|rollup| rollup.pss).sum();
@@ -44,7 +44,7 @@ pub(super) fn memory_report(
         "budget": budget,
     });
     for (holder, bytes) in held {
-        report[holder] = bytes;
+        report[&holder] = bytes;
     }
     report
 }
@@ -181,7 +181,13 @@ mod tests {
 
     fn report(processes: &[MeasuredProcess]) -> Value {
         let clients = json!({ "limit": 8, "used": 2 });
-        memory_report("0.1.0", 41, processes, None, vec![("clients", clients)])
+        memory_report(
+            "0.1.0",
+            41,
+            processes,
+            None,
+            Map::from_iter([("clients".to_owned(), clients)]),
+        )
     }
 
     #[test]

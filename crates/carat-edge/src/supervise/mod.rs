@@ -6,13 +6,88 @@
 
 mod executor;
 mod machine_limits;
-mod messages;
-mod orders;
-mod processes;
-mod reports;
-mod signals_and_files;
 mod supervisor;
 mod upgrade;
+
+mod messages {
+    //! The messages from other parts of the server to the supervisor.
+
+    mod control_request;
+    mod mailbox;
+    mod one_off_message;
+    mod profile_order;
+    mod settings_reader;
+    mod stats_report;
+
+    pub(crate) use control_request::{ControlReply, ControlRequest};
+    pub(crate) use mailbox::{Mailbox, Message, ProfileMessage, StatsMessage};
+    pub(crate) use one_off_message::{OneOffMessage, OneOffOrder, OneOffReport};
+    pub(crate) use profile_order::{ProfileOrder, ProfileReply, REPLY_TIMEOUT};
+    pub(crate) use settings_reader::{FreshSettings, read_settings};
+    pub(crate) use stats_report::{MemoryAllowance, ProcessStats, StatsReport};
+}
+
+mod orders {
+    //! Orders that arrive at the control socket.
+
+    mod control;
+    mod one_off;
+}
+
+mod processes {
+    //! The Ruby processes and the sockets to them.
+
+    mod channel;
+    mod generations;
+    mod host;
+    mod local_host;
+    mod one_off_clients;
+    mod ready;
+    mod trial_request;
+    mod worker_sockets;
+
+    pub(crate) use channel::Channel;
+    pub(crate) use generations::Generations;
+    pub(crate) use host::Host;
+    pub(crate) use local_host::LocalHost;
+    pub(crate) use one_off_clients::OneOffClients;
+    pub(crate) use ready::{Ready, take_descriptor};
+    pub(crate) use trial_request::{check_worker, client_scheme};
+    pub(crate) use worker_sockets::WorkerSockets;
+}
+
+mod reports {
+    //! The reports of the server and its processes.
+
+    mod process_reports;
+    mod profiles;
+    mod ruby_figures;
+    mod server_status;
+    mod stacks;
+    mod stats_collector;
+    mod stats_query;
+
+    pub(crate) use process_reports::ProcessReports;
+    pub(crate) use profiles::numbered_worker;
+    pub(crate) use server_status::server_status;
+    pub(crate) use stacks::listed_requests;
+}
+
+mod signals_and_files {
+    //! The links between the supervisor and the system: signals, ended processes, the restart file, the terminal, and the
+    //! service manager.
+
+    mod reaper;
+    mod restart_file;
+    mod service_manager;
+    mod signals;
+    mod terminal;
+
+    pub(crate) use reaper::reap;
+    pub(crate) use restart_file::{restart_path, watch_restart_file};
+    pub(crate) use service_manager::ServiceManager;
+    pub(crate) use signals::{SignalRequest, Signals};
+}
 
 pub(crate) use machine_limits::{client_memory_limit, descriptor_budget};
 #[cfg(test)]

@@ -90,7 +90,7 @@ impl<H: Host> Supervisor<H> {
             let outcome = tokio::select! {
                 Some(message) = self.messages.recv() => self.receive(message),
                 Some(event) = self.lane_events.recv() => self.lane_event(event),
-                request = signals.next() => self.obey(request).await,
+                request = signals.next() => self.handle_signal(request).await,
                 _ = self.ticks.tick() => {
                     signals.tick(clock::now());
                     self.tick()
@@ -108,7 +108,7 @@ impl<H: Host> Supervisor<H> {
 
     /// Hands events to the state, carries out its commands, and goes on with what they cause at once.
     pub(super) fn handle(&mut self, events: impl Into<VecDeque<Event>>) -> Option<Outcome> {
-        self.notice_pause();
+        self.notice_freeze();
         let mut events = events.into();
         while let Some(event) = events.pop_front() {
             let now = clock::now().checked_sub(self.lost);
@@ -293,7 +293,7 @@ impl<H: Host> Supervisor<H> {
         self.handle(lost.into_iter().chain(drained).collect::<VecDeque<_>>())
     }
 
-    async fn obey(&mut self, request: SignalRequest) -> Option<Outcome> {
+    async fn handle_signal(&mut self, request: SignalRequest) -> Option<Outcome> {
         match request {
             SignalRequest::Stop => {
                 // Requests that clients sent before the signal are still served: let them be seen.
@@ -326,7 +326,7 @@ impl<H: Host> Supervisor<H> {
 
     pub(crate) fn tick(&mut self) -> Option<Outcome> {
         self.service_manager.tick(clock::now());
-        self.notice_pause();
+        self.notice_freeze();
         if !self.server.tick() {
             return None;
         }
@@ -350,9 +350,9 @@ impl<H: Host> Supervisor<H> {
         self.handle([self.traffic(), Event::MemoryRead(reading)])
     }
 
-    /// An event may be the first after a pause, before the tick that comes late.
-    fn notice_pause(&mut self) {
-        self.lost += self.server.take_pause().unwrap_or_default();
+    /// An event may be the first after the process stood still, before the tick that comes late.
+    fn notice_freeze(&mut self) {
+        self.lost += self.server.take_freeze().unwrap_or_default();
     }
 
     fn traffic(&self) -> Event {
@@ -412,7 +412,7 @@ impl<H: Host> Supervisor<H> {
     }
 }
 
-/// Ticks that are not made up for after a pause.
+/// Ticks that are not made up for after the process stood still.
 fn ticks(period: Duration) -> Interval {
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -192,7 +192,7 @@ impl ClientMemory {
     }
 
     /// Sets the alarm anew: connections were told to close, and need a moment.
-    pub fn snooze(&self) {
+    pub fn postpone_alarm(&self) {
         self.alarm_at.set(self.next_alarm());
         self.relieved.set(clock::now());
     }
@@ -489,12 +489,12 @@ mod tests {
         assert!(!rings(&memory).await);
         account.take(1);
         assert!(rings(&memory).await);
-        memory.snooze();
+        memory.postpone_alarm();
         account.take(50);
         assert!(!rings(&memory).await);
         account.take(1);
         assert!(rings(&memory).await);
-        memory.snooze();
+        memory.postpone_alarm();
         account.give_back(200);
         account.take(148);
         assert!(!rings(&memory).await);

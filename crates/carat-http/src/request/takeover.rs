@@ -37,14 +37,14 @@ impl Takeovers {
         }
         let is_success = |reply: &Reply| reply.response.status().is_success();
         if context.state.awaits_tunnel() && reply.as_ref().is_ok_and(is_success) {
-            // It would be the beginning of a tunnel to the client (RFC 8441, section 5).
+            // The client would take the response for the beginning of a tunnel (RFC 8441, section 5).
             *reply = Err(Refusal::Malformed(GuardError::Connect));
         }
         false
     }
 
-    /// Takes a reply that takes over its connection. Where others use the connection, too, or when there are tunnels
-    /// enough, it is refused instead.
+    /// Takes the tunnel out of a reply that takes over its connection. The reply is refused when other requests use the
+    /// connection, or `max_tunnels` are open.
     fn take_tunnel(
         &self,
         reply: &mut Result<Reply, Refusal>,

@@ -157,7 +157,7 @@ impl ActiveConnections {
             candidates[index].relieve();
         }
         self.memory.note_refused(refused);
-        self.memory.snooze();
+        self.memory.postpone_alarm();
     }
 }
 

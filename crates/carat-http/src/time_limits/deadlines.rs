@@ -27,7 +27,7 @@ pub struct Deadlines {
     /// For how long the process stood still.
     lost: Cell<Duration>,
     /// Whether it stood still since the last tick.
-    has_paused: Cell<bool>,
+    was_frozen: Cell<bool>,
     now: Cell<u32>,
     entries: RefCell<DeadlineEntries>,
 }
@@ -53,7 +53,7 @@ impl Deadlines {
             start,
             last_tick: Cell::new(start),
             lost: Cell::default(),
-            has_paused: Cell::default(),
+            was_frozen: Cell::default(),
             now: Cell::new(0),
             entries: RefCell::default(),
         })
@@ -68,22 +68,22 @@ impl Deadlines {
     fn time(&self) -> Instant {
         let now = clock::now();
         let since_last = now.saturating_duration_since(self.last_tick.get());
-        // The pause may not be noticed yet.
-        let paused = Some(since_last).filter(|since| *since > LATE);
-        let lost = self.lost.get() + paused.unwrap_or_default();
+        // That the process stood still may not be noticed yet.
+        let frozen = Some(since_last).filter(|since| *since > LATE);
+        let lost = self.lost.get() + frozen.unwrap_or_default();
         now.checked_sub(lost).unwrap_or(self.start)
     }
 
     /// Returns how long the process stood still, once after it did. That time counts against no deadline: clients may
     /// have kept theirs.
-    pub(crate) fn take_pause(&self, now: Instant) -> Option<Duration> {
+    pub(crate) fn take_freeze(&self, now: Instant) -> Option<Duration> {
         let since_last = now.saturating_duration_since(self.last_tick.get());
         if since_last <= LATE {
             return None;
         }
         self.last_tick.set(now);
         self.lost.set(self.lost.get() + since_last);
-        self.has_paused.set(true);
+        self.was_frozen.set(true);
         Some(since_last)
     }
 
@@ -97,7 +97,7 @@ impl Deadlines {
             / TICK.as_millis();
         self.now.set(u32::try_from(ticks).unwrap_or(NEVER - 1));
         self.wake_passed();
-        self.has_paused.take()
+        self.was_frozen.take()
     }
 
     fn wake_passed(&self) {

@@ -37,7 +37,7 @@ impl<A: AsyncRead + AsyncWrite + Unpin> Relay<A> {
         &self.application
     }
 
-    /// Likewise, to change it.
+    /// The application's socket, for reading and writing.
     pub(crate) fn application_mut(&mut self) -> &mut A {
         &mut self.application
     }

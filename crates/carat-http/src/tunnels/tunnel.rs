@@ -495,7 +495,7 @@ mod tests {
                 return Some(second);
             }
             let now = clock::now();
-            server.deadlines.take_pause(now);
+            server.deadlines.take_freeze(now);
             server.deadlines.tick(now);
             tokio::time::advance(Duration::from_secs(1)).await;
         }

@@ -55,7 +55,7 @@ impl Http2Client {
         self.protocol.note_failure(&self.peer, reason.to_owned());
     }
 
-    /// How a connection ends with which h2 has finished.
+    /// How a connection ends after h2 has finished with it.
     pub(super) fn note_error(&self, error: &Error) -> ProtocolEnd {
         if !error.is_library() {
             return ProtocolEnd::Closed;

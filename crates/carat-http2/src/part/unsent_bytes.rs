@@ -52,8 +52,8 @@ impl UnsentBytes {
         is_full && self.wait(cx)
     }
 
-    /// Whether headers have to wait, which h2 would keep without a bound while the socket takes nothing. The task is woken
-    /// when it does.
+    /// Whether headers have to wait: h2 would keep them without a bound while the socket takes nothing. The task is woken
+    /// when the socket takes bytes again.
     pub(super) fn is_blocked(&self, cx: &Context<'_>) -> bool {
         let is_blocked = self.0.borrow().is_blocked;
         is_blocked && self.wait(cx)
@@ -90,7 +90,7 @@ impl UnsentBytes {
         self.0.borrow_mut().complete += 1;
     }
 
-    /// How many were since the last call.
+    /// How many pieces were passed on with their last byte since the last call.
     pub(super) fn take_complete(&self) -> u32 {
         std::mem::take(&mut self.0.borrow_mut().complete)
     }

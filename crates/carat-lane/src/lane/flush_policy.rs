@@ -17,7 +17,7 @@ pub(crate) struct FlushPolicy {
 
 impl FlushPolicy {
     /// The outbox has to be sent before the next request.
-    pub(crate) fn hurry(&mut self) {
+    pub(crate) fn flush_soon(&mut self) {
         self.is_urgent = true;
     }
 
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn what_is_urgent_goes_before_the_next_request_even_without_a_response() {
         let mut policy = FlushPolicy::default();
-        policy.hurry();
+        policy.flush_soon();
         assert!(policy.is_due(Instant::now()));
         policy.sent();
         assert!(!policy.is_due(Instant::now()));

@@ -78,7 +78,7 @@ pub enum Progress {
 impl LaneSession {
     /// Appends the greeting. `capacity` is how many requests the lane takes at once, `is_shared` whether one thread
     /// serves them in turns.
-    pub fn greet(&mut self, capacity: u16, is_shared: bool) {
+    pub fn push_hello(&mut self, capacity: u16, is_shared: bool) {
         if is_shared {
             self.fairness.share();
         }
@@ -87,7 +87,7 @@ impl LaneSession {
     }
 
     /// Appends that the lane closes.
-    pub fn say_bye(&mut self) {
+    pub fn push_bye(&mut self) {
         encode_signal(self.outbox.buffer(), Kind::Bye);
     }
 
@@ -259,7 +259,7 @@ impl LaneSession {
     }
 
     /// Notes that others have to run before the next request.
-    pub fn owe_others(&mut self) {
+    pub fn yield_before_next(&mut self) {
         self.fairness.owe();
     }
 

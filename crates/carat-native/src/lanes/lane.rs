@@ -97,7 +97,7 @@ impl Lane {
     /// serves them in turns.
     fn hello(ruby: &Ruby, lane: &Lane, capacity: u16, is_shared: bool) -> Result<(), Error> {
         lane.capacity.set(capacity);
-        borrow(ruby, &lane.session)?.greet(capacity, is_shared);
+        borrow(ruby, &lane.session)?.push_hello(capacity, is_shared);
         Lane::flush(ruby, lane)
     }
 
@@ -114,7 +114,7 @@ impl Lane {
     /// Lets others run before the next request, if any but the reader have been `woken`.
     fn give_way(ruby: &Ruby, lane: &Lane, woken: usize) -> Result<(), Error> {
         if woken > usize::from(lane.reader_role.is_promised()) {
-            borrow(ruby, &lane.session)?.owe_others();
+            borrow(ruby, &lane.session)?.yield_before_next();
         }
         Ok(())
     }
@@ -256,7 +256,7 @@ impl Lane {
 
     /// Says goodbye and closes the lane.
     fn leave(ruby: &Ruby, lane: &Lane) -> Result<(), Error> {
-        borrow(ruby, &lane.session)?.say_bye();
+        borrow(ruby, &lane.session)?.push_bye();
         Lane::flush(ruby, lane)?;
         lane.io.close(ruby)
     }

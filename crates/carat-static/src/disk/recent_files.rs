@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// What is done to a file, and its name.
+    /// A change of a file, after its name.
     type Change = (&'static str, fn(&Path));
 
     struct Scene {

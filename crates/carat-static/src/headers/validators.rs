@@ -14,7 +14,7 @@ pub(crate) struct Validators {
 }
 
 impl Validators {
-    /// Those of the file with this status, whose content is in this coding.
+    /// The validators of the file with this status, whose content is in this coding.
     pub(crate) fn of(stat: &Stat, coding: Option<Coding>) -> Validators {
         let seconds = u64::try_from(stat.st_mtime).unwrap_or(0);
         let (nanoseconds, size) = (stat.st_mtime_nsec, stat.st_size);

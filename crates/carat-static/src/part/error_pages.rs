@@ -8,8 +8,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use tokio::task::spawn_local;
 
-use crate::part::maintenance::{MAINTAINED, Maintenance};
-use crate::part::page_file::read_page;
+use crate::part::maintenance::{MAINTAINED, Maintenance, read_page};
 use carat_exchange::{Refusal, Reply, ReplyBody, accepts_html};
 use carat_files::{CONFIGURATION_THREADS, in_time};
 use carat_log::{Field, Log};
@@ -132,7 +131,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::part::page_file::PAGE_LIMIT;
+    use crate::part::maintenance::PAGE_LIMIT;
 
     fn directory() -> TempDir {
         tempfile::tempdir().expect("a directory")

@@ -1,18 +1,20 @@
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use bytes::Bytes;
 use http::StatusCode;
 use tokio::task::spawn_local;
 
-use crate::part::page_file::read_page;
 use carat_exchange::{Fault, PartRefusal, Refusal};
-use carat_files::{CONFIGURATION_THREADS, in_time};
+use carat_files::{CONFIGURATION_THREADS, in_time, read_configured};
 use carat_http::{ArrivedRequest, ReadinessPaths, RequestContext, RequestStep};
 use carat_log::{Field, Log};
 use carat_settings::Settings;
+
+/// The largest page. It stays in memory.
+pub(super) const PAGE_LIMIT: u64 = 256 * 1024;
 
 /// The file of the option `maintenance` is there.
 pub(super) const MAINTAINED: Refusal = Refusal::ByPart(&PartRefusal {
@@ -132,4 +134,13 @@ impl Maintenance {
 fn path_of(settings: &Settings) -> Option<PathBuf> {
     let path = settings.parts.site.maintenance.as_ref()?;
     Some(settings.directory.join(path))
+}
+
+/// The content of a page; `None` when there is none. An error when it is too large, or no regular file.
+pub(super) fn read_page(path: &Path) -> io::Result<Option<Bytes>> {
+    match read_configured(path, PAGE_LIMIT) {
+        Ok(page) => Ok(Some(page.into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }

@@ -5,7 +5,6 @@ mod disk_lookups;
 mod error_pages;
 mod force_tls;
 mod maintenance;
-mod page_file;
 mod send_files;
 mod static_files;
 

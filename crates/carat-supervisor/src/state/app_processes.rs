@@ -372,10 +372,10 @@ impl AppProcesses {
     }
 
     /// The memory of some was read.
-    pub(super) fn weigh(&mut self, apps: &[AppReading], reaction: &mut Reaction) {
+    pub(super) fn record_memory(&mut self, apps: &[AppReading], reaction: &mut Reaction) {
         for reading in apps {
             if let Some(declaration) = self.of(reading.id) {
-                declaration.weigh(reading, reaction);
+                declaration.record_memory(reading, reaction);
             }
         }
     }

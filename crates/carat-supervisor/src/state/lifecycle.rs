@@ -108,7 +108,7 @@ impl Lifecycle {
             self.scale(elastic, reaction);
         }
         self.processes.record_memory(reading, reaction);
-        self.apps.weigh(&reading.apps, reaction);
+        self.apps.record_memory(&reading.apps, reaction);
         let next = &mut self.next_to_replace;
         next.mark_heavy(&mut self.processes, reading.at, reaction);
     }
@@ -152,7 +152,7 @@ impl Lifecycle {
             RubyProcess::Worker(id) => id,
             RubyProcess::App(id) => {
                 self.apps.hello(id, pid, reaction);
-                self.hurry_memory(id, reaction);
+                self.read_memory_soon(id, reaction);
                 if let Some(status) = self.processes.unclaimed_exits.claim(pid) {
                     self.app_exited(id, status, reaction);
                 }
@@ -345,7 +345,7 @@ impl Lifecycle {
             let leaving = &mut processes.molds.leaving;
             if leaving.forget(pid, &status.to_string(), reaction) {
                 // A restart that waits for room does not go by what the mold took.
-                processes.memory.hurry(reaction.now);
+                processes.memory.read_soon(reaction.now);
             } else {
                 processes.unclaimed_exits.add(reaction.now, pid, status);
             }
@@ -353,14 +353,14 @@ impl Lifecycle {
     }
 
     /// A process that measures a load is over before its memory matters.
-    fn hurry_memory(&mut self, id: AppProcessId, reaction: &Reaction) {
+    fn read_memory_soon(&mut self, id: AppProcessId, reaction: &Reaction) {
         if !self.apps.is_meter(id) {
-            self.processes.memory.hurry(reaction.now);
+            self.processes.memory.read_soon(reaction.now);
         }
     }
 
     fn app_exited(&mut self, id: AppProcessId, status: ExitStatus, reaction: &mut Reaction) {
-        self.hurry_memory(id, reaction);
+        self.read_memory_soon(id, reaction);
         let is_oom = self.processes.is_oom(status, reaction.now);
         self.apps.exited(id, status, is_oom, reaction);
     }
@@ -368,7 +368,7 @@ impl Lifecycle {
     /// Neither a further process nor a descendant of it is left: its memory is free.
     pub(super) fn group_ended(&mut self, id: AppProcessId, reaction: &Reaction) {
         self.apps.group_ended(id);
-        self.processes.memory.hurry(reaction.now);
+        self.processes.memory.read_soon(reaction.now);
     }
 
     fn worker_exited(&mut self, id: WorkerId, status: ExitStatus, reaction: &mut Reaction) {

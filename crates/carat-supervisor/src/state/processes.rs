@@ -196,7 +196,7 @@ impl Processes {
 
     /// A process can do its work.
     fn booted(&mut self, now: Instant) {
-        self.memory.hurry(now);
+        self.memory.read_soon(now);
         self.boot_errors.forget();
     }
 
@@ -256,7 +256,7 @@ impl Processes {
         let Some(worker) = self.workers.remove(id) else {
             return false;
         };
-        self.memory.hurry(reaction.now);
+        self.memory.read_soon(reaction.now);
         reaction.push(Command::Worker(WorkerCommand::CloseLanes(id)));
         reaction.push(Command::CloseControl(RubyProcess::Worker(id)));
         if let Some(line) = self.exit_line(&worker, status, reaction) {
@@ -385,7 +385,7 @@ impl Processes {
         self.molds.oldest_generation = generation;
         self.molds.backoff.succeed();
         self.workers.backoff.succeed();
-        self.memory.hurry(reaction.now);
+        self.memory.read_soon(reaction.now);
         for worker in self.workers.iter_mut() {
             worker.begin_generation();
             worker.forgo_promotion();

@@ -2,8 +2,8 @@
 //! older generations are replaced. What fails before leaves everything as it was.
 
 mod attempt;
+mod downtime;
 mod history;
-mod vacancy;
 
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,8 @@ pub(super) use self::attempt::BootFailure;
 pub use self::history::RestartReport;
 
 use self::attempt::{Restart, RestartStage, refusal};
+use self::downtime::{Downtimes, SUCCESSOR_DOWNTIME_LIMIT};
 use self::history::RestartHistory;
-use self::vacancy::{LAST_PATIENCE, Vacancies};
 use super::app_processes::AppsRoom;
 use super::next_to_replace::end_for_room;
 use super::processes::Processes;
@@ -39,7 +39,7 @@ pub struct Restarts {
     history: RestartHistory,
     current: Option<Restart>,
     /// The times in which no worker runs.
-    vacancies: Vacancies,
+    downtimes: Downtimes,
 }
 
 impl Restarts {
@@ -52,7 +52,7 @@ impl Restarts {
     pub fn report(&self, number: u32) -> Option<RestartReport> {
         let current = self.current.as_ref().filter(|it| it.number == number);
         let under_way = current.map(|it| RestartReport::UnderWay(it.stage.name()));
-        let goes_back = self.vacancies.is_of(number);
+        let goes_back = self.downtimes.is_during(number);
         let going_back = goes_back.then_some(RestartReport::UnderWay("going back"));
         let report = under_way.or(going_back);
         report.or_else(|| self.history.report(number))
@@ -60,7 +60,7 @@ impl Restarts {
 
     /// For how long at most the restart with this number kept requests waiting while no worker ran; `None` if it did not.
     pub fn waited(&self, number: u32) -> Option<Duration> {
-        self.vacancies.waited(number)
+        self.downtimes.waited(number)
     }
 
     /// Whether the further processes of the application end to make room.
@@ -124,7 +124,7 @@ impl Restarts {
         reaction.log(LogLine::info("restarting"));
         reaction.push(Command::ReadSettings);
         // What is used now decides who makes room.
-        processes.memory.hurry(reaction.now);
+        processes.memory.read_soon(reaction.now);
     }
 
     fn begin(&mut self, stage: RestartStage, now: Instant) {
@@ -176,7 +176,7 @@ impl Restarts {
             }
         }
         end_old_previous(processes, reaction);
-        self.vacancies.end_late(reaction);
+        self.downtimes.end_late(reaction);
         if may_begin && self.current.is_none() && self.history.has_queued() {
             self.begin_or_queue(processes, reaction);
         }
@@ -246,11 +246,11 @@ impl Restarts {
             worker.replacement = Some(ReplacementReason::Restart);
             let mut deadline = worker.drain_deadline(reaction);
             if restart.has_held {
-                deadline = deadline.min(reaction.now + LAST_PATIENCE);
+                deadline = deadline.min(reaction.now + SUCCESSOR_DOWNTIME_LIMIT);
             }
             worker.retire_by(deadline, LAST_ROOM, reaction);
         }
-        self.vacancies.begin(number, reaction);
+        self.downtimes.begin(number, reaction);
     }
 
     /// A slow response keeps the last worker, and so all requests: once, another worker takes its place meanwhile.
@@ -258,20 +258,20 @@ impl Restarts {
         let Some(restart) = self.current.as_mut().filter(|it| !it.has_held) else {
             return;
         };
-        if self.vacancies.is_too_long(reaction.now) {
+        if self.downtimes.is_too_long(reaction.now) {
             (restart.has_held, restart.most_workers) = (true, 1);
             // The response has its time.
             let deadlines = processes.workers.iter();
             let deadlines = deadlines.map(|it| it.drain_deadline(reaction));
             restart.since = deadlines.max().unwrap_or(reaction.now);
             reaction.log(LogLine::info(SLOW_RESPONSE));
-            self.vacancies.release_requests(reaction);
+            self.downtimes.release_requests(reaction);
         }
     }
 
     /// A worker serves: the time in which none ran is over.
     pub(super) fn worker_serves(&mut self, reaction: &mut Reaction) {
-        self.vacancies.end(reaction);
+        self.downtimes.end(reaction);
     }
 
     /// The new mold can fork.
@@ -279,7 +279,7 @@ impl Restarts {
         if let Some(candidate) = &mut processes.molds.candidate {
             candidate.mold.set_ready(reaction);
             self.set_stage(RestartStage::Forking, reaction.now);
-            processes.memory.hurry(reaction.now);
+            processes.memory.read_soon(reaction.now);
         }
     }
 
@@ -321,7 +321,7 @@ impl Restarts {
         if let Some(restart) = &mut self.current {
             (restart.most_workers, restart.ends_apps) = (u32::MAX, false);
         }
-        self.vacancies.release_requests(reaction);
+        self.downtimes.release_requests(reaction);
     }
 
     /// The restart is over when no process of an older generation is left that could answer.
@@ -358,7 +358,7 @@ impl Restarts {
 
     fn finish(&mut self, result: Result<(), String>, reaction: &mut Reaction) -> Option<Restart> {
         let restart = self.current.take()?;
-        self.vacancies.leave(reaction);
+        self.downtimes.leave(reaction);
         self.history.finish(restart.number, result);
         Some(restart)
     }

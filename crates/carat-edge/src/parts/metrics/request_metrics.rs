@@ -74,7 +74,7 @@ impl RequestMetrics {
         }
     }
 
-    /// Which pool a request for this path joins.
+    /// The index of the pool that a request for this path joins.
     pub(super) fn pool(&self, path: &str) -> usize {
         let is_for = |pool: &PoolTimes| pool.paths.iter().any(|it| it.matches(path));
         self.pools.iter().position(is_for).unwrap_or(0)
@@ -83,17 +83,6 @@ impl RequestMetrics {
     /// A request of this pool is over. Without a status its client left before.
     pub(super) fn ended(&self, pool: usize, status: Option<u16>, took: Duration) {
         self.pools[pool].durations.observe(status, took);
-    }
-
-    /// The application has responded to a request of this pool.
-    pub(super) fn responded(
-        &self,
-        pool: usize,
-        status: Option<u16>,
-        (queue_time, app_time): (Duration, Duration),
-    ) {
-        self.pools[pool].queue_times.observe(status, queue_time);
-        self.pools[pool].app_times.observe(status, app_time);
     }
 
     /// Counts what has happened beside requests.
@@ -178,10 +167,12 @@ impl RequestObserver for RequestMetrics {
 
     fn finished(&self, request: &mut FinishedRequest) {
         let pool = request.slots.take().map_or(0, |JoinedPool(pool)| pool);
-        self.ended(pool, request.status, request.took);
+        let status = request.status;
+        self.ended(pool, status, request.took);
         if request.answered.is_some() {
-            let times = (request.queue_time, request.app_time);
-            self.responded(pool, request.status, times);
+            let pool = &self.pools[pool];
+            pool.queue_times.observe(status, request.queue_time);
+            pool.app_times.observe(status, request.app_time);
         }
         if let Some(refusal) = request.refusal {
             self.refused.add(refusal.reason());

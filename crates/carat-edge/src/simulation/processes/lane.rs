@@ -78,8 +78,8 @@ impl WorkerLane {
     }
 
     /// The thread starts.
-    pub(crate) fn greet(&mut self, world: &World) {
-        self.session.greet(self.capacity, self.capacity > 1);
+    pub(crate) fn push_hello(&mut self, world: &World) {
+        self.session.push_hello(self.capacity, self.capacity > 1);
         self.is_greeted = true;
         self.soon(world.latency(), world);
     }
@@ -93,7 +93,7 @@ impl WorkerLane {
     /// Says goodbye and closes the lane.
     pub(crate) fn leave(&mut self) {
         if let Some(end) = self.end.take() {
-            self.session.say_bye();
+            self.session.push_bye();
             // An edge that does not read loses the goodbye, which it does not need.
             let _ = self.session.flush(end.as_fd());
             end.wake_edge();

@@ -72,7 +72,7 @@ impl SimulatedWorker {
     pub(crate) fn serve(&mut self, world: &World) {
         self.stage = ServiceStage::Serving;
         for lane in &mut self.lanes {
-            lane.greet(world);
+            lane.push_hello(world);
         }
     }
 

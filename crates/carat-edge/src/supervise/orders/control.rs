@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::supervise::messages::{ControlReply, ControlRequest};
 use crate::supervise::processes::Host;
-use crate::supervise::reports::{listed_requests, no_such_worker, server_status};
+use crate::supervise::reports::{listed_requests, numbered_worker, server_status};
 use crate::supervise::supervisor::Supervisor;
 use crate::supervise::upgrade::container_obstacle;
 use carat_exchange::clock;
@@ -164,11 +164,7 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn kill_worker(&mut self, number: u32) -> Ordered {
-        let workers = self.state.processes().workers_by_number();
-        let Some((worker, pid)) = workers.iter().find(|(id, _)| id.number == number) else {
-            return Err(no_such_worker(number, &workers));
-        };
-        let (worker, pid) = (*worker, *pid);
+        let (worker, pid) = numbered_worker(number, &self.state)?;
         let running = self.server.figures().running_on(worker);
         let outcome = self.handle([Event::Worker(WorkerEvent::KillRequested(worker))]);
         let reply = json!({ "worker": number, "pid": pid, "running": running });

@@ -56,16 +56,16 @@ impl WorkerTrial {
     /// Asks once more over HTTPS where the application demands it: it trusts a proxy's word.
     async fn check(&self, target: &str, scheme: Scheme) -> Result<(), String> {
         let (status, headers) = self.ask(target, scheme).await?;
-        match detour(target, scheme, status, &headers) {
-            Detour::None => judge(status),
-            Detour::Https if scheme == Scheme::Http => {
+        match redirect(target, scheme, status, &headers) {
+            Redirect::None => judge(status),
+            Redirect::Https if scheme == Scheme::Http => {
                 let (status, headers) = self.ask(target, Scheme::Https).await?;
-                match detour(target, Scheme::Https, status, &headers) {
-                    Detour::None => judge(status),
-                    Detour::Https | Detour::Elsewhere => Err(not_reached(status, &headers)),
+                match redirect(target, Scheme::Https, status, &headers) {
+                    Redirect::None => judge(status),
+                    Redirect::Https | Redirect::Elsewhere => Err(not_reached(status, &headers)),
                 }
             }
-            Detour::Https | Detour::Elsewhere => Err(not_reached(status, &headers)),
+            Redirect::Https | Redirect::Elsewhere => Err(not_reached(status, &headers)),
         }
     }
 
@@ -107,7 +107,7 @@ fn not_reached(status: StatusCode, headers: &HeaderMap) -> String {
 
 /// Where a response leads the client that asked for the same path.
 #[derive(Debug, PartialEq, Eq)]
-enum Detour {
+enum Redirect {
     /// The response leads nowhere, or to another path, which is the application's to decide.
     None,
     /// The response leads to this host, over HTTPS.
@@ -116,20 +116,20 @@ enum Detour {
     Elsewhere,
 }
 
-fn detour(target: &str, scheme: Scheme, status: StatusCode, headers: &HeaderMap) -> Detour {
+fn redirect(target: &str, scheme: Scheme, status: StatusCode, headers: &HeaderMap) -> Redirect {
     let location = headers.get(LOCATION).filter(|_| status.is_redirection());
     let Some(uri) = location.and_then(|it| Uri::try_from(it.as_bytes()).ok()) else {
-        return Detour::None;
+        return Redirect::None;
     };
     let mut parts = target.splitn(2, '?');
     let (path, query) = (parts.next().unwrap_or_default(), parts.next());
     match (uri.scheme_str(), uri.host()) {
-        (Some(_), Some(_)) if uri.path() != path => Detour::None,
+        (Some(_), Some(_)) if uri.path() != path => Redirect::None,
         // Such as a locale: another query at the place where the request came in is the application's own.
-        (Some(to), Some(SELF)) if to == scheme.name() && uri.query() != query => Detour::None,
-        (Some("https"), Some(SELF)) => Detour::Https,
-        (Some(_), Some(_)) => Detour::Elsewhere,
-        (_, _) => Detour::None,
+        (Some(to), Some(SELF)) if to == scheme.name() && uri.query() != query => Redirect::None,
+        (Some("https"), Some(SELF)) => Redirect::Https,
+        (Some(_), Some(_)) => Redirect::Elsewhere,
+        (_, _) => Redirect::None,
     }
 }
 
@@ -176,21 +176,21 @@ mod tests {
     #[test]
     fn only_a_redirect_of_the_same_path_to_another_scheme_or_host_is_a_detour() {
         for (status, location, expected) in [
-            (301, "https://localhost/up", Detour::Https),
-            (308, "https://localhost:443/up?full=1", Detour::Https),
-            (301, "https://www.example.com/up", Detour::Elsewhere),
-            (302, "http://localhost:3000/up?full=1", Detour::Elsewhere),
-            (302, "http://localhost/up?full=1&locale=en", Detour::None),
-            (302, "https://login.example.com/", Detour::None),
-            (302, "/login", Detour::None),
-            (302, "/up", Detour::None),
-            (201, "https://localhost/up", Detour::None),
+            (301, "https://localhost/up", Redirect::Https),
+            (308, "https://localhost:443/up?full=1", Redirect::Https),
+            (301, "https://www.example.com/up", Redirect::Elsewhere),
+            (302, "http://localhost:3000/up?full=1", Redirect::Elsewhere),
+            (302, "http://localhost/up?full=1&locale=en", Redirect::None),
+            (302, "https://login.example.com/", Redirect::None),
+            (302, "/login", Redirect::None),
+            (302, "/up", Redirect::None),
+            (201, "https://localhost/up", Redirect::None),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(LOCATION, HeaderValue::from_static(location));
             let status = StatusCode::from_u16(status).expect("a status");
             assert_eq!(
-                detour("/up?full=1", Scheme::Http, status, &headers),
+                redirect("/up?full=1", Scheme::Http, status, &headers),
                 expected,
                 "{location}"
             );

@@ -80,10 +80,7 @@ impl Profiles {
 
     /// Returns the worker with this number, and its process id.
     fn choose(&self, number: u32, state: &State) -> Result<(WorkerId, u32), String> {
-        let workers = state.processes().workers_by_number();
-        let mut candidates = workers.iter();
-        let chosen = candidates.find(|(worker, _)| number == worker.number);
-        let (worker, pid) = *chosen.ok_or_else(|| no_such_worker(number, &workers))?;
+        let (worker, pid) = numbered_worker(number, state)?;
         if self.running.iter().any(|profile| profile.worker == worker) {
             return Err(format!("worker {number} is already being profiled"));
         }
@@ -168,9 +165,18 @@ impl RunningProfile {
     }
 }
 
-/// Says that no worker has this number.
-pub(crate) fn no_such_worker(number: u32, workers: &[(WorkerId, u32)]) -> String {
-    let mut numbers: Vec<_> = workers.iter().map(|(worker, _)| worker.number).collect();
+/// The worker with this number, and its process id. An error names the numbers that there are.
+pub(crate) fn numbered_worker(number: u32, state: &State) -> Result<(WorkerId, u32), String> {
+    let workers = state.processes().workers_by_number();
+    let found = workers.iter().find(|(worker, _)| worker.number == number);
+    let numbers = workers.iter().map(|(worker, _)| worker.number);
+    found
+        .copied()
+        .ok_or_else(|| no_such_worker(number, numbers))
+}
+
+fn no_such_worker(number: u32, workers: impl Iterator<Item = u32>) -> String {
+    let mut numbers: Vec<_> = workers.collect();
     numbers.sort_unstable();
     let numbers: Vec<_> = numbers.iter().map(u32::to_string).collect();
     match numbers.join(", ") {
@@ -185,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_number_that_no_worker_has_is_answered_with_those_that_there_are() {
-        let none = no_such_worker(7, &[]);
+        let none = no_such_worker(7, std::iter::empty());
         assert_eq!(none, "there is no worker 7, and no other now");
     }
 }

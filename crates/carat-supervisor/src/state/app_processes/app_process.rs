@@ -141,7 +141,7 @@ impl AppProcess {
 
     /// Records a memory reading. Returns how much less the process shares since a refork, once that justifies its
     /// replacement.
-    pub(super) fn weigh(&mut self, reading: &AppReading) -> Option<u64> {
+    pub(super) fn record_memory(&mut self, reading: &AppReading) -> Option<u64> {
         self.private = Some(reading.private);
         self.saved = Some(reading.saved);
         self.descendants = reading.descendants;

@@ -370,12 +370,12 @@ impl Declaration {
     }
 
     /// Records a reading of a process's memory and the number of its descendants.
-    pub(super) fn weigh(&mut self, reading: &AppReading, reaction: &mut Reaction) {
+    pub(super) fn record_memory(&mut self, reading: &AppReading, reaction: &mut Reaction) {
         let Some(process) = self.members.iter_mut().find(|it| it.id == reading.id) else {
             return;
         };
         let private = reading.private;
-        let unshared = process.weigh(reading);
+        let unshared = process.record_memory(reading);
         if !process.is_running() || process.is_heavy {
             return;
         }

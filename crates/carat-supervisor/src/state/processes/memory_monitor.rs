@@ -51,7 +51,7 @@ pub struct MemoryMonitor {
     booted_bytes: u64,
     booted_peak: u64,
     /// How many readings end before one shows the last process that started or ended.
-    hurried_readings: u8,
+    urgent_readings: u8,
     /// `None` until the first reading.
     pub totals: Option<MemoryTotals>,
     ceiling: WorkerCeiling,
@@ -90,7 +90,7 @@ impl MemoryMonitor {
             mold_bytes: 0,
             booted_bytes: 0,
             booted_peak: 0,
-            hurried_readings: 0,
+            urgent_readings: 0,
             totals: None,
             ceiling: WorkerCeiling::default(),
             has_warned_of_shortage: false,
@@ -110,13 +110,13 @@ impl MemoryMonitor {
 
     /// Whether a whole reading was made since a process last started or ended.
     fn is_fresh(&self) -> bool {
-        self.hurried_readings == 0
+        self.urgent_readings == 0
     }
 
     /// A process started or ended: memory is read as soon as possible.
-    pub fn hurry(&mut self, now: Instant) {
+    pub fn read_soon(&mut self, now: Instant) {
         // A reading that is under way may have begun before.
-        self.hurried_readings = 1 + u8::from(self.is_reading);
+        self.urgent_readings = 1 + u8::from(self.is_reading);
         self.due = now;
     }
 
@@ -211,7 +211,7 @@ impl MemoryMonitor {
         let pause = reading_pause(workers.chain(total), reading.took);
         self.read = std::mem::take(&mut self.reading);
         self.read_mold = self.reading_mold.take();
-        self.hurried_readings = self.hurried_readings.saturating_sub(1);
+        self.urgent_readings = self.urgent_readings.saturating_sub(1);
         self.is_reading = false;
         self.due = self.due.min(reading.at + reading.took + pause);
     }
@@ -425,7 +425,7 @@ mod tests {
         let now = Instant::now();
         let mut monitor = MemoryMonitor::new(now, 0);
         monitor.begin_reading(&no_subjects());
-        monitor.hurry(now);
+        monitor.read_soon(now);
         monitor.end_reading(&reading(now), std::iter::empty());
         assert!(monitor.is_due(now));
     }

@@ -230,14 +230,14 @@ impl Worker {
     /// A worker that is only replaced has time for its longest request, and for its tunnels: nothing waits for its end.
     pub fn drain_deadline(&self, reaction: &Reaction) -> Instant {
         let limits = &reaction.limits;
-        let patience = match self.replacement {
+        let time = match self.replacement {
             Some(_) => limits
                 .shutdown_timeout
                 .max(limits.request_timeout.unwrap_or_default())
                 .max(limits.tunnel_timeout),
             None => limits.shutdown_timeout,
         };
-        reaction.now + patience
+        reaction.now + time
     }
 
     /// The worker got a signal to end from another process, or cannot go on.

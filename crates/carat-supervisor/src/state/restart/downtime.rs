@@ -6,21 +6,21 @@ use crate::state::reaction::Reaction;
 
 /// How long slow responses of the last worker may keep all requests waiting before another worker takes its place: a
 /// second more than tunnels have by default.
-const PATIENCE: Duration = Duration::from_secs(6);
+const DOWNTIME_LIMIT: Duration = Duration::from_secs(6);
 
-/// How long responses of the worker that took its place may do so. They have begun while the restart made room.
-pub(super) const LAST_PATIENCE: Duration = Duration::from_secs(10);
+/// How long responses of the worker that took its place may do so, which have begun while the restart made room.
+pub(super) const SUCCESSOR_DOWNTIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// The time in which no worker runs, so that the new mold has room, and how long the last one was.
+/// The time in which no worker runs, so that the new mold of a restart has room, and how long the last such time was.
 #[derive(Debug, Default)]
-pub(super) struct Vacancies {
-    current: Option<Vacancy>,
-    last: Option<PastVacancy>,
+pub(super) struct Downtimes {
+    current: Option<Downtime>,
+    last: Option<PastDowntime>,
 }
 
 /// A time in which no worker runs, and requests wait.
 #[derive(Debug)]
-struct Vacancy {
+struct Downtime {
     /// The number of the restart.
     restart: u32,
     since: Instant,
@@ -30,17 +30,17 @@ struct Vacancy {
 
 /// A time in which no worker ran.
 #[derive(Debug)]
-struct PastVacancy {
+struct PastDowntime {
     /// The number of the restart.
     restart: u32,
     /// How long requests waited at most.
     waited: Duration,
 }
 
-impl Vacancies {
+impl Downtimes {
     /// Keeps requests waiting while this restart has no worker.
     pub(super) fn begin(&mut self, restart: u32, reaction: &mut Reaction) {
-        self.current = Some(Vacancy {
+        self.current = Some(Downtime {
             restart,
             since: reaction.now,
             left: None,
@@ -49,15 +49,15 @@ impl Vacancies {
     }
 
     /// Whether no worker runs because of the restart with this number.
-    pub(super) fn is_of(&self, restart: u32) -> bool {
+    pub(super) fn is_during(&self, restart: u32) -> bool {
         let current = self.current.as_ref();
-        current.is_some_and(|vacancy| vacancy.restart == restart)
+        current.is_some_and(|downtime| downtime.restart == restart)
     }
 
     /// Whether requests have waited for long enough for the responses of the last worker.
     pub(super) fn is_too_long(&self, now: Instant) -> bool {
         let current = self.current.as_ref();
-        current.is_some_and(|it| it.duration(now) > PATIENCE)
+        current.is_some_and(|it| it.duration(now) > DOWNTIME_LIMIT)
     }
 
     /// For how long at most the restart with this number kept requests waiting; `None` if it did not.
@@ -76,18 +76,18 @@ impl Vacancies {
     /// The restart is over before a worker served. From here on, a worker that does not come is like any other.
     pub(super) fn leave(&mut self, reaction: &mut Reaction) {
         self.release_requests(reaction);
-        if let Some(vacancy) = &mut self.current {
-            vacancy.left = Some(reaction.now);
+        if let Some(downtime) = &mut self.current {
+            downtime.left = Some(reaction.now);
         }
     }
 
     /// A worker serves: requests that waited because none ran do so no longer.
     pub(super) fn end(&mut self, reaction: &mut Reaction) {
-        if let Some(vacancy) = self.current.take() {
-            let waited = vacancy.duration(reaction.now);
-            let before = self.waited(vacancy.restart).unwrap_or_default();
-            self.last = Some(PastVacancy {
-                restart: vacancy.restart,
+        if let Some(downtime) = self.current.take() {
+            let waited = downtime.duration(reaction.now);
+            let before = self.waited(downtime.restart).unwrap_or_default();
+            self.last = Some(PastDowntime {
+                restart: downtime.restart,
                 waited: waited.max(before),
             });
             let line = LogLine::info("requests have waited for the restart: no worker ran");
@@ -103,7 +103,7 @@ impl Vacancies {
     }
 }
 
-impl Vacancy {
+impl Downtime {
     /// How long it has lasted.
     fn duration(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.since)
@@ -121,31 +121,31 @@ mod tests {
     #[test]
     fn requests_wait_from_the_end_of_the_last_worker_to_the_next_one() {
         let mut reaction = reaction();
-        let mut vacancies = Vacancies::default();
-        vacancies.release_requests(&mut reaction);
+        let mut downtimes = Downtimes::default();
+        downtimes.release_requests(&mut reaction);
         assert_eq!(reaction.commands, []);
-        vacancies.begin(7, &mut reaction);
-        vacancies.release_requests(&mut reaction);
+        downtimes.begin(7, &mut reaction);
+        downtimes.release_requests(&mut reaction);
         assert_eq!(reaction.commands, [HOLD, RELEASE]);
         reaction.now += Duration::from_secs(3);
-        vacancies.end(&mut reaction);
-        assert_eq!(vacancies.waited(7), Some(Duration::from_secs(3)));
-        assert_eq!(vacancies.waited(6), None);
-        assert!(!vacancies.is_of(7));
+        downtimes.end(&mut reaction);
+        assert_eq!(downtimes.waited(7), Some(Duration::from_secs(3)));
+        assert_eq!(downtimes.waited(6), None);
+        assert!(!downtimes.is_during(7));
     }
 
     #[test]
     fn a_restart_that_failed_is_going_back_until_boot_timeout() {
         let mut reaction = reaction();
-        let mut vacancies = Vacancies::default();
-        vacancies.begin(7, &mut reaction);
-        vacancies.leave(&mut reaction);
+        let mut downtimes = Downtimes::default();
+        downtimes.begin(7, &mut reaction);
+        downtimes.leave(&mut reaction);
         assert_eq!(reaction.commands, [HOLD, RELEASE]);
         reaction.now += reaction.limits.boot_timeout;
-        vacancies.end_late(&reaction);
-        assert!(vacancies.is_of(7));
+        downtimes.end_late(&reaction);
+        assert!(downtimes.is_during(7));
         reaction.now += Duration::from_millis(1);
-        vacancies.end_late(&reaction);
-        assert!(!vacancies.is_of(7));
+        downtimes.end_late(&reaction);
+        assert!(!downtimes.is_during(7));
     }
 }

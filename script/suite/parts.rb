@@ -36,7 +36,7 @@ module Suite
   OUTSIDE = %r{/(?:simulation|tests?)(?:/|\.rs\z)|_tests?\.rs\z|
                \Alib/carat(?:/parts(?:/.*)?)?\.rb\z|
                crates/carat-(?:edge/src/parts(?:/(?:surroundings|transports))?\.rs\z|native/src/lib\.rs\z|
-                            settings/src/parts)}x
+                            settings/src/parts\.rs\z)}x
   TESTS = /^#\[cfg\(test\)\]\nmod .*/m
 
   # The files that name a part when this was last counted: of the edge, and of Ruby.

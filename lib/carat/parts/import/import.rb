@@ -29,7 +29,7 @@ module Carat
       TEXT
       THRUSTER = <<~TEXT
         # Thruster: Carat does its work. Remove gem "thruster" and bin/thrust, start `bundle exec carat` instead, and see
-        # the table of its variables in docs/rails.md.
+        # the table of its variables in docs/migration.md.
       TEXT
       ENTRYPOINT = <<~TEXT
         # bin/docker-entrypoint prepares the database for `./bin/rails server` alone. It has to ask for carat instead:

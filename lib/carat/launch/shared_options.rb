@@ -30,8 +30,8 @@ module Carat
           environment.slice(VARIABLE)
         end
 
-        # Returns the values in `environment` as a Hash by name; it is empty without the variable. Raises ConfigError:
-        # the user of the server may not use all that root may.
+        # Returns the values in `environment` as a Hash by name; it is empty without the variable. Raises ConfigError
+        # for a value that only root may have, such as a directory that the user of the server must not use.
         def values(environment)
           JSON.parse(environment.fetch(VARIABLE, "{}")).to_h do |name, value|
             option = Config::Options.fetch(name.to_sym)

@@ -19,7 +19,8 @@ pub struct RequestReceiver {
 }
 
 impl RequestReceiver {
-    /// Of the transforms, the first one that a body suits has it.
+    /// A receiver in which the first transform with a decoder for a body decodes it, and the first with a sink for it
+    /// keeps it.
     pub fn new(
         bodies: RequestBodies,
         transforms: impl IntoIterator<Item = Rc<dyn RequestTransform>>,
@@ -30,9 +31,7 @@ impl RequestReceiver {
 
     /// Receives the body of `call`. Afterwards the call is as the application is to see it. A body that
     /// is forwarded while it arrives may still break off, which its [`UploadProgress`] reports.
-    ///
-    /// Most bodies are small and already there, so this future is moved around: what only other bodies
-    /// need is boxed.
+    /// The future is moved several times. Most bodies are small and already there, so what only others need is boxed.
     pub async fn receive(
         &self,
         call: &mut Call,

@@ -14,8 +14,8 @@ use crate::{
 };
 use carat_settings::Settings;
 
-/// How long a client that has come back waits until its old socket is given up, of which the server may not know yet that
-/// the client has left it.
+/// How long a client that has come back waits for the end of its old socket. The server may not know yet that the
+/// client has left that socket.
 const RETURN_LIMIT: Duration = Duration::from_secs(1);
 
 /// The sessions of the clients of the extended protocol, also of those that are away.
@@ -80,7 +80,7 @@ impl CableSessions {
     }
 
     /// The client of a session is gone. Returns sessions that are over because this one is kept.
-    pub(super) fn part(
+    pub(super) fn client_left(
         &self,
         session: &mut CableSession,
         client: &SocketClient,

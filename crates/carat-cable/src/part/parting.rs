@@ -9,8 +9,12 @@ use crate::{AwaySession, CableSession};
 impl Cable {
     /// The client of a session is gone. The application is told of the end of its connection, and of that of its
     /// subscriptions unless it may come back.
-    pub(super) async fn part(self: &Rc<Self>, mut session: CableSession, client: &SocketClient) {
-        let over = self.sessions.part(&mut session, client);
+    pub(super) async fn client_left(
+        self: &Rc<Self>,
+        mut session: CableSession,
+        client: &SocketClient,
+    ) {
+        let over = self.sessions.client_left(&mut session, client);
         self.end_kept(over);
         let body = session.close_body();
         drop(session);

@@ -8,25 +8,26 @@ use crate::{ClientOutbox, SocketNumber, ping, text_frame};
 /// Sends each client a ping every three seconds. Clients that get none for six connect again.
 #[derive(Debug, Default)]
 pub(super) struct Pings {
-    /// The outboxes of all clients. Those in one part get their ping in the same tick of 100 ms.
-    parts: RefCell<[BTreeMap<SocketNumber, Rc<ClientOutbox>>; Pings::PARTS as usize]>,
+    /// The outboxes of all clients. Those of one group get their ping in the same tick of 100 ms.
+    groups: RefCell<[BTreeMap<SocketNumber, Rc<ClientOutbox>>; Pings::GROUPS as usize]>,
     ticks: Cell<u32>,
 }
 
 impl Pings {
-    pub(super) const PARTS: u32 = 30;
+    /// One group for each tick between two pings of a client.
+    pub(super) const GROUPS: u32 = 30;
 
     pub(super) fn add(&self, number: SocketNumber, outbox: &Rc<ClientOutbox>) {
-        let part = part_of(number);
-        self.parts.borrow_mut()[part].insert(number, Rc::clone(outbox));
+        let group = group_of(number);
+        self.groups.borrow_mut()[group].insert(number, Rc::clone(outbox));
     }
 
     pub(super) fn remove(&self, number: SocketNumber) {
-        self.parts.borrow_mut()[part_of(number)].remove(&number);
+        self.groups.borrow_mut()[group_of(number)].remove(&number);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.parts.borrow().iter().all(BTreeMap::is_empty)
+        self.groups.borrow().iter().all(BTreeMap::is_empty)
     }
 
     /// Sends a ping to those whose turn it is. Whoever has other bytes to read needs none.
@@ -34,21 +35,23 @@ impl Pings {
         let tick = self.ticks.get();
         self.ticks.set(tick.wrapping_add(1));
         let frame = text_frame(&ping(unix_seconds())).into();
-        self.each(tick % Pings::PARTS, |outbox| {
+        self.each(tick % Pings::GROUPS, |outbox| {
             if outbox.is_empty() {
                 outbox.push(&frame);
             }
         });
     }
 
-    pub(super) fn each(&self, part: u32, act: impl Fn(&ClientOutbox)) {
-        let parts = self.parts.borrow();
-        parts[part as usize].values().for_each(|outbox| act(outbox));
+    pub(super) fn each(&self, group: u32, act: impl Fn(&ClientOutbox)) {
+        let groups = self.groups.borrow();
+        groups[group as usize]
+            .values()
+            .for_each(|outbox| act(outbox));
     }
 }
 
-fn part_of(number: SocketNumber) -> usize {
-    usize::try_from(number % u64::from(Pings::PARTS)).unwrap_or_default()
+fn group_of(number: SocketNumber) -> usize {
+    usize::try_from(number % u64::from(Pings::GROUPS)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub struct Cable {
     /// From a broadcast until its last subscriber has had its turn.
     pub(super) fan_outs: TimeHistogram,
     last: Cell<SocketNumber>,
-    /// Changes when the sockets are to go, and when they are to stay after all.
+    /// The number of the last call of `disconnect_all`, which replaces those before it.
     closing: Cell<u64>,
 }
 
@@ -179,24 +179,24 @@ impl Cable {
         spawn_local(async move { cable.disconnect_each(closing, within).await });
     }
 
-    /// Records that the sockets are to go, or are to stay after all. Returns the number of this change.
+    /// Records that all clients are being disconnected. Returns the number of this time.
     fn begin_closing(&self) -> u64 {
         self.closing.set(self.closing.get() + 1);
         self.closing.get()
     }
 
-    /// Whether this change is the last one.
+    /// Whether the clients have not been disconnected once more.
     fn closes(&self, closing: u64) -> bool {
         self.closing.get() == closing
     }
 
     async fn disconnect_each(&self, closing: u64, within: Duration) {
-        for part in 0..Pings::PARTS {
+        for group in 0..Pings::GROUPS {
             if !self.closes(closing) || self.pings.is_empty() {
                 return;
             }
-            self.pings.each(part, ClientOutbox::restart);
-            sleep(within / Pings::PARTS).await;
+            self.pings.each(group, ClientOutbox::restart);
+            sleep(within / Pings::GROUPS).await;
         }
     }
 
@@ -259,7 +259,8 @@ impl Cable {
             .ok()?;
         // Nobody closes it.
         let _permit = self.requests.acquire().await.ok()?;
-        // Few run at once, and a client that is served has been admitted.
+        // The command takes memory even if none is left: few run at once, and their clients were admitted by their
+        // handshakes.
         let bytes = InlineBytes::granted(body.into_bytes(), &client.memory);
         let mut call = Call::new(request.into_parts().0, client.peer, client.memory);
         call.body = CallBody::Inline(bytes);

@@ -216,7 +216,8 @@ impl CableSocket {
         self.outbox.end(SocketEnd::Client, code);
     }
 
-    /// Whether more of the client is read. Nothing is once the socket is being closed.
+    /// Whether more bytes of the client are read: none while too many commands wait, and none once the socket is being
+    /// closed.
     fn reads_on(&self) -> bool {
         let is_full = self.session.as_ref().is_some_and(CableSession::is_full);
         !is_full && !self.outbox.is_closed()
@@ -251,7 +252,8 @@ impl AsyncWrite for CableSocket {
         this.expect_rest(cx);
         let count = bytes.len() - rest.len();
         if count == 0 && !bytes.is_empty() {
-            // The end of the running command, or the next turn, wakes the task. After a close, the other direction ends.
+            // Nothing was read. The task is woken when the running command ends, or for its next turn. When the socket
+            // is being closed, `poll_read` ends the tunnel.
             return Poll::Pending;
         }
         Poll::Ready(Ok(count))
@@ -290,7 +292,7 @@ impl EdgeApplication for CableSocket {
 }
 
 impl Drop for CableSocket {
-    /// Tells the application, once it has carried out what it was asked before.
+    /// Tells the application that the client is gone, once it has carried out the running command.
     fn drop(&mut self) {
         self.cable.pings.remove(self.number);
         self.outbox.end(SocketEnd::Client, None);
@@ -306,7 +308,7 @@ impl Drop for CableSocket {
                 set_time(&cable.hub);
                 cable.note(session.finish(result));
             }
-            cable.part(session, &client).await;
+            cable.client_left(session, &client).await;
         });
     }
 }

@@ -11,8 +11,8 @@ pub const STREAM_HISTORY_LIMIT: usize = 128 * 1024;
 /// The memory of a message, or of a stream, beside its bytes.
 const ENTRY_COST: usize = 160;
 
-/// The last messages of all streams, for clients of the extended protocol that were away. A frame that waits for clients is
-/// kept as it is.
+/// The last messages of all streams, for clients of the extended protocol that were away. A frame that also waits in
+/// outboxes is shared with them, and not copied.
 ///
 /// ```
 /// use carat_cable::{BroadcastHistory, HistoryRequest};
@@ -31,15 +31,17 @@ pub struct BroadcastHistory {
     keeps: u64,
     /// Bytes of all of them.
     limit: usize,
-    /// Unix time in seconds; the first one.
+    /// Unix time in seconds.
     now: u64,
+    /// The first `now`.
     began: u64,
     last: u64,
     bytes: usize,
     messages: BTreeMap<u64, KeptMessage>,
     streams: HashMap<Rc<str>, KeptStream>,
-    /// The last message of a stream of which none is kept, and when the last one was sent that had to go before its time.
+    /// The last message of all streams of which no message is kept.
     forgotten: u64,
+    /// The time of the last message that was forgotten early, for want of room.
     evicted_at: u64,
 }
 
@@ -109,7 +111,7 @@ impl BroadcastHistory {
         self.keep(stream, payload.into(), 0..payload.len(), false);
     }
 
-    /// Keeps the next message, of which `payload` is the place in its frame.
+    /// Keeps the next message as its frame. Its payload is in this range of the frame.
     pub(super) fn keep(
         &mut self,
         stream: &str,
@@ -245,8 +247,8 @@ impl BroadcastHistory {
         if let Some(position) = request.streams.get(&**stream) {
             let is_known = *position.epoch == *self.epoch && position.offset <= self.last;
             let forgotten = kept.map_or(self.forgotten, |kept| kept.forgotten);
-            // The client had heard all until then, and whatever came later is kept.
             let from = self.began.max(self.now.saturating_sub(self.keeps));
+            // The client has heard everything up to `since`, and all that came later is kept.
             let is_recent = |since| since >= from && since > evicted_at;
             if !is_known || position.offset < forgotten && !request.since.is_some_and(is_recent) {
                 return None;

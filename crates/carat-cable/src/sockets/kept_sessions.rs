@@ -9,7 +9,8 @@ use crate::CommandResult;
 /// The memory of a session whose client is connected.
 const LIVE_COST: usize = 256;
 
-/// The identity of a client for the application. The name of a session is of no use to others.
+/// The identity of a client for the application. Whoever knows the name of a session, but has another identity, does
+/// not get the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientIdentity([u8; 32]);
 
@@ -28,7 +29,8 @@ impl ClientIdentity {
     }
 }
 
-/// The sessions of all clients of the extended protocol by name, also of those that are away. `O` is what is kept with these.
+/// The sessions of all clients of the extended protocol by name, also of those that are away. An `O` is kept with each
+/// of the latter.
 ///
 /// ```
 /// use carat_cable::{ClientIdentity, CommandResult, KeptSessions, SessionClaim};

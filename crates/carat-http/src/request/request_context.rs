@@ -8,7 +8,7 @@ use crate::request::request_slots::RequestSlots;
 use carat_body::response::RangeRequest;
 use carat_exchange::{ConnectionState, SpoolReservation};
 
-/// The facts about a request that the steps of its response know, when the application has the request itself.
+/// The facts about a request that are kept for the steps of its response, while the application has the request itself.
 pub struct RequestContext {
     /// The connection, or the one of its streams that the request came on.
     pub state: Rc<ConnectionState>,

@@ -173,7 +173,7 @@ mod tests {
         let mut room = [0; 16 * 1024];
         let mut room = ReadBuf::new(&mut room);
         let mut cx = Context::from_waker(Waker::noop());
-        // Nothing to read is nothing read.
+        // Without bytes to read, the room stays empty.
         let _ = Pin::new(end).poll_read(&mut cx, &mut room);
         room.filled().to_vec()
     }

@@ -1,4 +1,5 @@
-//! The fields of compressed header blocks (RFC 7541, section 6): where their texts are, and whether those are malformed.
+//! The fields of compressed header blocks (RFC 7541, section 6): where their texts are. Malformed texts are replaced in
+//! place.
 
 use crate::guard::field_text::{FieldText, TextKind};
 
@@ -16,7 +17,8 @@ const INDEXED: u8 = 0x40;
 const HUFFMAN: u8 = 0x80;
 /// The largest integer that 7 bits hold alone.
 const INTEGER_MOST: usize = 0x7f;
-/// A field of the static table without a value: `age`.
+/// The byte that fills the room behind a text that became shorter: a whole field, the `age` of the static table,
+/// without a value.
 const FILLER: u8 = 0x95;
 /// The largest table of a decoder, which is the default, and how many fields it holds (RFC 7541, section 4.1).
 const TABLE_LIMIT: usize = 4096;
@@ -107,7 +109,7 @@ impl HpackBlocks {
         self.are_trailers && self.has_pseudo_field
     }
 
-    /// Reads bytes of the block, and [mends](FieldText) them.
+    /// Reads bytes of the block, and mends them: malformed texts are replaced, as [`FieldText`] says.
     pub(crate) fn pass(&mut self, bytes: &mut [u8]) -> Result<(), BlockError> {
         // Where the field, and the length of its text, begin in this piece.
         let (mut field, mut length) = (None, None);
@@ -154,7 +156,9 @@ impl HpackBlocks {
         Ok(())
     }
 
-    /// Mends the beginning of a field that has no text, or an empty one of this kind.
+    /// Renames a field for which the decoder would end the connection, although no byte of a text is malformed: its
+    /// name or method is empty, or it is the `:status` of the static table. `field` has its bytes so far; `empty` is
+    /// the kind of the text whose length, 0, is the last of them.
     fn mend_without_text(&mut self, field: &mut [u8], empty: Option<TextKind>) {
         let last = field.len() - 1;
         match empty {
@@ -168,7 +172,7 @@ impl HpackBlocks {
         }
     }
 
-    /// The kind of a text that is empty by this byte, its length.
+    /// The kind of the text that begins, if this byte is its length and says that it is empty.
     fn empty(&self, byte: u8) -> Option<TextKind> {
         match self.stage {
             Stage::Length(kind) if byte & !HUFFMAN == 0 => Some(kind),
@@ -456,7 +460,7 @@ mod tests {
                 b"\x40\x05:path\x01/\x0f\x2f\x01\xff",
                 b"\x40\x05:path\x01/\x0f\x2f\x01\t",
             ),
-            // A name that was referred to itself, behind another field.
+            // The name is that of the last field but one, which took it from the table, too.
             (
                 b"\x42\x01A\x7e\x01B\x40\x01x\x01\xe9\x0f\x30\x03G T",
                 b"\x42\x01A\x7e\x01B\x40\x01x\x01\xe9\x0f\x30\x03G``",

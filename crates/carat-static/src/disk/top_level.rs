@@ -12,7 +12,8 @@ const NAMES_LIMIT: usize = 10_000;
 /// A directory that has changed within this time may change again within the resolution of its time stamp.
 const SETTLING: Duration = Duration::from_secs(2);
 
-/// The names in a directory: most requests are for the application, and need no system call to find out.
+/// The names in a directory. Most requests are for the application: these names show without a system call that no file
+/// is meant.
 #[derive(Default)]
 pub(crate) struct TopLevel(Mutex<Listing>);
 
@@ -20,7 +21,7 @@ pub(crate) struct TopLevel(Mutex<Listing>);
 struct Listing {
     /// `None` when there are too many.
     names: Option<HashSet<Box<[u8]>>>,
-    /// The change of the directory that the names include; `None` when it may change unnoticed.
+    /// The time stamp of the directory when its names were read. `None` if a later change may get the same one.
     changed: Option<(i64, u64)>,
 }
 

@@ -4,7 +4,7 @@ use crate::command::{Command, Outcome};
 use crate::limits::Limits;
 use crate::log_line::LogLine;
 
-/// How long a process has from SIGTERM to SIGKILL, and its hooks at least.
+/// How long a process has from SIGTERM to SIGKILL. In a stop, its hooks have at least as long.
 pub(super) const KILL_AFTER: Duration = Duration::from_secs(2);
 
 /// The reaction to one event: when, within which limits, and the commands so far.

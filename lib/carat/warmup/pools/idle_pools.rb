@@ -7,7 +7,8 @@ module Carat
     module IdlePools
       # How long to wait until a pool is asked again.
       PAUSE_SECONDS = 0.01
-      # Seconds until the thread of the timers looks at them again. A task that is due within 0.01 s does not wake it.
+      # Seconds until the thread that runs concurrent-ruby's timers looks at its tasks again. A new task that is due
+      # within 0.01 s would not wake the thread.
       WAKE_SECONDS = 0.02
       private_constant :PAUSE_SECONDS, :WAKE_SECONDS
 
@@ -26,7 +27,8 @@ module Carat
         pools.each { |pool| sleep(PAUSE_SECONDS) until empty(pool) || now >= deadline }
       end
 
-      # A TimerTask that was shut down leaves its next run to the timers, whose thread waits until that is due.
+      # A TimerTask that was shut down leaves its next run behind, a ScheduledTask: the thread of the timers waits until
+      # that is due.
       def drop_timers
         tasks = all(:ScheduledTask)
         return if tasks.empty?

@@ -17,8 +17,8 @@ use crate::state::reaction::Reaction;
 /// A process that ran this long did not fail at its start: the next one starts without a longer pause.
 const STEADY: Duration = Duration::from_secs(30);
 
-/// With `overlap`, the process before it is told to end when a process has run for this long: Solid Queue forks a
-/// scheduler meanwhile, which begins with the next tick.
+/// With `overlap`, a process is told to end when its successor has run for this long: in that time, the successor's
+/// Solid Queue forks a scheduler, which begins with the next tick.
 const OVERLAP: Duration = Duration::from_secs(10);
 
 /// The number that the mold gets for a process that only measures the load of the others of its name.
@@ -43,14 +43,14 @@ pub(super) struct Declaration {
     pub(super) is_declared: bool,
     /// Whether a client of the control socket asks for each, and learns how it ends.
     pub(super) is_one_off: bool,
-    /// How many should run: a number between these that follows the load, unless both are the same.
+    /// How many should run, within `bounds`. The number follows the load, unless the bounds are equal.
     pub(super) wanted: u32,
     bounds: RangeInclusive<u32>,
     rule: LoadRule,
     pub(super) meter: LoadMeter,
-    /// How many have ended that nothing follows (`restart`).
+    /// How many have ended for good: by the setting `restart`, none takes their place.
     finished: u32,
-    /// Private memory of the largest that was read.
+    /// The largest private memory that was read of a process of this name.
     largest: Option<u64>,
     backoff: Backoff,
     pub(super) members: Vec<AppProcess>,
@@ -209,7 +209,8 @@ impl Declaration {
         }
     }
 
-    /// Whether one more is to be forked. One that has not ended yet counts; while they overlap, one more may run.
+    /// Whether one more is to be forked. A process that has not ended yet takes a place; with `overlap`, there is one
+    /// place more.
     pub(super) fn lacks(&self, origin: ForkOrigin, reaction: &Reaction) -> bool {
         let target = self.target() as usize;
         let is_new = |it: &&AppProcess| it.stays() && !it.is_replaced(origin.oldest_generation);
@@ -218,8 +219,9 @@ impl Declaration {
         is_missing && self.members.len() < most && self.backoff.allows(reaction.now)
     }
 
-    /// How much memory those will take that run or are about to, beyond what was read, for each of them: as much as the
-    /// largest had. `None` for one of which nothing is known.
+    /// The memory that the processes will take beyond what was read of them. There is an item for each that is missing,
+    /// young, or not yet read: what it has less than the largest. The item is `None` while no process of this name has
+    /// been read.
     pub(super) fn growth(&self, now: Instant) -> impl Iterator<Item = Option<u64>> {
         let staying = self.members.iter().filter(|it| it.stays());
         let missing = (self.target() as usize).saturating_sub(self.members.len());
@@ -240,8 +242,8 @@ impl Declaration {
         members.for_each(|it| it.is_unwanted = true);
     }
 
-    /// A worker has become the mold. A command shares nothing with it, and work that may not overlap would pause without
-    /// any deployment.
+    /// A worker has become the mold: processes move to it once that gains memory. Those of a command do not, since they
+    /// share nothing with a mold, nor those that may not overlap: their work would pause though nothing is deployed.
     pub(super) fn begin_refork(&mut self) {
         let moves = self.settings.overlap && !self.settings.is_command;
         let members = self.members.iter_mut();

@@ -6,9 +6,10 @@ require_relative "mutex"
 module Carat
   class Scheduler < Native::Scheduler
     module Patches
-      # `wait`: Ruby 4.0 calls `sleep`, which returns nil after the timeout, only of objects that are no Mutex.
+      # Makes `wait` return nil after the timeout. Ruby 4.0 asks its argument to `sleep`, whose result says whether the
+      # time is over, only if the argument is no Mutex.
       module ConditionVariable
-        # Sleeps as its mutex does.
+        # Stands for a mutex without being a Mutex.
         Sleeper = Struct.new(:mutex) do
           # Returns nil after the timeout.
           def sleep(timeout) = mutex.sleep(timeout)

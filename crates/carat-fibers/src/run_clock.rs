@@ -18,9 +18,9 @@ pub struct RunClock<H> {
     longest: Cell<Duration>,
     limit: Cell<Duration>,
     unreported: RefCell<VecDeque<(H, Duration)>>,
-    /// Reports long runs.
+    /// The scheduler of the fibers, which is told when runs wait to be reported, and then starts the reporter.
     watcher: Cell<Option<H>>,
-    /// The fiber that reports, whose own runs are not reported.
+    /// The fiber that reports them. Its own runs are not reported.
     reporter: Cell<Option<H>>,
 }
 

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 /// Clients that are remembered at once: 16 bytes each, 1 MiB in all.
 const CLIENTS_LIMIT: usize = 64 * 1024;
 
-/// How many places the hash of a client allows. Nobody outside knows which clients share them.
+/// How many places there are in a row. The hash of a client chooses its row, and is random: nobody outside knows which
+/// clients share one.
 const ROW: usize = 8;
 
 /// A number of requests in a period, of which a client may send all at once.
@@ -52,9 +53,9 @@ impl ClientRates {
     /// Counts a request of a client. An error says after how much time the client may send it; a refused request does
     /// not count.
     ///
-    /// A client for which no place is free takes over the place that is done first, with what is left to do there. So
-    /// the first place of a row is never done earlier than before: a client that was pushed out and returns is not
-    /// served before its time, however many others come.
+    /// A client for which no place of its row is free takes over the place that is done first, with what is left to do
+    /// there. So that place only ever becomes done later. A client that was pushed out and returns gets a place that is
+    /// done no earlier than its own was: it is not served before its time, however many others come.
     pub fn take(&self, client: IpAddr, now: Instant) -> Result<(), Duration> {
         let (client, now) = (network(client), self.time(now));
         let hash = self.hasher.hash_one(client);

@@ -48,7 +48,7 @@ impl LogLine {
         }
     }
 
-    /// Says what counters tell it apart by: a value that is known beforehand.
+    /// Names the kind under which a counter counts the line. The kinds are few and known.
     #[must_use]
     pub fn of_kind(mut self, kind: &'static str) -> LogLine {
         self.kind = Some(kind);

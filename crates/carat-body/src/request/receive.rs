@@ -31,6 +31,7 @@ impl RequestReceiver {
 
     /// Receives the body of `call`. Afterwards the call is as the application is to see it. A body that
     /// is forwarded while it arrives may still break off, which its [`UploadProgress`] reports.
+    ///
     /// The future is moved several times. Most bodies are small and already there, so what only others need is boxed.
     pub async fn receive(
         &self,

@@ -53,8 +53,8 @@ impl Cable {
         }
     }
 
-    /// Broadcasts what a program that is no process of the server asks for. Returns the answer as JSON, or whose mistake it
-    /// was and which.
+    /// Broadcasts what a program that is no process of the server asks for. Returns the answer as JSON. An error has a
+    /// status, which says whose mistake it was, and the reason.
     async fn order(self: &Rc<Self>, body: &mut Incoming) -> Result<String, (StatusCode, String)> {
         let body = Limited::new(body, BROADCAST_BODY_LIMIT).collect().await;
         let body = body.map_err(|error| {
@@ -76,7 +76,8 @@ impl Cable {
         Ok(json!({ "subscriptions": reached }).to_string())
     }
 
-    /// The application knows the broker that connects several servers.
+    /// Has the application pass a broadcast to the broker, which connects several servers: only the application knows
+    /// the broker.
     async fn order_everywhere(
         self: &Rc<Self>,
         order: &BroadcastOrder,
@@ -111,7 +112,7 @@ fn with_field(
     response
 }
 
-/// Whether the client has the token (RFC 6750, section 2.1). How long that takes says nothing about it.
+/// Whether the client has the token (RFC 6750, section 2.1). How long the answer takes says nothing about the token.
 fn names_token(headers: &HeaderMap, token: &str) -> bool {
     let credentials = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
     let Some((scheme, named)) = credentials.and_then(|it| it.split_at_checked("Bearer ".len()))

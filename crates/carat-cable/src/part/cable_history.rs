@@ -21,8 +21,8 @@ impl CableHistory {
         }
     }
 
-    /// Forgets what is too old, and half of it when others need the memory and no session can be given up for that. Called
-    /// once a tick, with the bytes of the sessions.
+    /// Forgets the messages that are too old, and half of the bytes that are left when others need the memory and no
+    /// session can be given up for that. Called once a tick, with the bytes of the sessions.
     pub(super) fn tick(&self, hub: &Hub, session_bytes: usize, is_anybody_away: bool) {
         let Some(mut history) = hub.history() else {
             return;
@@ -59,7 +59,7 @@ pub(super) fn hub(settings: &Settings) -> Rc<Hub> {
     Rc::new(Hub::with_history(history))
 }
 
-/// A clock before 1970 has no time that a client could use.
+/// The Unix time. A clock before 1970 counts as 0: clients know no earlier time.
 pub(super) fn unix_seconds() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.unwrap_or_default().as_secs()

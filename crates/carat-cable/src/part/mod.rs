@@ -79,7 +79,7 @@ impl Part for CablePart {
     ) -> Option<SlowReply<'a>> {
         let handshake = context.slots.take::<CableHandshake>()?;
         Some(Box::pin(async move {
-            // HTTP on the connection may be over after this.
+            // Interim responses must be written first: the socket may be taken over after this.
             poll_fn(|cx| context.state.interim.poll_written(cx)).await;
             if self.cable.open(handshake, reply, context).await {
                 ReplyStep::TakenOver

@@ -24,7 +24,7 @@ pub struct HistoryRequest {
 /// The place of a message among others.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct HistoryPosition {
-    /// Names the server that has counted.
+    /// The name of the history that has numbered the messages: each server has its own.
     pub epoch: String,
     /// The number of the message.
     pub offset: u64,

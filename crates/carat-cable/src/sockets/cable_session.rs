@@ -46,7 +46,7 @@ pub struct CableSession {
     /// The text by which the application knows the client, sent with each command.
     connection: Box<str>,
     internal: Option<Rc<str>>,
-    /// Few for most clients, so that a list takes the least.
+    /// A list, which takes the least memory: most clients have few.
     subscriptions: Vec<Subscription>,
     waiting: VecDeque<ClientCommand>,
     waiting_bytes: usize,
@@ -127,8 +127,8 @@ impl CableSession {
         self.subscriptions.len()
     }
 
-    /// Bytes that are held for the client, without those that wait for it. Of texts that are held once for several clients,
-    /// each has a share.
+    /// Bytes that are held for the client, without those of its outbox. Of a text that is held once for several
+    /// clients, each client has a share.
     pub fn held_bytes(&self) -> usize {
         let shared: usize = self
             .subscriptions
@@ -138,8 +138,8 @@ impl CableSession {
         self.kept + self.waiting_bytes - shared
     }
 
-    /// The next command that the application is to carry out: its JSON. Those that make no sense are left out, as Rails
-    /// does: to subscribe twice, and what is for a subscription that there is not.
+    /// The JSON of the next command that the application is to carry out. Commands that make no sense are left out, as
+    /// Rails does: those for a subscription that does not exist, and those that subscribe a second time.
     pub fn next_command(&mut self) -> Option<String> {
         while self.running.is_none() && !self.awaits_client() {
             if let Some(body) = self.next_timer() {
@@ -281,7 +281,7 @@ impl CableSession {
         history.map(|history| (identifier, history))
     }
 
-    /// A page of Turbo Streams costs no request.
+    /// A subscription of Turbo Streams is made without the application, which has signed the name of the stream.
     fn subscribe_signed(&mut self, identifier: &str, stream: &str) {
         let identifier = self.hub.identifier(identifier);
         let stream = (self.hub).start(stream, &identifier, self.number, &self.outbox);
@@ -379,7 +379,7 @@ impl CableSession {
         }
     }
 
-    /// Sends others what was broadcast. Nothing follows a close.
+    /// Sends others what the command broadcasts, and then closes the socket if the result says so.
     fn broadcast(&self, result: &CommandResult) -> Reached {
         let mut reached = Reached::default();
         for (stream, payload) in &result.broadcasts {

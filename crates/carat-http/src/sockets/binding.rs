@@ -17,8 +17,9 @@ use crate::sockets::listeners::Listeners;
 use crate::sockets::transport::{Handshake, Transport};
 
 /// Binds every address of the `bind` option, in its order, unless the server inherited its socket. Ports are bound
-/// before `become_user`, and Unix sockets afterwards, so that their files belong to the user. Addresses that are no bare
-/// sockets are those of `transports`. The error names the address and says what to do.
+/// before `become_user`, and Unix sockets afterwards, so that their files belong to the user. Connections of an address
+/// with the scheme of one of the `transports` begin with its handshake. The error names the address and says what to
+/// do.
 pub fn bind_all(
     settings: &Settings,
     transports: &[Rc<dyn Transport>],

@@ -62,7 +62,7 @@ impl CableSession {
                 self.hub.stop(stream, &it.identifier, self.number);
             }
             self.hub.release(&it.identifier);
-            // Not the one that clients share, of which the hub counts the subscriptions.
+            // A copy: the references to the text that clients share count as subscriptions.
             let identifier = (&*it.identifier).into();
             Subscription { identifier, ..it }
         });
@@ -141,8 +141,8 @@ impl CableSession {
         }
     }
 
-    /// A command other than those by which a client that has come back asks for what it has missed is the sign that it does
-    /// not do so.
+    /// Ends the wait of the subscriptions of a client that has come back if this command is not a request for what it has
+    /// missed: the client does not ask then.
     pub(super) fn resume_for(&mut self, command: &ClientCommand) {
         let asks = matches!(command, ClientCommand::History { .. })
             || matches!(command, ClientCommand::Subscribe { history, .. } if history.is_some());
@@ -161,7 +161,8 @@ impl CableSession {
         Some(at)
     }
 
-    /// A client that has come back may not know that it has subscribed. Rails ignores the others.
+    /// Confirms a subscription that exists, for a client that has come back and may not know of it. Clients of the
+    /// other protocol get no answer, as in Rails.
     pub(super) fn confirm_again(
         &mut self,
         identifier: &str,
@@ -187,8 +188,8 @@ impl CableSession {
             && self.waiting.front().is_some_and(asks)
     }
 
-    /// The client asks for what a subscription has missed. It needs no command. A subscription that has waited for it goes
-    /// on in the same moment, so that nothing is missed or sent twice.
+    /// The client asks for what a subscription has missed. The application gets no command for this. A subscription
+    /// that has waited for the question goes on in the same moment, so that nothing is missed or sent twice.
     pub(super) fn send_again(&mut self, identifier: &str, history: &str) -> Option<String> {
         let until = self.release(identifier);
         self.replay(identifier, history, until);

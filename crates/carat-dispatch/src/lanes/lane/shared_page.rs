@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use carat_wire::{Page, Word};
 
-/// How many requests may pass before an old recall is refreshed.
+/// An old recall is written anew after this many requests: ids begin again at 0, and a recall of long ago would count
+/// for requests that come.
 pub(crate) const RECALL_REFRESH: u32 = 1 << 24;
 
 /// The edge's view of the page that it shares with the worker of a lane.

@@ -8,7 +8,7 @@ const FINISHED_LIMIT: usize = 16;
 pub(super) struct RestartHistory {
     /// The number of the latest one.
     pub latest: u32,
-    /// The number of the one that follows. All requests that arrive meanwhile get the same one.
+    /// The number of the restart that follows the current one. All who ask for a restart meanwhile get this number.
     queued: Option<u32>,
     finished: VecDeque<(u32, Result<(), String>)>,
     /// How the last one ended, until that is reported.

@@ -19,8 +19,8 @@ module Carat
       # Seconds after which no further name is begun: what is left may not suffice, and the edge starts another
       # client.
       SECONDS = 400
-      # Servers that share the folder, one of which the authority may ask, look at it every second until there is a
-      # certificate, and then every ten.
+      # How long to wait until every server that shares the folder knows an answer, since the authority may ask any of
+      # them: they look at the folder every second until there is a certificate, and then every ten.
       FIRST_SETTLE_SECONDS = 2
       SETTLE_SECONDS = 11
       private_constant :FIRST_SETTLE_SECONDS, :MEMORY_LIMIT, :SECONDS, :SETTLE_SECONDS

@@ -21,7 +21,7 @@ pub(super) struct FileState {
     is_stamp_final: bool,
 }
 
-/// What the file system records of a file beside its content.
+/// The record of the file system about a file, without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Stamp {
     inode: u64,

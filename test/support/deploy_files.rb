@@ -58,6 +58,37 @@ module Support
       kamal.dig("env", "clear").transform_values(&:to_s)
     end
 
+    def heroku
+      load("heroku/heroku.yml")
+    end
+
+    def dokku
+      JSON.parse(File.read(File.join(FOLDER, "dokku/app.json")))
+    end
+
+    def render
+      load("render/render.yaml").fetch("services").first
+    end
+
+    # The text of fly.toml: Ruby has no parser for it, and script/lint_deploy parses it.
+    def fly
+      File.read(File.join(FOLDER, "fly/fly.toml"))
+    end
+
+    def render_variables
+      render["envVars"].to_h { |variable| variable.values_at("key", "value") }.compact
+    end
+
+    def fly_variables
+      fly[/^\[env\]\n(.*?)(?=^\[)/m, 1].scan(/^ +(\w+) = "(.+)"/).to_h
+    end
+
+    # The command and the variables that a line such as `env LANG=C.UTF-8 bundle exec carat` sets.
+    def command_line(text)
+      variables, command = text.delete_prefix("env ").split.partition { |word| word.match?(/\A[A-Z_]+=/) }
+      [command, variables.to_h { |word| word.split("=", 2) }]
+    end
+
     # The program of the image's health check with its arguments, and its flags.
     def health_check
       flags, command = dockerfile[/^HEALTHCHECK (.+?\])$/m, 1].gsub("\\\n", "").split(" CMD ")

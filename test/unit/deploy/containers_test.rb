@@ -17,27 +17,33 @@ module Carat
     BEYOND_SECONDS = 4.25
     # How long the proxies of Kubernetes' nodes take to notice.
     NODES_SECONDS = 5
-    # How long Heroku's router keeps a connection without a request.
+    # How long Heroku's router keeps a connection without a request, and waits for a response.
     ROUTER_SECONDS = 90
+    ROUTER_PATIENCE_SECONDS = 30
     COMMAND = %w[bundle exec carat].freeze
 
     def test_every_variable_of_carat_is_an_option_with_such_a_value
-      [pod_variables, compose_variables, kamal_variables, swarm_variables].each do |found|
+      files = [pod_variables, compose_variables, kamal_variables, swarm_variables, dokku["env"], render_variables,
+               fly_variables, *platform_commands.map(&:last)]
+      files.each do |found|
         settings(found)
 
-        refute_empty found.keys.grep(/\ACARAT_/)
+        refute_empty found
         assert_empty Config::Variables.warnings(found)
       end
     end
 
     def test_all_listen_on_the_same_port
-      variables = [pod_variables, compose_variables, kamal_variables, swarm_variables, image_variables]
+      variables = [pod_variables, compose_variables, kamal_variables, swarm_variables, image_variables,
+                   render_variables, fly_variables]
 
       assert_equal([PORT.to_s], variables.map { |found| found["PORT"] }.uniq)
       assert_equal({ "name" => "http", "containerPort" => PORT }, container["ports"].first)
       assert_equal ["#{PORT}:#{PORT}"], compose["ports"]
       assert_equal PORT, kamal.dig("proxy", "app_port")
       assert_includes dockerfile, "\nEXPOSE #{PORT}\n"
+      assert_includes fly, "\n  internal_port = #{PORT}\n"
+      assert_equal(PORT, dokku_check["port"])
       assert_includes haproxy, " tasks.web:#{PORT} "
     end
 
@@ -49,12 +55,26 @@ module Carat
       assert_equal [true, 1000, 1000], pod["securityContext"].values_at("runAsNonRoot", "runAsUser", "runAsGroup")
     end
 
-    def test_the_router_of_a_platform_closes_a_connection_first
-      *variables, command = File.read(File.join(FOLDER, "Procfile")).match(/^web: env (\S+) (\S+) (.+)\n/).captures
-      found = variables.to_h { |text| text.split("=") }
+    def test_the_router_of_a_platform_closes_a_connection_first_and_gets_a_timeout_before_it_gives_up
+      platform_commands.each do |command, found|
+        assert_equal COMMAND, command
+        assert_operator option(found, :idle_timeout), :>, ROUTER_SECONDS
+        assert_operator option(found, :request_timeout), :<, ROUTER_PATIENCE_SECONDS
+      end
+    end
 
-      assert_equal COMMAND.join(" "), command
-      assert_operator option(found, :idle_timeout), :>, ROUTER_SECONDS
+    def test_platforms_allow_the_time_that_a_stop_takes
+      page = File.read(File.join(FOLDER, "../docs/platforms.md"))
+      allowed = [render["maxShutdownDelaySeconds"], fly[/^kill_timeout = (\d+)/, 1],
+                 page[/stop-timeout-seconds (\d+)/, 1]]
+
+      [render_variables, fly_variables, dokku["env"]].zip(allowed) do |found, seconds|
+        assert_operator Integer(seconds), :>, option(found, :shutdown_timeout) + BEYOND_SECONDS
+      end
+    end
+
+    def test_platforms_ask_for_health_where_rails_answers
+      assert_equal ["/up"] * 3, [render["healthCheckPath"], fly[/^    path = "(.+)"/, 1], dokku_check["path"]]
     end
 
     def test_the_pod_gets_the_time_that_a_stop_takes
@@ -106,6 +126,7 @@ module Carat
       assert_operator probe["periodSeconds"] * probe["failureThreshold"], :>, boot
       assert_operator seconds(health_check.last["start-period"]), :>, boot
       assert_operator kamal["deploy_timeout"], :>, boot
+      assert_operator dokku_check["attempts"] * dokku_check["wait"], :>, boot
     end
 
     def test_requests_end_before_kamal_gives_them_up
@@ -160,6 +181,16 @@ module Carat
     end
 
     private
+
+    # The commands of Heroku, with and without an image, each with its variables.
+    def platform_commands
+      procfile = File.read(File.join(FOLDER, "heroku/Procfile"))
+      [procfile[/^web: (.+)/, 1], heroku.dig("run", "web")].map { |line| command_line(line) }
+    end
+
+    def dokku_check
+      dokku.dig("healthchecks", "web").first
+    end
 
     def haproxy
       File.read(File.join(FOLDER, "swarm/haproxy.cfg"))

@@ -1,10 +1,17 @@
 # frozen_string_literal: true
 
 # Writes the Makefile with which `gem install` and script/setup compile Carat into CARGO_TARGET_DIR, if that is set.
+# Where Carat does not serve, the gem is installed without compiled parts: a team may have other machines.
 require_relative "makefile"
 require_relative "prerequisites"
 
-missing = Carat::Prerequisites.new.missing
+prerequisites = Carat::Prerequisites.new
+unless prerequisites.linux?
+  File.write("Makefile", Carat::Makefile::NOTHING)
+  exit
+end
+
+missing = prerequisites.missing
 abort "carat: cannot compile, missing: #{missing.join(", ")}" if missing.any?
 
 target = ENV.fetch("CARGO_TARGET_DIR", nil)

@@ -5,10 +5,14 @@ require "rbconfig"
 module Carat
   # The paths of the compiled parts: `carat/native.so`, `carat/carat-edge`, and `carat/malloc.so`. A checkout has them
   # in build/<Ruby's ABI>, a gem that was compiled during installation in a directory of the load path. A platform gem
-  # has the extension for each Ruby in native/<Ruby's version>, and the two parts that all Rubies share in native/.
+  # has the extension for each Ruby in native/gnu/<Ruby's version>, and the two parts that all Rubies share in
+  # native/gnu; one for musl has native/musl.
   module NativePath
     # The directory of the checkout or the gem.
     ROOT = File.expand_path("../..", __dir__)
+
+    # What Ruby calls the operating system and its C library, such as `linux-gnu`, `linux-musl`, or `darwin23`.
+    SYSTEM = RbConfig::CONFIG.fetch("host_os")
 
     # Which Ruby the parts are compiled for, such as `3.3.0-x86_64-linux-gnu`.
     ABI = RbConfig::CONFIG.values_at("ruby_version", "arch").join("-").freeze
@@ -16,13 +20,18 @@ module Carat
     # The parts of a checkout.
     BUILD = File.join(ROOT, "build", ABI)
 
-    # The compiled parts of a platform gem.
-    PLATFORM = File.join(ROOT, "native")
+    # The compiled parts of a platform gem, which is for one C library.
+    PACKED = File.join(ROOT, "native")
+    PLATFORM = File.join(PACKED, SYSTEM.include?("musl") ? "musl" : "gnu")
     PLATFORM_BUILD = File.join(PLATFORM, RbConfig::CONFIG.fetch("ruby_version"))
     # script/setup leaves the digest of the sources that it has compiled.
     DIGEST = File.join(BUILD, "digest")
     DIGEST_PROGRAM = File.join(ROOT, "script", "platform_gem", "source_digest.rb")
-    private_constant :PLATFORM, :PLATFORM_BUILD, :DIGEST, :DIGEST_PROGRAM
+    # RubyGems before 3.3.22 takes the platform gem for either C library.
+    FOREIGN = "its parts are for another C library than this machine's. Run gem update --system, and install carat " \
+              "again: RubyGems 3.3.22 or later takes the gem for this one. Or compile it: gem install carat " \
+              "--platform ruby"
+    private_constant :PACKED, :PLATFORM, :PLATFORM_BUILD, :DIGEST, :DIGEST_PROGRAM, :FOREIGN
 
     # The edge program, in a directory of the load path.
     EDGE = "carat/carat-edge"
@@ -64,10 +73,24 @@ module Carat
       "built from older sources: #{remedy}" if File.read(digest).strip != PlatformGem::SourceDigest.new.to_s
     end
 
+    # Returns why there are no parts for this system, where Carat does not serve, and what to do; nil on Linux.
+    def elsewhere
+      return if SYSTEM.include?("linux")
+
+      "serves on Linux, and this is #{SYSTEM}: start Puma here for development, or Carat in a container " \
+        "(docs/installation.md, \"macOS, BSD, and Windows\")"
+    end
+
+    # Returns a sentence about parts that are missing.
+    def missing
+      elsewhere || "not built for Ruby #{ABI}: #{remedy}"
+    end
+
     # Returns what to do when a part is missing.
     def remedy
       return "run script/setup in #{ROOT}" if File.exist?(File.join(ROOT, "script", "setup"))
       return "install the gem that compiles: gem install carat --platform ruby" if File.directory?(PLATFORM)
+      return FOREIGN if File.directory?(PACKED)
 
       "install the gem again: gem pristine carat --extensions"
     end

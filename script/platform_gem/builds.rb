@@ -21,16 +21,18 @@ module PlatformGem
   class Builds
     SHARED = %w[carat-edge malloc.so].freeze
     EXTENSIONS = %w[native.so].freeze
-    NAME = /\A(?<abi>\d+\.\d+\.\d+)-(?<cpu>\w+)-linux(-gnu)?\z/
+    NAME = /\A(?<abi>\d+\.\d+\.\d+)-(?<cpu>\w+)-linux(-(?<library>gnu|musl))?\z/
 
     # The files with which script/setup marks full builds, and all builds.
     FULL = "source"
     ANY = "digest"
 
-    # `cpu` is that of a RubyGems platform, and `mark` says which builds there are: only full ones, or others too.
-    def initialize(root: SourceDigest::ROOT, cpu: Gem::Platform.local.cpu, mark: FULL)
+    # `cpu` is that of a RubyGems platform, `library` the C library, `gnu` or `musl`, and `mark` says which builds there
+    # are: only full ones, or others too.
+    def initialize(root: SourceDigest::ROOT, cpu: Gem::Platform.local.cpu, library: "gnu", mark: FULL)
       @root = root
       @cpu = cpu
+      @library = library
       @mark = mark
     end
 
@@ -61,16 +63,18 @@ module PlatformGem
 
     def build(name)
       match = NAME.match(name)
-      Build.new(File.join(@root, "build", name), match[:abi], match[:cpu]) if match && match[:cpu] == @cpu
+      return unless match && match[:cpu] == @cpu && (match[:library] || "gnu") == @library
+
+      Build.new(File.join(@root, "build", name), match[:abi], match[:cpu])
     end
 
     def digest
       @digest ||= SourceDigest.new(@root).to_s
     end
 
-    # The edge of Debian 13 does not run on Debian 12.
+    # The edge of Debian 13 does not run on Debian 12. Those for musl are alike.
     def oldest_glibc(name)
-      current.map { |build| build.part(name) }.min_by { |path| GlibcNeed.of(path) }
+      current.map { |build| build.part(name) }.min_by { |path| GlibcNeed.of(path) || Gem::Version.new(0) }
     end
   end
 end

@@ -1,16 +1,18 @@
 # frozen_string_literal: true
 
-# Packs the parts in build/ into pkg/carat-VERSION-CPU-linux-gnu.gem. `rake native` compiles those of this Ruby before.
+# Packs the parts in build/ into pkg/carat-VERSION-CPU-linux-gnu.gem, or -linux-musl with a Ruby for musl. `rake native`
+# compiles those of this Ruby before.
 require_relative "package"
 
 module PlatformGem
   # Who packs the same parts gets the same bytes.
   ENV["SOURCE_DATE_EPOCH"] ||= `git -C #{SourceDigest::ROOT} log -1 --format=%ct`.chomp
   cpu = ARGV.fetch(0, Gem::Platform.local.cpu)
-  builds = Builds.new(cpu: cpu)
+  library = RbConfig::CONFIG.fetch("host_os").include?("musl") ? "musl" : "gnu"
+  builds = Builds.new(cpu:, library:)
   builds.outdated.each { |build| warn "left out, compiled from other sources: #{build.directory}" }
-  licenses = ThirdPartyLicenses.of(SourceDigest::ROOT, "#{cpu}-unknown-linux-gnu").to_s
-  path = Package.new(builds, licenses: licenses, cpu: cpu).write(File.join(SourceDigest::ROOT, "pkg"))
+  licenses = ThirdPartyLicenses.of(SourceDigest::ROOT, "#{cpu}-unknown-linux-#{library}").to_s
+  path = Package.new(builds, licenses:, cpu:, library:).write(File.join(SourceDigest::ROOT, "pkg"))
   puts "#{path}: #{File.size(path)} bytes, for Ruby #{RubyRequirement.new(builds.current.map(&:abi))}"
 rescue Refusal => e
   abort "native: #{e.message}"

@@ -19,10 +19,11 @@ module PlatformGem
       Rubies and platforms get the gem that compiles them.
     TEXT
 
-    # `licenses` is the text of the licenses of the crates that are compiled in; `glibc`, the version on which the parts
-    # must run.
-    def initialize(builds, licenses:, glibc: GlibcNeed::DEBIAN, cpu: Gem::Platform.local.cpu)
+    # `licenses` is the text of the licenses of the crates that are compiled in; `library`, the C library of the parts,
+    # `gnu` or `musl`; `glibc`, the version on which those for `gnu` must run.
+    def initialize(builds, licenses:, glibc: GlibcNeed::DEBIAN, cpu: Gem::Platform.local.cpu, library: "gnu")
       @builds = builds
+      @library = library
       @licenses = licenses
       @glibc = glibc
       @cpu = cpu
@@ -31,7 +32,7 @@ module PlatformGem
     # Writes the gem into `directory` and returns its path. Raises Refusal when its parts would not run everywhere.
     def write(directory)
       refuse_missing
-      refuse_recent_glibc
+      refuse_other_library
       FileUtils.mkdir_p(directory)
       path = File.join(File.expand_path(directory), "#{specification.name}-#{specification.version}-#{platform}.gem")
       Dir.mktmpdir("carat-gem-") { |stage| pack(stage, path) }
@@ -54,7 +55,7 @@ module PlatformGem
 
     # An Array, because RubyGems 3.3 drops the name of the C library from a String.
     def platform
-      Gem::Platform.new([@cpu, "linux", "gnu"])
+      Gem::Platform.new([@cpu, "linux", @library])
     end
 
     def source
@@ -66,7 +67,7 @@ module PlatformGem
     end
 
     def parts
-      @parts ||= @builds.parts.transform_keys { |path| "native/#{path}" }
+      @parts ||= @builds.parts.transform_keys { |path| "native/#{@library}/#{path}" }
     end
 
     def refuse_missing
@@ -75,11 +76,16 @@ module PlatformGem
       raise Refusal, "build/ has no current parts for #{@cpu}: run script/setup --build first"
     end
 
-    def refuse_recent_glibc
-      parts.each_value do |path|
-        need = GlibcNeed.of(path)
-        next if need <= @glibc
+    def refuse_other_library
+      parts.each_value { |path| refuse_part(path, GlibcNeed.of(path)) }
+    end
 
+    def refuse_part(path, need)
+      if @library == "musl"
+        raise Refusal, "#{path} is linked with glibc, and the gem is for musl" if need
+      elsif !need
+        raise Refusal, "#{path} is not linked with glibc"
+      elsif need > @glibc
         raise Refusal, "#{path} needs glibc #{need}; compile it on Debian 12, which has #{@glibc}"
       end
     end

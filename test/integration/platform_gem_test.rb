@@ -43,16 +43,16 @@ class PlatformGemTest < Support::IntegrationTest
 
     assert_match(/\Acarat \d/, run_command(RbConfig.ruby, command, "--version"))
     assert_empty Dir.glob(File.join(@home, "gems/extensions/**/*.so")), "nothing is compiled"
-    assert_equal [installed("native/#{ruby_version}/carat/native.so"), installed("native/carat/malloc.so")].join("\n"),
+    assert_equal [installed("native/gnu/#{ruby_version}/carat/native.so"), installed("native/gnu/carat/malloc.so")].join("\n"),
                  serve(APP, command: [RbConfig.ruby, command], env: @env).get.body
   end
 
   def test_gem_contains_only_what_users_need
     file = write_gem
     parts, others = modes(file).partition { |name, _mode| name.start_with?("native/") }.map(&:to_h)
-    rubies = builds.current.map { |build| "native/#{build.abi}/carat/native.so" }
+    rubies = builds.current.map { |build| "native/gnu/#{build.abi}/carat/native.so" }
 
-    assert_equal ["native/carat/carat-edge", "native/carat/malloc.so", *rubies].sort, parts.keys.sort
+    assert_equal ["native/gnu/carat/carat-edge", "native/gnu/carat/malloc.so", *rubies].sort, parts.keys.sort
     assert_equal [0o755], parts.values.uniq
     assert_equal 0o755, others.fetch("exe/carat")
     assert_empty(others.keys.reject { |name| name.match?(NEEDED) })

@@ -1,8 +1,13 @@
 # frozen_string_literal: true
 
 # Writes the Makefile with which `gem install` and script/setup compile the extension into CARGO_TARGET_DIR, if that is
-# set.
+# set. Carat serves on Linux, and the gem is installed without the extension elsewhere.
 require "rbconfig"
+
+unless RbConfig::CONFIG.fetch("host_os").include?("linux")
+  File.write("Makefile", "all install clean distclean:\n")
+  exit
+end
 
 crate = File.expand_path("../../crate", __dir__)
 given = ENV["CARGO_TARGET_DIR"].to_s

@@ -32,7 +32,7 @@ module Carat
 
       # Returns what is not built and what to do about it; nil when the subcommands can run. Only for a loaded gem.
       def self.unbuilt
-        return "not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}" unless NativePath.directory
+        return NativePath.missing unless NativePath.directory
         return if $LOAD_PATH.any? { |path| File.file?(File.join(path.to_s, EXTENSION)) }
 
         "carat-lab is not built for Ruby #{NativePath::ABI}: run script/setup in a checkout, or " \

@@ -48,7 +48,7 @@ module Carat
       # Executes the edge and does not return. Warnings go to the ProcessLog `log`. Raises LaunchError when the edge is
       # missing or cannot be executed, and ConfigError when the process does not allow what the configuration says.
       def launch(log:)
-        raise LaunchError, "carat: not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}" unless @edge
+        raise LaunchError, "carat: #{NativePath.missing}" unless @edge
 
         @descriptors.check
         obstacle = LowPorts.new(@descriptors.addresses).obstacle

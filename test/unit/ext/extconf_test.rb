@@ -4,6 +4,7 @@ require "open3"
 require "rbconfig"
 require "test_helper"
 require "support/workplace"
+require_relative "../../../ext/carat/makefile"
 require_relative "../../../ext/carat/prerequisites"
 
 class ExtconfTest < Minitest::Test
@@ -29,9 +30,11 @@ class ExtconfTest < Minitest::Test
     assert_includes output, "cargo #{OLDEST_RUST} or later; found 1.63.0 (Debian 13: apt-get install cargo; Debian 12:"
   end
 
-  def test_another_system_is_told_that_carat_runs_on_linux
-    assert_equal ["Linux (Carat runs nowhere else; on darwin23, use a container)"],
-                 Carat::Prerequisites.new(system: "darwin23").missing.map(&:to_s)
+  def test_where_carat_does_not_serve_nothing_is_compiled
+    output, status = extconf("PATH" => @workplace, "RUBYOPT" => "-r#{ROOT}/test/support/another_system")
+
+    assert_predicate status, :success?, output
+    assert_equal Carat::Makefile::NOTHING, makefile
   end
 
   def test_without_a_target_directory_compiled_crates_are_removed

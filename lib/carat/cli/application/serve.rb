@@ -32,6 +32,9 @@ module Carat
 
       # Does not return when the server starts. Raises ConfigError and LaunchError.
       def run
+        elsewhere = NativePath.elsewhere
+        raise Launch::LaunchError, "carat: #{elsewhere}" if elsewhere
+
         log = Log::ProcessLog.new(format: configuration[:log_format])
         remarks = [*Config::Variables.warnings(@env), *(NativePath.stale if $stderr.tty?)]
         remarks.each { |line| log.warn(line) }

@@ -20,7 +20,7 @@ module Carat
 
         # Returns the Finding.
         def finding
-          return problem("not built for Ruby #{NativePath::ABI}: #{NativePath.remedy}") unless @directory
+          return problem(NativePath.missing) unless @directory
           return problem("#{@edge} is not executable") unless File.executable?(@edge)
 
           @load.call

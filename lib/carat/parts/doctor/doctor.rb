@@ -14,7 +14,9 @@ require_relative "spool/spool_file"
 require_relative "spool/spool_memory"
 require_relative "spool/spool_room"
 require_relative "threads"
+require_relative "../../cli/command_error"
 require_relative "../../cli/subcommand"
+require_relative "../../native_path"
 require_relative "../../parts"
 
 module Carat
@@ -37,6 +39,9 @@ module Carat
 
       # Prints a line for each check, and fails when there is a problem. Raises ConfigError.
       def run
+        elsewhere = NativePath.elsewhere
+        raise CommandError, "carat: #{elsewhere}" if elsewhere
+
         findings = [*CHECKS, *Parts.flat_map(&:doctor_checks)].map { |check| check.new(configuration).finding }
         say(Finding.ok("configuration", configuration_summary), *findings)
         findings.none?(&:problem?) ? SUCCESS : FAILURE

@@ -28,10 +28,26 @@ class PlatformGemPackageTest < Minitest::Test
     assert_raises(PlatformGem::Refusal) { write_gem(path("config.ru")) }
   end
 
+  def test_part_that_is_linked_with_glibc_is_refused_for_musl
+    error = assert_raises(PlatformGem::Refusal) { write_gem(RbConfig.ruby, library: "musl") }
+
+    assert_equal "#{RbConfig.ruby} is linked with glibc, and the gem is for musl", error.message
+  end
+
+  def test_gem_is_named_after_its_c_library
+    names = %w[gnu musl].map { |library| package(RbConfig.ruby, library:).specification.full_name }
+
+    assert_equal(%w[gnu musl].map { |library| "carat-#{Carat::VERSION}-x86_64-linux-#{library}" }, names)
+  end
+
   private
 
   def write_gem(part, **options)
+    package(part, **options).write(path("pkg"))
+  end
+
+  def package(part, **options)
     builds = Stub.new([PlatformGem::Build.new("build", "3.3.0", "x86_64")], { "carat/carat-edge" => part })
-    PlatformGem::Package.new(builds, licenses: "", cpu: "x86_64", **options).write(path("pkg"))
+    PlatformGem::Package.new(builds, licenses: "", cpu: "x86_64", **options)
   end
 end

@@ -1,12 +1,13 @@
-//! Action Cable: the frames of a WebSocket (RFC 6455), the texts of the protocols `actioncable-v1-json` and
-//! `actioncable-v1-ext-json`, and what the edge and the application tell each other about a client, all of it without
-//! sockets, clock, and runtime. What needs these is in `part`, the part of the edge.
+//! Action Cable: the frames of a WebSocket (RFC 6455), the texts of the protocols
+//! `actioncable-v1-json` and `actioncable-v1-ext-json`, and the messages between the edge and the
+//! application about a client. All of this needs no socket, no clock, and no async runtime. The
+//! code that needs them is in `part`, which makes Action Cable a part of the edge.
 //!
 //! ```
 //! use carat_cable::{ClientCommand, FrameReader, WebSocketEvent, confirm_subscription, text_frame};
 //!
 //! let mut reader = FrameReader::new(65_536);
-//! // What a client sends is masked; this mask changes nothing.
+//! // Clients mask their frames; a mask of zeros changes no byte.
 //! let text = br#"{"command":"subscribe","identifier":"{\"channel\":\"Chat\"}"}"#;
 //! let sent = [&[0x81, 0x80 | text.len() as u8, 0, 0, 0, 0], &text[..]].concat();
 //! let mut arriving = &sent[..];
@@ -26,7 +27,8 @@
 mod part;
 
 mod protocol {
-    //! The texts of `actioncable-v1-json`, as Rails encodes and understands them, and those that `actioncable-v1-ext-json` adds.
+    //! The texts of `actioncable-v1-json`, as Rails encodes and understands them, and the texts
+    //! that `actioncable-v1-ext-json` adds.
 
     mod client_command;
     mod extended_texts;
@@ -46,7 +48,8 @@ mod protocol {
 }
 
 mod sockets {
-    //! The sockets of all clients: what waits for each of them, what each has subscribed to, and who receives which stream.
+    //! The sockets of all clients: the outbox of each, its subscriptions, and which clients receive
+    //! which stream.
 
     mod broadcast_history;
     mod cable_session;
@@ -68,7 +71,7 @@ mod sockets {
 }
 
 mod websocket {
-    //! The server's side of RFC 6455, with the extension of RFC 7692.
+    //! The server's side of the WebSocket protocol (RFC 6455), with compression (RFC 7692).
 
     mod accept_key;
     mod close_code;

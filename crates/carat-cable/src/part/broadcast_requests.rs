@@ -22,7 +22,8 @@ const BROADCAST_BODY_LIMIT: usize = PART_CONTENT_LIMIT + 8 * 1024;
 pub(super) const BROADCAST_PATH: &str = "/broadcast";
 
 impl Cable {
-    /// Answers a program that asks for a broadcast. On a port, it needs the token of the options.
+    /// Answers a program that asks for a broadcast. A request on a TCP port needs the secret of the
+    /// option `cable_token`.
     pub(super) async fn answer_program(
         self: &Rc<Self>,
         request: &mut Request<Incoming>,
@@ -91,7 +92,8 @@ impl Cable {
             memory: self.dispatch.account(),
         };
         let result = self.command(body.to_json(), &program).await;
-        let lost = "the application did not pass it on: the log says why".to_owned();
+        let lost =
+            "the application did not pass the broadcast on: the server's log says why".to_owned();
         let result = result.ok_or((StatusCode::BAD_GATEWAY, lost))?;
         let broadcasts = result.broadcasts.iter();
         let reached = broadcasts.filter_map(|(stream, message)| {

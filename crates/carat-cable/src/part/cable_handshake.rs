@@ -17,15 +17,17 @@ pub(super) struct CableHandshake {
     pub(super) protocol: Option<&'static str>,
     /// The compression that is agreed upon, and the value of the header field that tells the client.
     pub(super) deflate: Option<(DeflateWindow, HeaderValue)>,
-    /// The session with which the client wants to go on.
+    /// The name of the session with which the client wants to go on.
     pub(super) session: Option<Box<str>>,
     pub(super) peer: Rc<Peer>,
-    /// Held while the socket is open, if there may be only so many.
+    /// A permit of `max_tunnels`, which the socket holds while it is open; `None` without that
+    /// option.
     pub(super) permit: Option<OwnedSemaphorePermit>,
 }
 
 impl CableHandshake {
-    /// The response. Of what the application has sent, it has the cookies.
+    /// The head of the response. It has the cookies of the application's response, and none of its
+    /// other header fields.
     pub(super) fn head(&self, sent: &HeaderMap) -> Parts {
         let (mut head, ()) = Response::new(()).into_parts();
         head.status = StatusCode::SWITCHING_PROTOCOLS;

@@ -8,7 +8,8 @@ use crate::{BroadcastHistory, Hub};
 use carat_exchange::{ClientMemory, MemoryReservation};
 use carat_settings::Settings;
 
-/// The part of `client_memory` that kept broadcasts take, with the sessions of the extended protocol.
+/// The share of `client_memory` that is taken by the kept broadcasts and the sessions of the
+/// extended protocol.
 #[derive(Debug)]
 pub(super) struct CableHistory {
     held: RefCell<MemoryReservation>,
@@ -21,8 +22,9 @@ impl CableHistory {
         }
     }
 
-    /// Forgets the messages that are too old, and half of the bytes that are left when others need the memory and no
-    /// session can be given up for that. Called once a tick, with the bytes of the sessions.
+    /// Forgets the messages that are too old. While memory is short and there is no session of an
+    /// absent client to end instead, half of the remaining bytes are forgotten, too. Called once a
+    /// tick, with the bytes of the sessions.
     pub(super) fn tick(&self, hub: &Hub, session_bytes: usize, is_anybody_away: bool) {
         let Some(mut history) = hub.history() else {
             return;
@@ -37,7 +39,8 @@ impl CableHistory {
     }
 }
 
-/// Tells the history the time, before something is broadcast: clients ask by time.
+/// Tells the history the time before a message is broadcast: clients ask for the messages since a
+/// time.
 pub(super) fn set_time(hub: &Hub) {
     if let Some(mut history) = hub.history() {
         history.expire(unix_seconds());
@@ -65,7 +68,8 @@ pub(super) fn unix_seconds() -> u64 {
     now.unwrap_or_default().as_secs()
 }
 
-/// 128 bits that nobody can guess, in hexadecimal digits; `None` when the kernel has none.
+/// A random name that nobody can guess: 128 bits in hexadecimal digits. `None` when the kernel
+/// gives no random bytes.
 pub(super) fn random_name() -> Option<String> {
     let mut bytes = [0; 16];
     SystemRandom::new().fill(&mut bytes).ok()?;

@@ -22,9 +22,10 @@ const RETURN_LIMIT: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct CableSessions {
     kept: RefCell<KeptSessions<SocketClient>>,
-    /// A socket is given up.
+    /// Notified when a client is gone: a claim may wait for the end of the client's old socket.
     changed: Notify,
-    /// The server ends: nobody comes back.
+    /// Whether the server ends. No session is kept then, because no client comes back to this
+    /// server.
     ends: Cell<bool>,
 }
 
@@ -47,7 +48,8 @@ impl CableSessions {
         self.kept.borrow().held_bytes()
     }
 
-    /// The session of a client that has come back, and that the application has let in again: it must be who it was.
+    /// Takes the session of a client that has come back. `None` if there is no session with this
+    /// name, or if the application has not let the client in with the same identity again.
     pub(super) async fn claim(&self, name: &str, result: &CommandResult) -> Option<KeptSession> {
         result.connection.as_ref()?;
         let identity = ClientIdentity::of(result);
@@ -67,7 +69,8 @@ impl CableSessions {
         claimed.await.ok().flatten()
     }
 
-    /// The name of the session of a client that the application has let in; `None` if it has not, or if none can be made.
+    /// Begins a session for a client that the application has let in, and returns its name. `None`
+    /// if the client was refused, or if there are no random bytes for a name.
     pub(super) fn enter(
         &self,
         result: &CommandResult,
@@ -79,7 +82,8 @@ impl CableSessions {
         Some(name.into())
     }
 
-    /// The client of a session is gone. Returns sessions that are over because this one is kept.
+    /// Keeps the session of a client that is gone, if the client may come back. Returns the
+    /// sessions that ended to make room for it.
     pub(super) fn client_left(
         &self,
         session: &mut CableSession,
@@ -98,8 +102,9 @@ impl CableSessions {
         kept.keep(&name, session.keep(), client, unix_seconds())
     }
 
-    /// Ends sessions whose clients have been away for too long, or which take more than `limit` bytes, and half of the others
-    /// while memory `is_short`. Called once a tick.
+    /// Ends the sessions of clients that have been away for too long, then the oldest sessions
+    /// until all absent clients take at most `limit` bytes, or half of what they take while memory
+    /// `is_short`. Returns the sessions that ended. Called once a tick.
     pub(super) fn tick(&self, limit: usize, is_short: bool) -> Vec<AwaySession<SocketClient>> {
         let mut kept = self.kept.borrow_mut();
         let mut over = kept.expire(unix_seconds());
@@ -111,7 +116,8 @@ impl CableSessions {
         over
     }
 
-    /// Nobody comes back.
+    /// Ends the sessions of all absent clients and returns them: the server ends, and keeps no
+    /// session from now on.
     pub(super) fn end_all(&self) -> Vec<AwaySession<SocketClient>> {
         self.ends.set(true);
         self.kept.borrow_mut().end_all()

@@ -17,18 +17,19 @@ use crate::{DeflateWindow, accept_key};
 use carat_exchange::{Refusal, Reply, ReplyBody, Takeover, Tunnel, TunnelApplication};
 use carat_http::{ArrivedRequest, RequestAnswer, RequestContext, RequestStep};
 
-/// The subprotocols, as clients of Action Cable ask for them.
+/// The subprotocols that clients of Rails' Action Cable ask for.
 const PROTOCOLS: [&str; 2] = ["actioncable-v1-json", "actioncable-unsupported"];
 /// The subprotocol that needs a history of broadcasts.
 const EXTENDED_PROTOCOL: &str = "actioncable-v1-ext-json";
 const VERSION: &str = "13";
 /// The header field with the name of the session to restore, as `AnyCable` spells it.
 const RESTORED_SESSION: &str = "x-anycable-restore-sid";
-/// Bytes of the name of a session. Longer ones are none of this server's.
+/// Most bytes of a session's name. A longer name was not given by this server, and is ignored.
 const SESSION_NAME_LIMIT: usize = 32;
 
 impl Cable {
-    /// Sends the handshake of a WebSocket to the application, as a request of the cable.
+    /// Sends the request to the application if it is a WebSocket handshake at the path of the
+    /// cable.
     pub(super) fn ask_for_socket(
         self: &Rc<Self>,
         request: &mut ArrivedRequest,
@@ -70,13 +71,14 @@ impl Cable {
         });
         let cable = Rc::clone(self);
         ControlFlow::Break(RequestAnswer::Later(Box::pin(async move {
-            // Nobody closes it.
+            // The semaphore is never closed, so this is no error.
             let _permit = cable.requests.acquire().await;
             cable.dispatch.dispatch(call)?.await
         })))
     }
 
-    /// Opens the socket if the application lets the client in. Returns whether it does: then HTTP is over, and there is no
+    /// Opens the socket if the application lets the client in. Returns whether the connection is
+    /// taken over: then the takeover writes the head of the response, and there is no other
     /// response.
     pub(super) async fn open(
         self: &Rc<Self>,
@@ -130,12 +132,12 @@ impl Cable {
     }
 }
 
-/// RFC 6455, section 4.2.1.
+/// Whether the request asks for a WebSocket (RFC 6455, section 4.2.1).
 fn is_websocket(headers: &HeaderMap) -> bool {
     names(headers, &UPGRADE, "websocket") && names(headers, &CONNECTION, "upgrade")
 }
 
-/// Whether a field lists this token.
+/// Whether a header field lists this token.
 fn names(headers: &HeaderMap, field: &HeaderName, token: &str) -> bool {
     let values = headers.get_all(field).iter();
     let mut tokens = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
@@ -152,7 +154,8 @@ fn protocol_of(headers: &HeaderMap, has_history: bool) -> Option<&'static str> {
     named.find_map(|name| known().find(|known| *known == name))
 }
 
-/// The compression that the client offers and that can be had, and how it is told.
+/// The first compression that the client offers and the server has, and the value of the header
+/// field that tells the client.
 fn deflate_of(headers: &HeaderMap) -> Option<(DeflateWindow, HeaderValue)> {
     let offers = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter();
     let offers = offers.filter_map(|value| value.to_str().ok());
@@ -160,7 +163,8 @@ fn deflate_of(headers: &HeaderMap) -> Option<(DeflateWindow, HeaderValue)> {
     Some((window, HeaderValue::try_from(answer).ok()?))
 }
 
-/// The session with which a client wants to go on.
+/// The name of the session with which a client wants to go on: from a header field, or `sid` in the
+/// query.
 fn session_of(parts: &Parts) -> Option<Box<str>> {
     let field = parts.headers.get(RESTORED_SESSION);
     let field = field.and_then(|value| value.to_str().ok());
@@ -174,7 +178,8 @@ fn session_of(parts: &Parts) -> Option<Box<str>> {
         .then(|| name.into())
 }
 
-/// The response to a handshake of another version, or without a key (RFC 6455, section 4.2.2).
+/// The response to a handshake without a valid key, or whose version is not 13, the one that
+/// `is_known` (RFC 6455, section 4.2.2).
 fn refused(is_known: bool) -> Response<ReplyBody> {
     let mut response = Response::new(ReplyBody::empty());
     if is_known {

@@ -14,13 +14,15 @@ pub(super) struct MessageDeadline {
 }
 
 impl MessageDeadline {
-    /// A message is complete. The next one has its own deadline.
+    /// Ends the deadline, because the message is complete. The next message gets a deadline of its
+    /// own.
     pub(super) fn end(&mut self) {
         self.sleep = None;
     }
 
-    /// Whether a message that `is_unfinished` has taken too long. The time in which the server does not read (`reads_on` is
-    /// false) does not count. The task is woken at the deadline.
+    /// Whether a message that `is_unfinished` has taken too long. If the deadline passes while the
+    /// server does not read (`reads_on` is false), it begins anew. The task is woken at the
+    /// deadline.
     pub(super) fn has_passed(
         &mut self,
         is_unfinished: bool,

@@ -1,4 +1,5 @@
-//! The part of the edge: `WebSockets` of Action Cable that belong to the edge. Their commands are requests to the application.
+//! Action Cable as a part of the edge. The edge owns its `WebSockets`, and sends the application
+//! each command of a client as a request.
 
 mod broadcast_requests;
 mod cable_handshake;
@@ -34,7 +35,7 @@ pub use server::Cable;
 pub use socket::CableSocket;
 pub use socket_client::SocketClient;
 
-/// In how much time clients are asked to connect again, one after the other.
+/// The time within which all clients are asked to connect again, one after the other.
 const CLOSING_WINDOW: Duration = Duration::from_secs(1);
 
 /// The sockets of Action Cable: the option `cable`.
@@ -43,7 +44,7 @@ pub struct CablePart {
     drain_delay: Option<Duration>,
 }
 
-/// `None` without the option `cable`.
+/// The part; `None` without the option `cable`.
 pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
     let cable = Cable::new(core)?;
     Some(Box::new(CablePart::new(cable, &core.settings)))
@@ -101,7 +102,8 @@ impl Part for CablePart {
         });
     }
 
-    /// A process of the application broadcasts: the subject is the stream.
+    /// Passes on a broadcast of a process of the application. The subject is the name of the
+    /// stream.
     fn message(&self, subject: &[u8], content: &[u8]) {
         self.cable.broadcast(subject, content);
     }
@@ -112,32 +114,28 @@ impl Part for CablePart {
 
     fn samples(&self) -> Vec<PartSample> {
         let stats = self.cable.stats();
-        let help = "Time from a broadcast until its last subscriber had its turn";
+        let help = "Time from a broadcast until the last subscriber's task has run";
         let fan_outs = PartSample::times("cable_fan_out", help, &self.cable.fan_outs);
         let gauge = |name, help, value: usize| PartSample::gauge(name, help, value as u64);
         let count = PartSample::counter;
         vec![
             gauge("cable_sockets", "WebSockets of the cable", stats.sockets),
-            gauge(
-                "cable_streams",
-                "Streams that someone receives",
-                stats.streams,
-            ),
+            gauge("cable_streams", "Streams with subscribers", stats.streams),
             count("cable_commands", "Commands of clients", stats.received),
             count(
                 "cable_lost_commands",
-                "Of these, those that failed",
+                "Commands of clients that failed",
                 stats.lost,
             ),
             count(
                 "cable_broadcasts",
-                "Messages of the application",
+                "Broadcasts of the application and other programs",
                 stats.broadcasts,
             ),
-            count("cable_messages", "Messages to subscribers", stats.sent),
+            count("cable_messages", "Messages sent to subscribers", stats.sent),
             count(
                 "cable_slow_clients",
-                "Clients that did not read",
+                "Clients disconnected because they did not read",
                 stats.slow,
             ),
             fan_outs,

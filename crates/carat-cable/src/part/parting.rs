@@ -7,8 +7,8 @@ use crate::part::socket_client::SocketClient;
 use crate::{AwaySession, CableSession};
 
 impl Cable {
-    /// The client of a session is gone. The application is told of the end of its connection, and of that of its
-    /// subscriptions unless it may come back.
+    /// Tells the application that the connection of a client has ended, and its subscriptions, too,
+    /// unless the client may come back.
     pub(super) async fn client_left(
         self: &Rc<Self>,
         mut session: CableSession,

@@ -5,10 +5,12 @@ use std::rc::Rc;
 use crate::part::cable_history::unix_seconds;
 use crate::{ClientOutbox, SocketNumber, ping, text_frame};
 
-/// Sends each client a ping every three seconds. Clients that get none for six connect again.
+/// Sends each client a ping every three seconds. A client that gets none for six seconds connects
+/// again.
 #[derive(Debug, Default)]
 pub(super) struct Pings {
-    /// The outboxes of all clients. Those of one group get their ping in the same tick of 100 ms.
+    /// The outboxes of all clients, in groups. The clients of a group get their pings in the same
+    /// tick of 100 ms.
     groups: RefCell<[BTreeMap<SocketNumber, Rc<ClientOutbox>>; Pings::GROUPS as usize]>,
     ticks: Cell<u32>,
 }
@@ -30,7 +32,8 @@ impl Pings {
         self.groups.borrow().iter().all(BTreeMap::is_empty)
     }
 
-    /// Sends a ping to those whose turn it is. Whoever has other bytes to read needs none.
+    /// Sends a ping to the clients of the next group. A client for which other bytes wait needs
+    /// none: they also show that the connection lives.
     pub(super) fn tick(&self) {
         let tick = self.ticks.get();
         self.ticks.set(tick.wrapping_add(1));

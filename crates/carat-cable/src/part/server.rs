@@ -24,14 +24,14 @@ use carat_exchange::{
 use carat_http::{AccessLog, EdgeCore, Later, RequestDispatch, TimeHistogram};
 use carat_log::Log;
 
-/// Handshakes and commands that are with the application, or in its queue, at once. Others wait beside the queue, which so
-/// has room for requests.
+/// Most handshakes and commands that the application, or its queue, has at once. Further ones wait
+/// outside the queue, so that other requests find room in it.
 const REQUESTS_LIMIT: usize = 64;
-/// The process of the application that listens to a broker.
+/// The name of the further process that listens to a broker.
 const RELAY: &str = "cable";
 /// Clients that are sent a broadcast before the event loop does other work.
 const CLIENTS_AT_ONCE: usize = 128;
-/// The type of a result.
+/// The media type of a result of the application.
 const RESULT_TYPE: &str = "application/vnd.carat.cable+json";
 /// Longest result of the application in bytes.
 const RESULT_LIMIT: u64 = 4 * 1024 * 1024;
@@ -39,16 +39,17 @@ const RESULT_LIMIT: u64 = 4 * 1024 * 1024;
 /// All sockets of the cable.
 #[derive(Debug)]
 pub struct Cable {
-    /// Where clients reach it.
+    /// The path at which clients open sockets.
     pub(super) path: String,
-    /// The pattern of the path of the cable, however clients spell it.
+    /// Matches that path, however clients spell it.
     pub(super) handshakes: PathPattern,
     pub(super) hub: Rc<Hub>,
-    /// Whether a broker may connect this server with others: a process passes on what it sends.
+    /// Whether a broker may connect this server with others: then a further process passes on what
+    /// the broker sends.
     pub(super) has_broker: bool,
-    /// The secret of programs that broadcast over a port.
+    /// The secret with which programs may broadcast over a TCP port.
     pub(super) token: Option<String>,
-    /// Whether compression can be had.
+    /// Whether messages may be compressed: the option `cable_compression`.
     pub(super) compresses: bool,
     history: CableHistory,
     pub(super) sessions: CableSessions,
@@ -56,16 +57,17 @@ pub struct Cable {
     /// The permits of tunnels; `None` without `max_tunnels`.
     pub(super) permits: Option<Arc<Semaphore>>,
     pub(super) places: WorkerTunnels,
-    /// How many more requests the application may get.
+    /// The permits for handshakes and commands: `REQUESTS_LIMIT` in all.
     pub(super) requests: Semaphore,
     pub(super) dispatch: Rc<RequestDispatch>,
     access_log: AccessLog,
     pub(super) log: Rc<Log>,
     counts: CableCounts,
-    /// From a broadcast until its last subscriber has had its turn.
+    /// The times from a broadcast until the task of its last subscriber has run.
     pub(super) fan_outs: TimeHistogram,
     last: Cell<SocketNumber>,
-    /// The number of the last call of `disconnect_all`, which replaces those before it.
+    /// The number of the last call of `disconnect_all`. Earlier calls stop when there is a later
+    /// one.
     closing: Cell<u64>,
 }
 
@@ -82,13 +84,13 @@ struct CableCounts {
 /// The statistics of the cable, with counts since the server started.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct CableStats {
-    /// Clients.
+    /// Open sockets.
     pub(super) sockets: usize,
     /// Streams that a client listens to.
     pub(super) streams: usize,
     /// Commands of clients.
     pub(super) received: u64,
-    /// Messages to subscribers.
+    /// Messages sent to subscribers.
     pub(super) sent: u64,
     /// Messages of the application and other programs.
     pub(super) broadcasts: u64,
@@ -132,13 +134,14 @@ impl Cable {
         }))
     }
 
-    /// Sends a message to the subscribers of a stream, and returns how many these are. `None` if it is no JSON.
+    /// Sends a message to the subscribers of a stream. Returns the number of subscriptions, or
+    /// `None` if the message is no JSON.
     pub(super) fn broadcast(self: &Rc<Self>, stream: &[u8], message: &[u8]) -> Option<usize> {
         let text = std::str::from_utf8(stream).ok();
         cable_history::set_time(&self.hub);
         let Some(reached) = text.and_then(|stream| self.hub.broadcast(stream, message)) else {
             self.log.error(
-                "broadcast refused: it is no JSON",
+                "broadcast refused: the message is no JSON",
                 &[("stream", &&*String::from_utf8_lossy(stream))],
             );
             return None;
@@ -149,7 +152,8 @@ impl Cable {
         Some(clients)
     }
 
-    /// Keeps connections alive. Called once a tick.
+    /// Sends the pings that are due, and fits limits, sessions, and history to `client_memory`.
+    /// Called once a tick.
     pub(super) fn tick(self: &Rc<Self>) {
         self.pings.tick();
         let memory = self.dispatch.client_memory();
@@ -171,7 +175,7 @@ impl Cable {
         Rc::new(outbox.with_deflate(deflate).with_limit(limit))
     }
 
-    /// Disconnects all clients, which may come back: one after the other, within this time.
+    /// Disconnects all clients, one after the other, `within` this time. They may connect again.
     pub(super) fn disconnect_all(self: &Rc<Self>, within: Duration) {
         self.end_kept(self.sessions.end_all());
         let closing = self.begin_closing();
@@ -179,13 +183,13 @@ impl Cable {
         spawn_local(async move { cable.disconnect_each(closing, within).await });
     }
 
-    /// Records that all clients are being disconnected. Returns the number of this time.
+    /// Counts a call of `disconnect_all`. Returns its number.
     fn begin_closing(&self) -> u64 {
         self.closing.set(self.closing.get() + 1);
         self.closing.get()
     }
 
-    /// Whether the clients have not been disconnected once more.
+    /// Whether this call of `disconnect_all` is still the last one.
     fn closes(&self, closing: u64) -> bool {
         self.closing.get() == closing
     }
@@ -220,8 +224,8 @@ impl Cable {
         self.last.get()
     }
 
-    /// Counts the clients that a broadcast has reached, and wakes them, some after the other: between them, the event
-    /// loop does other work.
+    /// Counts the clients that a broadcast has reached, and wakes their tasks, some at a time: in
+    /// between, the event loop does other work.
     pub(super) fn note(self: &Rc<Self>, reached: Reached) {
         if reached.clients == 0 {
             return;
@@ -257,7 +261,7 @@ impl Cable {
             .header(CONTENT_TYPE, "application/json")
             .body(())
             .ok()?;
-        // Nobody closes it.
+        // The semaphore is never closed, so this is no error.
         let _permit = self.requests.acquire().await.ok()?;
         // The command takes memory even if none is left: few run at once, and their clients were admitted by their
         // handshakes.
@@ -287,14 +291,15 @@ impl Cable {
         }
     }
 
-    /// The application's result of a handshake or a command; `None` if it has responded something else, as to an error.
+    /// The application's result of a handshake or a command; `None` if the response is no valid
+    /// result, such as that to an error.
     pub(super) async fn result_of(&self, reply: Reply) -> Option<CommandResult> {
         if !is_result(&reply) {
             return None;
         }
         let parsed = match whole(reply.response.into_body()).await {
             Some(body) => CommandResult::parse(&body).map_err(|error| error.to_string()),
-            None => Err("it is too large".to_owned()),
+            None => Err("the result is too large".to_owned()),
         };
         let report =
             |cause: &String| (self.log).error("invalid result of the cable", &[("cause", cause)]);
@@ -302,13 +307,13 @@ impl Cable {
     }
 }
 
-/// Whether this is a result, and no response to the client.
+/// Whether the reply is a result for the edge, and not a response for the client.
 pub(super) fn is_result(reply: &Reply) -> bool {
     let kind = reply.response.headers().get(CONTENT_TYPE);
     kind.is_some_and(|kind| kind == RESULT_TYPE)
 }
 
-/// The body, unless it is too large.
+/// The whole body; `None` if it is too large.
 async fn whole(body: ReplyBody) -> Option<Bytes> {
     match body.content {
         ReplyContent::Full(bytes) => Some(bytes),

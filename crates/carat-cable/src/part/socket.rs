@@ -23,18 +23,19 @@ use carat_http::Later;
 /// How long a client that has come back may take to ask for what it has missed.
 const HISTORY_REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The WebSocket of one client, at the far end of its tunnel.
+/// The WebSocket of one client. In its tunnel, it has the place of the application.
 pub struct CableSocket {
     cable: Rc<Cable>,
     number: SocketNumber,
     outbox: Rc<ClientOutbox>,
     reader: FrameReader,
     message_deadline: MessageDeadline,
-    /// `None` once it is dropped.
+    /// `None` once the socket is dropped: the session lives on until the application knows of its
+    /// end.
     session: Option<CableSession>,
     /// Until when the subscriptions of a client that has come back wait for its request.
     history_deadline: Option<Pin<Box<Sleep>>>,
-    /// The command that the application has.
+    /// The command that the application carries out now.
     running: Option<Later<Option<CommandResult>>>,
     /// When a timer of a channel is due next.
     alarm: Option<Pin<Box<Sleep>>>,
@@ -101,7 +102,8 @@ impl CableSocket {
         }
     }
 
-    /// A client that has come back and does not ask for what it has missed gets what is broadcast from now on.
+    /// Ends the wait of a client that has come back and has not asked in time for what it has
+    /// missed: it gets what was broadcast since its return.
     fn release_overdue(&mut self, cx: &mut Context<'_>) {
         let Some(deadline) = &mut self.history_deadline else {
             return;
@@ -117,7 +119,7 @@ impl CableSocket {
         }
     }
 
-    /// Closes the socket of a client that does not finish a message.
+    /// Closes the socket of a client that does not finish a message in time.
     fn expect_rest(&mut self, cx: &mut Context<'_>) {
         let (is_unfinished, reads_on) = (self.reader.is_unfinished(), self.reads_on());
         if self
@@ -208,7 +210,8 @@ impl CableSocket {
         self.advance(cx);
     }
 
-    /// The client has closed the socket. One that leaves the page, or says so, does not come back.
+    /// Ends a socket that the client has closed. With the code of a client that is done or leaves
+    /// the page, it does not come back.
     fn close(&mut self, code: Option<CloseCode>) {
         if matches!(code, Some(CloseCode::NORMAL | CloseCode::GOING_AWAY)) {
             self.session.iter_mut().for_each(CableSession::leave);
@@ -292,7 +295,7 @@ impl EdgeApplication for CableSocket {
 }
 
 impl Drop for CableSocket {
-    /// Tells the application that the client is gone, once it has carried out the running command.
+    /// Tells the application that the client is gone, once the running command has ended.
     fn drop(&mut self) {
         self.cable.pings.remove(self.number);
         self.outbox.end(SocketEnd::Client, None);

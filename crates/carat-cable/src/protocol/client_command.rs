@@ -21,7 +21,7 @@ pub enum ClientCommand {
     Subscribe {
         /// JSON that names the channel and its parameters. The client compares it byte by byte.
         identifier: String,
-        /// JSON of what the client wants to hear again, in the extended protocol.
+        /// In the extended protocol, the JSON of a [`HistoryRequest`](crate::HistoryRequest).
         history: Option<Box<str>>,
     },
     /// The end of a subscription.
@@ -36,18 +36,19 @@ pub enum ClientCommand {
         /// JSON with the action and its arguments.
         data: String,
     },
-    /// In the extended protocol: what a subscription has missed.
+    /// In the extended protocol: the question for what a subscription has missed.
     History {
         /// The identifier of the subscription, as it was in `subscribe`.
         identifier: String,
-        /// JSON of what the client wants to hear again.
+        /// The JSON of a [`HistoryRequest`](crate::HistoryRequest).
         history: Option<Box<str>>,
     },
-    /// A command that the protocol does not have, or none.
+    /// A command that the protocol does not have, or an object without a command.
     Unknown,
 }
 
-/// A text without meaning: it is not an object, or what its command needs is not a String. Rails logs an error and goes on.
+/// The error for a text that is no command: it is no JSON object, or what its command needs is not
+/// a String. Rails logs an error and goes on.
 ///
 /// ```
 /// use carat_cable::{ClientCommand, NotACommand};
@@ -59,8 +60,8 @@ pub enum ClientCommand {
 pub struct NotACommand;
 
 impl ClientCommand {
-    /// Reads the text of a message. Keys that the protocol does not have are ignored, and the last of several equal keys
-    /// counts. However deep the JSON is, the stack does not grow.
+    /// Reads the text of a message. Keys that the protocol does not have are ignored, and the last
+    /// of several equal keys counts. The stack does not grow with the depth of the JSON.
     pub fn parse(text: &str) -> Result<ClientCommand, NotACommand> {
         let keys: CommandKeys<'_> = serde_json::from_str(text).map_err(|_| NotACommand)?;
         let identifier = || string(keys.identifier);
@@ -85,7 +86,7 @@ impl ClientCommand {
 }
 
 impl ClientCommand {
-    /// Bytes of its texts.
+    /// Bytes of the command's texts.
     pub(crate) fn text_bytes(&self) -> usize {
         let (identifier, more) = match self {
             Self::Message { identifier, data } => (identifier, data.len()),
@@ -120,7 +121,7 @@ enum CommandKey {
     Other,
 }
 
-/// The values as they are in the text. Nothing is copied or built before it is needed.
+/// The values of a command as raw JSON. Each is decoded only when it is needed.
 #[derive(Default)]
 struct CommandKeys<'a> {
     command: Option<&'a RawValue>,

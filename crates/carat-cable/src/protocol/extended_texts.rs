@@ -23,7 +23,7 @@ pub fn welcome_session(sid: &str, restored: Option<&[&str]>) -> String {
     format!(r#"{{"type":"welcome","sid":{sid},"restored":true,"restored_ids":[{restored}]}}"#)
 }
 
-/// Tells the client that it has all it asked for.
+/// Tells the client that it has been sent all messages that it asked for.
 ///
 /// ```
 /// let text = r#"{"identifier":"{}","type":"confirm_history"}"#;

@@ -15,13 +15,13 @@ use serde_json::value::RawValue;
 /// ```
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct HistoryRequest {
-    /// Unix time in seconds: until then, the client has heard all.
+    /// The Unix time in seconds until which the client has all messages.
     pub since: Option<u64>,
     /// The last messages that the client has, by stream.
     pub streams: HashMap<String, HistoryPosition>,
 }
 
-/// The place of a message among others.
+/// The position of a message in the history.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct HistoryPosition {
     /// The name of the history that has numbered the messages: each server has its own.
@@ -38,11 +38,11 @@ struct Members<'a> {
 }
 
 impl HistoryRequest {
-    /// Reads the member `history` of a command. `None` if it is none.
+    /// Reads the member `history` of a command. `None` if the JSON is no such request.
     pub fn parse(json: &str) -> Option<HistoryRequest> {
         let members: Members<'_> = serde_json::from_str(json).ok()?;
         Some(HistoryRequest {
-            // The official client says false when it shall not ask by time.
+            // AnyCable's client sends `false` if it does not ask by time.
             since: members
                 .since
                 .and_then(|since| serde_json::from_str(since.get()).ok()),
@@ -50,7 +50,7 @@ impl HistoryRequest {
         })
     }
 
-    /// Whether it asks for nothing.
+    /// Whether the client asks for no message.
     pub fn is_empty(&self) -> bool {
         self.since.is_none() && self.streams.is_empty()
     }

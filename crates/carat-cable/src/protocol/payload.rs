@@ -15,14 +15,15 @@ use serde_json::value::RawValue;
 pub struct Payload(Box<RawValue>);
 
 impl Payload {
-    /// `None` unless the bytes are one value of JSON in UTF-8, so that none can leave its place in [`message`](crate::message).
+    /// The payload with these bytes; `None` unless they are one value of JSON in UTF-8. So a
+    /// payload cannot add members of its own to the object of [`message`](crate::message).
     pub fn parse(bytes: &[u8]) -> Option<Payload> {
         serde_json::from_str(std::str::from_utf8(bytes).ok()?)
             .map(Payload)
             .ok()
     }
 
-    /// The JSON, without space around it.
+    /// The JSON, without whitespace around it.
     pub fn as_str(&self) -> &str {
         self.0.get()
     }

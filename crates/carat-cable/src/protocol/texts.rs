@@ -32,7 +32,7 @@ pub fn confirm_subscription(identifier: &str) -> String {
     subscription(identifier, "confirm_subscription")
 }
 
-/// Tells the client that the channel refuses it.
+/// Tells the client that the channel has rejected its subscription.
 ///
 /// ```
 /// let text = carat_cable::reject_subscription(r#"{"channel":"Chat"}"#);
@@ -56,7 +56,8 @@ pub(crate) fn message_start(identifier: &str) -> String {
     format!(r#"{{"identifier":{},"message":"#, string(identifier))
 }
 
-/// A String as Rails encodes it: also without what HTML or JavaScript could take for its own.
+/// The JSON of a String as Rails encodes it: characters that have a meaning in HTML or JavaScript
+/// are escaped, too.
 pub(super) fn string(text: &str) -> String {
     let mut json = Value::from(text).to_string();
     for (character, escape) in [

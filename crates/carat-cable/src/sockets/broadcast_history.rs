@@ -5,10 +5,10 @@ use std::rc::Rc;
 use crate::protocol::{message_end, message_start};
 use crate::{HistoryPosition, HistoryRequest, text_frame};
 
-/// Most bytes that are kept of one stream, and that a client is sent again at once. What is broadcast meanwhile fits into
-/// the outbox beside them.
+/// Most bytes that are kept of one stream, and most that a client is sent again at once. Its outbox
+/// has room for as much again, for what is broadcast meanwhile.
 pub const STREAM_HISTORY_LIMIT: usize = 128 * 1024;
-/// The memory of a message, or of a stream, beside its bytes.
+/// The bytes of memory that a message, or a stream, takes beside its own.
 const ENTRY_COST: usize = 160;
 
 /// The last messages of all streams, for clients of the extended protocol that were away. A frame that also waits in
@@ -29,19 +29,19 @@ pub struct BroadcastHistory {
     epoch: Box<str>,
     /// Seconds for which messages are kept.
     keeps: u64,
-    /// Bytes of all of them.
+    /// Most bytes of all messages.
     limit: usize,
-    /// Unix time in seconds.
+    /// The Unix time in seconds, as last set by `expire`.
     now: u64,
-    /// The first `now`.
+    /// The first `now`: the history knows nothing of what was broadcast before.
     began: u64,
     last: u64,
     bytes: usize,
     messages: BTreeMap<u64, KeptMessage>,
     streams: HashMap<Rc<str>, KeptStream>,
-    /// The last message of all streams of which no message is kept.
+    /// The number of the last forgotten message among the streams that have none left.
     forgotten: u64,
-    /// The time of the last message that was forgotten early, for want of room.
+    /// The time of the last message that was forgotten for want of room, before its time was over.
     evicted_at: u64,
 }
 
@@ -51,7 +51,7 @@ struct KeptMessage {
     at: u64,
     frame: Rc<[u8]>,
     payload: Range<usize>,
-    /// Whether `frame` is one of the extended protocol.
+    /// Whether `frame` is in the extended protocol.
     is_extended: bool,
 }
 
@@ -59,7 +59,8 @@ struct KeptMessage {
 struct KeptStream {
     offsets: VecDeque<u64>,
     bytes: usize,
-    /// The last message that is not kept, and when it was sent.
+    /// The number of the last message of the stream that was forgotten, and the time at which it
+    /// was broadcast.
     forgotten: u64,
     forgotten_at: u64,
 }
@@ -71,7 +72,8 @@ impl KeptMessage {
 }
 
 impl BroadcastHistory {
-    /// An empty one. `epoch` names it, so that no client takes the offsets of another for its own.
+    /// An empty history. Clients name its `epoch` with each offset, so that an offset of another
+    /// history is not taken for one of this.
     pub fn new(epoch: Box<str>, keeps: u64, limit: usize) -> BroadcastHistory {
         BroadcastHistory {
             epoch,
@@ -101,17 +103,18 @@ impl BroadcastHistory {
         }
     }
 
-    /// Bytes that are held.
+    /// Bytes that the history holds.
     pub fn held_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Keeps a message that nobody is sent now.
+    /// Keeps a message of a stream that no client receives now.
     pub fn keep_payload(&mut self, stream: &str, payload: &[u8]) {
         self.keep(stream, payload.into(), 0..payload.len(), false);
     }
 
-    /// Keeps the next message as its frame. Its payload is in this range of the frame.
+    /// Keeps the next message as the frame that was sent. `payload` is the range of the frame that
+    /// has the message's payload.
     pub(super) fn keep(
         &mut self,
         stream: &str,
@@ -206,8 +209,9 @@ impl BroadcastHistory {
         }
     }
 
-    /// The messages up to `until` that a subscription to these streams has missed, in the order in which they were
-    /// broadcast. `None` if some are not kept any more, or if they are too many.
+    /// The messages up to the offset `until` that a subscription to these streams has missed, in
+    /// the order in which they were broadcast. `None` if some are not kept any more, or if they are
+    /// too many.
     pub fn replay(
         &self,
         identifier: &str,

@@ -20,7 +20,8 @@ use channel_timer::ChannelTimer;
 pub use kept_session::KeptSession;
 use subscription::{ENTRY_COST, Subscription};
 
-/// No message of the client is read while this many commands wait for the application, or as many bytes as a message may have.
+/// While so many commands of a client wait for the application, or commands with as many bytes as a
+/// message may have, no more of its messages are read.
 const WAITING_COMMANDS: usize = 32;
 /// A client's session: its subscriptions, and its commands, which the application gets one after the other.
 ///
@@ -43,16 +44,16 @@ pub struct CableSession {
     hub: Rc<Hub>,
     number: SocketNumber,
     outbox: Rc<ClientOutbox>,
-    /// The text by which the application knows the client, sent with each command.
+    /// The record of the connection, which the application gets with each command.
     connection: Box<str>,
     internal: Option<Rc<str>>,
     /// A list, which takes the least memory: most clients have few.
     subscriptions: Vec<Subscription>,
     waiting: VecDeque<ClientCommand>,
     waiting_bytes: usize,
-    /// The command that the application has.
+    /// The command that the application carries out now.
     running: Option<RunningCommand>,
-    /// Bytes that are kept between two commands.
+    /// Bytes of what is kept of the client between two commands.
     kept: usize,
     /// The state that only a client of the extended protocol has.
     extended: Option<Box<ExtendedSession>>,
@@ -60,14 +61,15 @@ pub struct CableSession {
 
 #[derive(Debug)]
 enum RunningCommand {
-    /// The identifier, and JSON of what the client wants to hear again.
+    /// The identifier, and perhaps the JSON of a `HistoryRequest`.
     Subscribe(Rc<str>, Option<Box<str>>),
     Message(Rc<str>),
     Unsubscribe,
 }
 
 impl CableSession {
-    /// A client that the application has let in. Returns whom its broadcasts have reached, too.
+    /// Begins the session of a client that the application has let in. Also returns the clients
+    /// that the broadcasts of the result have reached.
     pub fn open(
         hub: &Rc<Hub>,
         number: SocketNumber,
@@ -99,7 +101,7 @@ impl CableSession {
         (session, reached)
     }
 
-    /// The client has sent a text. What is no command is ignored.
+    /// Queues the command in a text of the client. A text that is no command is ignored.
     pub fn receive(&mut self, text: &str) {
         match ClientCommand::parse(text) {
             Ok(ClientCommand::Unknown) | Err(_) => {}
@@ -111,7 +113,7 @@ impl CableSession {
         }
     }
 
-    /// Whether the client is to wait before it sends more.
+    /// Whether so many commands wait that no more of the client's messages are read.
     pub fn is_full(&self) -> bool {
         self.waiting.len() >= WAITING_COMMANDS
             || self.waiting_bytes >= self.hub.limits().message as usize
@@ -171,7 +173,8 @@ impl CableSession {
         None
     }
 
-    /// The application has carried the command out; `None` if it could not. Returns whom its broadcasts have reached.
+    /// Ends the running command with its result, or `None` if the application could not carry it
+    /// out. Returns the clients that the broadcasts of the result have reached.
     pub fn finish(&mut self, result: Option<CommandResult>) -> Reached {
         let running = self.running.take();
         let Some(mut result) = result else {
@@ -211,7 +214,7 @@ impl CableSession {
         self.broadcast(&result)
     }
 
-    /// The body of the command that tells the application of the end of the client.
+    /// The body of the command that tells the application that the client is gone.
     pub fn close_body(&self) -> String {
         let known = self.subscriptions.iter().filter(|it| !it.is_signed);
         let records = known.map(Subscription::record);
@@ -251,7 +254,8 @@ impl CableSession {
         Some(body.to_json())
     }
 
-    /// The application has an answer to `subscribe`. Returns what the client wants to hear again.
+    /// Adds the subscription that the application has confirmed. Returns the identifier and the
+    /// JSON of the client's `HistoryRequest`, if it has sent one.
     fn answer(
         &mut self,
         identifier: Rc<str>,
@@ -281,7 +285,8 @@ impl CableSession {
         history.map(|history| (identifier, history))
     }
 
-    /// A subscription of Turbo Streams is made without the application, which has signed the name of the stream.
+    /// Subscribes to a stream of Turbo without a command: the application has signed the stream's
+    /// name, and has so let the client subscribe.
     fn subscribe_signed(&mut self, identifier: &str, stream: &str) {
         let identifier = self.hub.identifier(identifier);
         let stream = (self.hub).start(stream, &identifier, self.number, &self.outbox);
@@ -309,7 +314,8 @@ impl CableSession {
         Some(body.to_json())
     }
 
-    /// The subscription ends before the application knows.
+    /// Ends the subscription, and returns the command that tells the application, unless the
+    /// application does not know the subscription.
     fn unsubscribe(&mut self, identifier: &str) -> Option<String> {
         let at = self.position(identifier)?;
         let body = CommandBody::Unsubscribe {
@@ -332,7 +338,7 @@ impl CableSession {
         self.hub.release(&identifier);
     }
 
-    /// Changes the state and the streams of a subscription.
+    /// Changes state, streams, and timers of a subscription as the result says.
     fn change(&mut self, at: usize, result: &mut CommandResult) {
         let subscription = &mut self.subscriptions[at];
         let identifier = Rc::clone(&subscription.identifier);

@@ -6,7 +6,8 @@ use std::task::{Context, Poll, Waker};
 use super::OUTBOX_LIMIT;
 use crate::{CloseCode, DeflateWindow, close_frame, disconnect, text_frame};
 
-/// The reason in Action Cable's `disconnect` when others need the memory that is held for the client.
+/// The reason in Action Cable's `disconnect` when other clients need the memory that is held for
+/// this one.
 const OUT_OF_MEMORY: &str = "out_of_memory";
 /// The memory of a frame beside its bytes.
 const FRAME_COST: usize = 16;
@@ -17,11 +18,11 @@ pub type SocketNumber = u64;
 /// Why a WebSocket ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketEnd {
-    /// The client has closed it, or is gone.
+    /// The client has closed the socket, or is gone.
     Client,
-    /// The client has come back over another one.
+    /// The client has come back over another socket.
     Returned,
-    /// The client has sent what is no message, or too long a one.
+    /// The client has sent a message that is invalid or too long.
     InvalidMessage,
     /// The client has not finished a message in time.
     UnfinishedMessage,
@@ -72,7 +73,7 @@ impl SocketEnd {
     }
 }
 
-/// The frames that wait for one client. A frame may wait for many clients, and is in memory once.
+/// The frames that wait for one client. A frame that waits for many clients is in memory once.
 ///
 /// ```
 /// use carat_cable::ClientOutbox;
@@ -92,13 +93,13 @@ pub struct ClientOutbox {
     frames: RefCell<VecDeque<Rc<[u8]>>>,
     /// The memory of `frames`.
     bytes: Cell<usize>,
-    /// Bytes of the first frame that are gone.
+    /// Bytes of the first frame that have been taken.
     sent: Cell<usize>,
-    /// Why nothing follows the frames, once that is so.
+    /// Why the socket ends after these frames; `None` while it is open.
     end: Cell<Option<SocketEnd>>,
     waker: RefCell<Option<Waker>>,
     is_extended: bool,
-    /// Set if texts may be compressed.
+    /// The compression that was negotiated; `None` if texts are sent plain.
     deflate: Option<DeflateWindow>,
 }
 
@@ -126,13 +127,13 @@ impl ClientOutbox {
         }
     }
 
-    /// The outbox of a client with which compression has been negotiated, or not.
+    /// Sets the compression that was negotiated with the client, if any.
     #[must_use]
     pub fn with_deflate(self, deflate: Option<DeflateWindow>) -> ClientOutbox {
         ClientOutbox { deflate, ..self }
     }
 
-    /// The outbox of a client for which this many bytes may wait.
+    /// Sets how many bytes may wait for the client behind the first message.
     #[must_use]
     pub fn with_limit(self, limit: usize) -> ClientOutbox {
         ClientOutbox { limit, ..self }
@@ -156,7 +157,8 @@ impl ClientOutbox {
         fits
     }
 
-    /// Like `push`, but the task of the client does not know of it. Returns what wakes that, if it waits.
+    /// Like `push`, but does not wake the task of the client. Returns the waker of the task, too,
+    /// if it waits.
     pub(super) fn push_quietly(&self, frame: &Rc<[u8]>) -> (bool, Option<Waker>) {
         (self.add(frame), self.waker.take())
     }
@@ -174,7 +176,8 @@ impl ClientOutbox {
         fits
     }
 
-    /// Drops what waits, but the rest of what the client has a part of.
+    /// Drops all frames, except a first one that the client has a part of, and disconnects the
+    /// client.
     fn abandon(&self, reason: &str) {
         let mut frames = self.frames.borrow_mut();
         frames.truncate(usize::from(self.sent.get() > 0));
@@ -184,13 +187,14 @@ impl ClientOutbox {
         self.append_close(Some(reason), true);
     }
 
-    /// Disconnects the client, which may come back: the memory of what waits for it is needed elsewhere.
+    /// Drops the frames that wait, because their memory is needed elsewhere, and disconnects the
+    /// client. It may connect again.
     pub fn make_room(&self) {
         self.abandon(OUT_OF_MEMORY);
         self.wake();
     }
 
-    /// Whether so many frames, of so many bytes together, fit beside those that wait.
+    /// Whether so many more frames, with so many bytes together, may wait.
     pub fn has_room(&self, frames: usize, bytes: usize) -> bool {
         let first = (self.frames.borrow().front()).map_or(0, |frame| frame.len() + FRAME_COST);
         self.bytes.get() - first + bytes + frames * FRAME_COST <= self.limit
@@ -201,7 +205,8 @@ impl ClientOutbox {
         self.push(&text_frame(text).into())
     }
 
-    /// Disconnects the client behind what waits: says why, whether it may come back, and closes the WebSocket.
+    /// Disconnects the client after the frames that wait: tells it why, and whether it may come
+    /// back, and closes the WebSocket.
     pub fn close(&self, reason: Option<&str>, reconnect: bool) {
         self.append_close(reason, reconnect);
         self.wake();
@@ -224,7 +229,7 @@ impl ClientOutbox {
         }
     }
 
-    /// Closes the WebSocket behind what waits.
+    /// Closes the WebSocket after the frames that wait.
     pub fn end(&self, end: SocketEnd, code: Option<CloseCode>) {
         self.append_end(end, code);
         self.wake();
@@ -237,22 +242,22 @@ impl ClientOutbox {
         }
     }
 
-    /// Whether nothing waits.
+    /// Whether no frame waits.
     pub fn is_empty(&self) -> bool {
         self.bytes.get() == 0
     }
 
-    /// Whether nothing follows what waits.
+    /// Whether the socket ends after the frames that wait.
     pub fn is_closed(&self) -> bool {
         self.end.get().is_some()
     }
 
-    /// Why nothing follows what waits, if that is so.
+    /// Why the socket ends after the frames that wait; `None` while it is open.
     pub fn socket_end(&self) -> Option<SocketEnd> {
         self.end.get()
     }
 
-    /// Whether nothing waits, and nothing follows.
+    /// Whether the socket has ended, and all its frames have been taken.
     pub fn has_ended(&self) -> bool {
         self.is_closed() && self.is_empty()
     }
@@ -262,7 +267,7 @@ impl ClientOutbox {
         self.bytes.get()
     }
 
-    /// Moves bytes to the front of `into`, and returns how many.
+    /// Moves bytes of the frames to the front of `into`, and returns how many.
     pub fn take(&self, into: &mut [u8]) -> usize {
         let mut frames = self.frames.borrow_mut();
         let mut taken = 0;
@@ -279,12 +284,12 @@ impl ClientOutbox {
             self.sent.set(0);
             frames.pop_front();
         }
-        // Most clients are idle.
+        // Frees the memory of the list: most clients are idle.
         *frames = VecDeque::new();
         taken
     }
 
-    /// Ready when there is something to take, or nothing follows.
+    /// Ready when there are frames to take, or the socket has ended.
     pub fn poll_ready(&self, cx: &Context<'_>) -> Poll<()> {
         if !self.is_empty() || self.is_closed() {
             return Poll::Ready(());

@@ -11,11 +11,11 @@ use crate::{DEFLATE_LIMIT, DeflateWindow, MessageCoder, Payload, text_frame};
 pub(super) struct EncodedMessage<'a> {
     payload: &'a Payload,
     coder: &'a RefCell<MessageCoder>,
-    /// The end of the text behind the payload, in the extended protocol.
+    /// The text behind the payload in the extended protocol; `None` without a history.
     end: Option<String>,
     plain: Option<EncodedFrame>,
     extended: Option<EncodedFrame>,
-    /// How much more may be compressed.
+    /// The bytes that may still be compressed; see [`DEFLATE_LIMIT`].
     budget: usize,
 }
 
@@ -25,12 +25,13 @@ struct EncodedFrame {
     frame: Rc<[u8]>,
     /// Bytes of the text at the end of `frame`.
     text: usize,
-    /// The frame with its text compressed, once a client has asked; `None` within if that is of no use.
+    /// The compressed frame, made when a client first needs it. The inner value is `None` if
+    /// compression is of no use.
     deflated: OnceCell<Option<Rc<[u8]>>>,
 }
 
 impl<'a> EncodedMessage<'a> {
-    /// `end` is that of the extended protocol.
+    /// `end` is the text behind the payload in the extended protocol.
     pub(super) fn new(
         payload: &'a Payload,
         end: Option<String>,
@@ -46,7 +47,8 @@ impl<'a> EncodedMessage<'a> {
         }
     }
 
-    /// The frame for a subscription. Those of one identifier ask one after the other.
+    /// The frame for a subscription. Subscriptions with the same identifier must ask one after the
+    /// other: only the last identifier's frame is held.
     pub(super) fn frame(
         &mut self,
         identifier: &Rc<str>,
@@ -82,7 +84,7 @@ impl<'a> EncodedMessage<'a> {
         deflated.unwrap_or(&encoded.frame)
     }
 
-    /// Keeps it.
+    /// Keeps the message in the history: as a frame that was sent, if there is one.
     pub(super) fn keep(self, stream: &str, history: &mut BroadcastHistory) {
         let payload = self.payload.as_str();
         let is_extended = self.extended.is_some();

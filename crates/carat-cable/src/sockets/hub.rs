@@ -11,7 +11,8 @@ use super::{BroadcastHistory, ClientOutbox, SocketLimits, SocketNumber};
 use crate::worker::STREAM_NAME_LIMIT;
 use crate::{CloseCode, HistoryRequest, MessageCoder, Payload, SigningKey};
 
-/// The subscriptions to streams of all clients. A message is encoded once for each identifier, not for each client.
+/// The subscriptions of all clients to streams. A message is encoded once for each identifier, not
+/// for each client.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -31,9 +32,9 @@ pub struct Hub {
     internal: RefCell<HashMap<Rc<str>, Vec<NumberedOutbox>>>,
     /// `None` until the application has said how it signs the names of streams.
     signed: RefCell<Option<SignedStreams>>,
-    /// Clients that ask for the same share one.
+    /// The identifiers of subscriptions, whose texts clients share.
     identifiers: RefCell<HashSet<Rc<str>>>,
-    /// `None` when nothing that was broadcast is kept.
+    /// `None` when no broadcasts are kept.
     history: Option<RefCell<BroadcastHistory>>,
     limits: Cell<SocketLimits>,
     pub(super) coder: RefCell<MessageCoder>,
@@ -41,30 +42,31 @@ pub struct Hub {
 
 type NumberedOutbox = (SocketNumber, Rc<ClientOutbox>);
 
-/// The outboxes of the clients that receive a stream, those of one identifier after the other.
+/// The outboxes of the clients that receive a stream, ordered by identifier.
 type Audience = BTreeMap<(Rc<str>, SocketNumber), Rc<ClientOutbox>>;
 
-/// The clients that a broadcast has reached. Their tasks do not know it until they are woken, some after the other, so
-/// that the event loop does other work between them. The tasks that are left are woken when this is dropped.
+/// The clients that a broadcast has reached. Their outboxes have the message, but their tasks still
+/// have to be woken. The caller wakes some at a time, so that the event loop does other work in
+/// between. The tasks that are left are woken when this is dropped.
 #[derive(Debug, Default)]
 pub struct Reached {
-    /// How many subscriptions.
+    /// How many subscriptions got the message.
     pub clients: usize,
     /// How many of these had too much to read, and are disconnected.
     pub slow: usize,
-    /// The wakers of the tasks of clients that had nothing to take.
+    /// The wakers of the tasks that waited for something to send.
     sleeping: Vec<Waker>,
 }
 
 impl Reached {
-    /// Wakes the next clients, at most so many. Returns whether others are left.
+    /// Wakes the tasks of at most so many clients. Returns whether others are left.
     pub fn wake(&mut self, count: usize) -> bool {
         let rest = self.sleeping.len().saturating_sub(count);
         self.sleeping.drain(rest..).for_each(Waker::wake);
         rest > 0
     }
 
-    /// Adds those whom another broadcast has reached.
+    /// Adds the clients that another broadcast has reached.
     pub(super) fn add(&mut self, mut other: Reached) {
         self.clients += other.clients;
         self.slow += other.slow;
@@ -105,7 +107,7 @@ impl Hub {
         self.limits.get()
     }
 
-    /// From now on, this may be held for clients.
+    /// Sets the limits of what may be held for clients.
     pub fn set_limits(&self, limits: SocketLimits) {
         self.limits.set(limits);
     }
@@ -120,7 +122,7 @@ impl Hub {
         self.coder.borrow_mut().inflate(message, limit as usize)
     }
 
-    /// The identifier of a subscription, which clients share.
+    /// The identifier of a subscription as the text that clients share.
     pub fn identifier(&self, identifier: &str) -> Rc<str> {
         let mut identifiers = self.identifiers.borrow_mut();
         if let Some(known) = identifiers.get(identifier) {
@@ -131,14 +133,15 @@ impl Hub {
         identifier
     }
 
-    /// A subscription with this identifier is over.
+    /// Ends a subscription with this identifier: its text is forgotten if no other subscription has
+    /// it.
     pub fn release(&self, identifier: &Rc<str>) {
         if Rc::strong_count(identifier) <= 2 {
             self.identifiers.borrow_mut().remove(identifier);
         }
     }
 
-    /// The client receives the stream from now on. Returns the stream, to stop it with.
+    /// Subscribes a client to the stream. Returns the shared text of the stream's name, for `stop`.
     pub fn start(
         &self,
         stream: &str,
@@ -154,7 +157,7 @@ impl Hub {
         stream
     }
 
-    /// The client does not receive the stream any more by this subscription.
+    /// Ends this subscription of the client to the stream.
     pub fn stop(&self, stream: &str, identifier: &Rc<str>, number: SocketNumber) {
         let mut streams = self.streams.borrow_mut();
         if let Some(audience) = streams.get_mut(stream) {
@@ -165,7 +168,8 @@ impl Hub {
         }
     }
 
-    /// The client is disconnected when this internal stream says so.
+    /// Disconnects the client when a message on this internal stream says so. Returns the shared
+    /// text of the stream's name, for `forget`.
     pub fn listen(
         &self,
         internal: &str,
@@ -180,7 +184,7 @@ impl Hub {
         internal
     }
 
-    /// The client is gone.
+    /// Ends what `listen` has begun: the client is gone.
     pub fn forget(&self, internal: &str, number: SocketNumber) {
         let mut listening = self.internal.borrow_mut();
         if let Some(entry) = listening.get_mut(internal) {
@@ -191,7 +195,8 @@ impl Hub {
         }
     }
 
-    /// Sends a message to all subscribers of a stream, or carries an internal one out. `None` if it is no JSON.
+    /// Sends a message to all subscribers of a stream; on an internal stream, carries out what the
+    /// message says. `None` if the message is no JSON.
     pub fn broadcast(&self, stream: &str, payload: &[u8]) -> Option<Reached> {
         let payload = Payload::parse(payload)?;
         if let Some(listening) = self.internal.borrow().get(stream) {
@@ -231,7 +236,7 @@ impl Hub {
         self.history()?.replay(identifier, streams, request, until)
     }
 
-    /// The application signs the names of Turbo's streams with this key from now on.
+    /// Sets the key with which the application signs the names of Turbo's streams.
     pub fn verify_with(&self, key: SigningKey) {
         let mut signed = self.signed.borrow_mut();
         if signed.as_ref().is_none_or(|known| known.differs(&key)) {
@@ -239,7 +244,7 @@ impl Hub {
         }
     }
 
-    /// The stream that an identifier names, if the application has signed that.
+    /// The stream of Turbo that an identifier names, if the application has signed the name.
     pub fn signed_stream(&self, identifier: &str) -> Option<String> {
         let stream = self.signed.borrow().as_ref()?.stream_of(identifier)?;
         (stream.len() <= STREAM_NAME_LIMIT).then_some(stream)

@@ -6,7 +6,7 @@ use ring::digest::{SHA256, digest};
 use super::{ClientOutbox, KEPT_SESSIONS_LIMIT, KeptSession};
 use crate::CommandResult;
 
-/// The memory of a session whose client is connected.
+/// The memory that the entry of a session in `by_name` takes.
 const LIVE_COST: usize = 256;
 
 /// The identity of a client for the application. Whoever knows the name of a session, but has another identity, does
@@ -15,8 +15,8 @@ const LIVE_COST: usize = 256;
 pub struct ClientIdentity([u8; 32]);
 
 impl ClientIdentity {
-    /// The identity of a client that the application has let in: by the identifiers of its connection, or without any
-    /// by all that is known of it.
+    /// The identity of a client that the application has let in: the identifiers of its connection,
+    /// or the record of its connection if it has no identifiers.
     pub fn of(result: &CommandResult) -> ClientIdentity {
         let (tag, text) = match (&result.internal, &result.connection) {
             (Some(internal), _) => ("i", &**internal),
@@ -29,8 +29,8 @@ impl ClientIdentity {
     }
 }
 
-/// The sessions of all clients of the extended protocol by name, also of those that are away. An `O` is kept with each
-/// of the latter.
+/// The sessions of all clients of the extended protocol, by name. The subscriptions of a client
+/// that is away are kept here, together with an `O`.
 ///
 /// ```
 /// use carat_cable::{ClientIdentity, CommandResult, KeptSessions, SessionClaim};
@@ -70,7 +70,7 @@ enum SessionPlace {
 #[derive(Debug)]
 pub struct AwaySession<O> {
     name: Rc<str>,
-    /// In seconds.
+    /// The Unix time in seconds at which the client left.
     since: u64,
     /// The subscriptions of the client.
     pub session: KeptSession,
@@ -81,11 +81,11 @@ pub struct AwaySession<O> {
 /// The state of a session whose client claims it.
 #[derive(Debug)]
 pub enum SessionClaim {
-    /// Nothing, or it is another client's.
+    /// No session has this name, or the session is another client's.
     Unknown,
     /// The client of the session is connected, as far as the server knows.
     Live(Rc<ClientOutbox>),
-    /// The client of the session was away. The session is forgotten.
+    /// The client of the session was away. Its session is taken out.
     Kept(KeptSession),
 }
 
@@ -102,13 +102,15 @@ impl<O> KeptSessions<O> {
         }
     }
 
-    /// From now on, clients that are away may take so many bytes. Returns the sessions that are over for want of room.
+    /// Sets the most bytes that the sessions of absent clients may take. Returns the sessions that
+    /// ended for want of room.
     pub fn set_limit(&mut self, limit: usize) -> Vec<AwaySession<O>> {
         self.limit = limit;
         self.make_room(limit)
     }
 
-    /// Ends sessions until clients that are away take at most so many bytes.
+    /// Ends sessions of absent clients, the oldest first, until they take at most so many bytes.
+    /// Returns the sessions that ended.
     pub fn make_room(&mut self, bytes: usize) -> Vec<AwaySession<O>> {
         let mut over = Vec::new();
         while self.bytes > bytes {
@@ -122,24 +124,25 @@ impl<O> KeptSessions<O> {
         self.bytes
     }
 
-    /// Bytes that are held.
+    /// Bytes of memory that all sessions take.
     pub fn held_bytes(&self) -> usize {
         self.bytes + self.by_name.len() * LIVE_COST
     }
 
-    /// A client is connected.
+    /// Adds the session of a client that has connected.
     pub fn enter(&mut self, name: &str, identity: ClientIdentity, outbox: &Rc<ClientOutbox>) {
         let place = SessionPlace::Live(Rc::clone(outbox));
         let session = NamedSession { identity, place };
         self.by_name.insert(name.into(), session);
     }
 
-    /// A client that was connected does not come back.
+    /// Removes the session of a connected client that does not come back.
     pub fn leave(&mut self, name: &str) {
         self.by_name.remove(name);
     }
 
-    /// A client that was connected is away since `now`, in seconds. Returns those that are over for want of room.
+    /// Keeps the session of a client that has left at `now`, in seconds of Unix time. Returns the
+    /// sessions that ended for want of room; this one, too, if its name is unknown.
     pub fn keep(
         &mut self,
         name: &str,
@@ -165,6 +168,7 @@ impl<O> KeptSessions<O> {
     }
 
     /// Looks for the session of a client that has come back, and that the application has let in.
+    /// The session is taken out if its client was away.
     pub fn claim(&mut self, name: &str, identity: &ClientIdentity) -> SessionClaim {
         let Some(named) = self.by_name.get(name).filter(|it| it.identity == *identity) else {
             return SessionClaim::Unknown;
@@ -180,7 +184,8 @@ impl<O> KeptSessions<O> {
         }
     }
 
-    /// Removes and returns the sessions that are over at `now`, in seconds.
+    /// Removes and returns the sessions whose clients have been away for too long at `now`, in
+    /// seconds of Unix time.
     pub fn expire(&mut self, now: u64) -> Vec<AwaySession<O>> {
         let oldest = now.saturating_sub(self.keeps);
         let mut over = Vec::new();
@@ -194,7 +199,7 @@ impl<O> KeptSessions<O> {
         over
     }
 
-    /// Nobody comes back. Returns the sessions that are over.
+    /// Removes and returns the sessions of all absent clients.
     pub fn end_all(&mut self) -> Vec<AwaySession<O>> {
         std::iter::from_fn(|| self.end_first()).collect()
     }

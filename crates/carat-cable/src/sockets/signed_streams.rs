@@ -3,13 +3,15 @@ use serde::Deserialize;
 
 use crate::SigningKey;
 
-/// The channel of Turbo's streams, whose name the application has signed.
+/// The channel of Turbo's streams. The application signs the name of such a stream.
 const CHANNEL: &str = "Turbo::StreamsChannel";
-/// Between a message of `ActiveSupport::MessageVerifier` and its digest in hexadecimal digits.
+/// The text between a message of `ActiveSupport::MessageVerifier` and its digest in hexadecimal
+/// digits.
 const SEPARATOR: &str = "--";
 const DIGEST_BYTES: usize = 32;
 
-/// Tells which stream a client has a signed name of. Whatever is not plainly valid is left to the application.
+/// Verifies the signed names of streams in the identifiers of Turbo's subscriptions. Whatever is
+/// not plainly valid is left to the application.
 #[derive(Debug)]
 pub(super) struct SignedStreams {
     given: SigningKey,
@@ -23,20 +25,20 @@ struct Identifier {
 }
 
 impl SignedStreams {
-    /// `None` when the key is none.
+    /// `None` when the key is not in hexadecimal digits.
     pub(super) fn new(given: SigningKey) -> Option<SignedStreams> {
         let key = Key::new(HMAC_SHA256, &from_hex(&given.key)?);
         Some(SignedStreams { given, key })
     }
 
-    /// Whether the signatures are made with another key.
+    /// Whether this is another key than the one in use.
     pub(super) fn differs(&self, given: &SigningKey) -> bool {
         self.given != *given
     }
 
-    /// The stream that the identifier of a subscription names.
+    /// The stream that the identifier of a subscription names; `None` without a valid signature.
     pub(super) fn stream_of(&self, identifier: &str) -> Option<String> {
-        // Most identifiers are those of other channels.
+        // A quick check first: most identifiers name other channels.
         if !identifier.contains(CHANNEL) {
             return None;
         }

@@ -1,15 +1,17 @@
 /// Longest message of a client in bytes.
 pub const MESSAGE_LIMIT: u32 = 64 * 1024;
-/// Most bytes that the server keeps for one client between two commands: what the application needs to know of it, and
-/// the identifiers, states and streams of its subscriptions.
+/// Most bytes that the server keeps for one client between two commands: the record of its
+/// connection, and the identifiers, records, and streams of its subscriptions.
 pub const SESSION_LIMIT: usize = 128 * 1024;
-/// Most bytes that wait for one client behind the first message. One that does not read as fast as it is sent messages is
-/// disconnected.
+/// Most bytes that wait for one client behind the first message. A client that does not read as
+/// fast as messages are sent to it is disconnected.
 pub const OUTBOX_LIMIT: usize = 256 * 1024;
-/// Most bytes that are kept of clients that are away; then those that have been away for longest are over.
+/// Most bytes of the sessions of absent clients. Beyond it, the sessions of the clients that have
+/// been away for longest end.
 pub const KEPT_SESSIONS_LIMIT: usize = 8 * 1024 * 1024;
 
-/// The most bytes that the server holds for its clients. With little memory for all of them, one gets less.
+/// Limits of the bytes that the server holds for its clients. They are lower than the constants
+/// above when `client_memory` is small.
 ///
 /// ```
 /// use carat_cable::SocketLimits;
@@ -20,7 +22,7 @@ pub const KEPT_SESSIONS_LIMIT: usize = 8 * 1024 * 1024;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SocketLimits {
-    /// A message of a client, and what waits of its commands.
+    /// A message of a client. Also all commands of a client that wait together.
     pub message: u32,
     /// The subscriptions of a client.
     pub session: usize,
@@ -31,7 +33,7 @@ pub struct SocketLimits {
 }
 
 impl SocketLimits {
-    /// The limits where all clients of the server may take so many bytes.
+    /// The limits when `client_memory` is so many bytes.
     pub fn of(client_memory: u64) -> SocketLimits {
         let part = |divisor: u64| usize::try_from(client_memory / divisor).unwrap_or(usize::MAX);
         SocketLimits {

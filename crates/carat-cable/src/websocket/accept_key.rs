@@ -5,7 +5,8 @@ const GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The value of `Sec-WebSocket-Accept` for one of `Sec-WebSocket-Key`. `None` unless the key is 16 bytes in base64.
+/// The value of `Sec-WebSocket-Accept` that answers a `Sec-WebSocket-Key`. `None` unless the key is
+/// 16 bytes in base64.
 ///
 /// ```
 /// let accept = carat_cable::accept_key(b"dGhlIHNhbXBsZSBub25jZQ==");

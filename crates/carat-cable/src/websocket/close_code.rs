@@ -14,7 +14,7 @@ pub struct CloseCode(u16);
 impl CloseCode {
     /// The purpose of the connection is fulfilled.
     pub const NORMAL: CloseCode = CloseCode(1000);
-    /// The server stops.
+    /// The server stops, or the client leaves the page.
     pub const GOING_AWAY: CloseCode = CloseCode(1001);
     /// The client does not follow RFC 6455.
     pub const PROTOCOL_ERROR: CloseCode = CloseCode(1002);
@@ -29,8 +29,8 @@ impl CloseCode {
     /// The server has too much to do.
     pub const TRY_AGAIN_LATER: CloseCode = CloseCode(1013);
 
-    /// The code of a client's close frame. `None` unless it is registered with IANA for close frames, or is one of those for
-    /// libraries and applications (3000 to 4999).
+    /// The code of a client's close frame. `None` unless the code is registered with IANA for close
+    /// frames, or is in the range for libraries and applications (3000 to 4999).
     pub fn received(code: u16) -> Option<CloseCode> {
         let may_be_sent = matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999);
         may_be_sent.then_some(CloseCode(code))

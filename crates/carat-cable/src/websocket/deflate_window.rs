@@ -1,5 +1,6 @@
-/// The most that a client of `permessage-deflate` (RFC 7692) can look back at in a message to it, as an exponent of 2. Neither
-/// side looks back at earlier messages, so that no socket keeps what it was sent.
+/// How far back in a compressed message the client of a socket can refer, in bytes, as an exponent
+/// of 2 (`permessage-deflate`, RFC 7692). No message refers to earlier ones, so no socket has to
+/// keep them.
 ///
 /// ```
 /// use carat_cable::DeflateWindow;
@@ -21,8 +22,9 @@ const CLIENT_WINDOW: &str = "client_max_window_bits";
 impl DeflateWindow {
     const LARGEST: DeflateWindow = DeflateWindow(15);
 
-    /// The first offer among these values of `Sec-WebSocket-Extensions` that can be had, and what it is answered. An offer
-    /// that is not understood is declined (section 5.1).
+    /// The window of the first offer among these values of `Sec-WebSocket-Extensions` that the
+    /// server accepts, and the value that answers the offer. An offer that is not understood is
+    /// declined (section 5.1).
     pub fn negotiate<'a>(
         values: impl IntoIterator<Item = &'a str>,
     ) -> Option<(DeflateWindow, String)> {
@@ -44,7 +46,7 @@ impl DeflateWindow {
             let window = value.map(DeflateWindow::parse);
             match (name, window) {
                 (SERVER_WINDOW, Some(Some(window))) => asked = Some(window),
-                // Which window the client uses does not matter: a message is its own.
+                // Any window of the client will do: the inflater has the largest one.
                 (CLIENT_WINDOW, None | Some(Some(_))) | (SERVER_RESET | CLIENT_RESET, None) => {}
                 _ => return None,
             }
@@ -55,7 +57,7 @@ impl DeflateWindow {
         }
         let answer = [EXTENSION, SERVER_RESET, CLIENT_RESET].join("; ");
         Some(match asked {
-            // The window must be answered (section 7.1.2.1).
+            // The answer must name the window (section 7.1.2.1).
             Some(window) => (window, format!("{answer}; {SERVER_WINDOW}={}", window.0)),
             None => (DeflateWindow::LARGEST, answer),
         })
@@ -70,7 +72,7 @@ impl DeflateWindow {
         Some(DeflateWindow(bits))
     }
 
-    /// Whether a message of so many bytes has nothing that is too far back.
+    /// Whether the window spans a message of so many bytes.
     pub fn holds(self, bytes: usize) -> bool {
         self == DeflateWindow::LARGEST || bytes <= 1 << self.0
     }

@@ -17,13 +17,13 @@ use super::CloseCode;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WebSocketEvent {
-    /// A whole message, a text or binary: Action Cable executes both.
+    /// A whole message, of the type text or binary: Action Cable accepts both.
     Text(String),
     /// A whole message that is to be decompressed, by a [`MessageCoder`](crate::MessageCoder).
     Deflated(Vec<u8>),
     /// A ping, with at most 125 bytes.
     Ping(Vec<u8>),
-    /// A pong, whatever is in it.
+    /// A pong. Its payload does not matter.
     Pong,
     /// The client closes, with a code or without.
     Close(Option<CloseCode>),

@@ -3,8 +3,8 @@ use std::mem::{replace, take};
 use super::masked_frame::{BINARY, CLOSE, CONTINUATION, MaskedFrame, PING, PONG, TEXT};
 use super::{CloseCode, DeflateWindow, WebSocketEvent};
 
-/// Reads the frames of a client (RFC 6455, section 5). It joins the fragments of a message, and passes what is sent between
-/// them at once.
+/// Reads the frames of a client (RFC 6455, section 5). It joins the fragments of a message, and
+/// returns control frames that are sent between them at once.
 ///
 /// The reader holds what has arrived of a message, never what a header announces, and owns no memory between two
 /// messages.
@@ -16,7 +16,7 @@ use super::{CloseCode, DeflateWindow, WebSocketEvent};
 /// let mut arriving: &[u8] = b"\x81\x85\x01\x02\x03\x04igohn\x81\x86\0\0\0\0";
 /// assert_eq!(reader.read(&mut arriving), Ok(Some(WebSocketEvent::Text("hello".into()))));
 /// assert_eq!(reader.read(&mut arriving), Err(CloseCode::MESSAGE_TOO_BIG));
-/// // Nothing that follows counts.
+/// // After an error, further bytes are ignored.
 /// assert_eq!(reader.read(&mut b"more".as_slice()), Ok(None));
 /// assert_eq!(reader.held_bytes(), 0);
 /// ```
@@ -25,14 +25,14 @@ pub struct FrameReader {
     /// The message as far as it has arrived, and behind it a control frame.
     held: Vec<u8>,
     frame: MaskedFrame,
-    /// Bytes of a message.
+    /// Most bytes of a message.
     message_limit: u32,
     /// Bytes of the message in `held`.
     message_bytes: u32,
     message: MessageState,
     /// Whether the message that has begun is compressed.
     is_deflated: bool,
-    /// Set if messages may be.
+    /// The compression that was negotiated; `None` if no message may be compressed.
     deflate: Option<DeflateWindow>,
 }
 
@@ -51,7 +51,8 @@ impl FrameReader {
         FrameReader {
             held: Vec::new(),
             frame: MaskedFrame::NEW,
-            // A header says `u32::MAX` for all that is longer.
+            // `MaskedFrame::remaining` is `u32::MAX` for all longer payloads, which must be over
+            // the limit.
             message_limit: message_limit.min(u32::MAX - 1),
             message_bytes: 0,
             message: MessageState::None,
@@ -71,8 +72,9 @@ impl FrameReader {
         self.deflate
     }
 
-    /// Takes bytes from the front, up to the end of what is next. Returns `None` when all are taken. After an error, which
-    /// says how to close, and after [`WebSocketEvent::Close`], it discards whatever follows.
+    /// Takes bytes from the front, up to the end of the next event. Returns `None` when all bytes
+    /// are taken and no event is complete. An error is the code with which to close the socket.
+    /// After an error or [`WebSocketEvent::Close`], all further bytes are discarded.
     pub fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<WebSocketEvent>, CloseCode> {
         if self.message == MessageState::Ended {
             *bytes = &[];
@@ -96,7 +98,7 @@ impl FrameReader {
             || self.message != MessageState::Ended && self.frame.has_begun()
     }
 
-    /// Reads nothing more, and holds nothing.
+    /// Ends the reader: it discards all further bytes, and holds nothing.
     pub fn end(&mut self) {
         self.message = MessageState::Ended;
         self.held = Vec::new();
@@ -122,7 +124,7 @@ impl FrameReader {
         Ok(None)
     }
 
-    /// Refuses a frame before any of its payload is held.
+    /// Refuses a frame that is not allowed or too long before any of its payload is held.
     fn check_header(&mut self) -> Result<(), CloseCode> {
         let begins = matches!(self.frame.opcode(), TEXT | BINARY);
         if self.frame.is_deflated() && !(begins && self.deflate.is_some()) {
@@ -152,7 +154,8 @@ impl FrameReader {
         *bytes = rest;
         let start = self.held.len();
         if self.held.capacity() < start + payload.len() {
-            // Twice what is held, so that bytes are seldom moved, but no more than is still to come.
+            // The memory is doubled, so that bytes are seldom moved, but it never exceeds what may
+            // still come.
             let most = if self.frame.is_final() {
                 remaining
             } else {
@@ -192,7 +195,7 @@ impl FrameReader {
         }
     }
 
-    /// The payload of a control frame, which is behind the message.
+    /// The payload of a control frame, which is behind the message in `held`.
     fn take_control(&mut self) -> Vec<u8> {
         if self.message_bytes == 0 {
             return take(&mut self.held);

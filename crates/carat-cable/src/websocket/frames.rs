@@ -15,17 +15,18 @@ pub(super) fn deflated_frame(payload: &[u8]) -> Vec<u8> {
     frame(DEFLATED | TEXT, payload)
 }
 
-/// A ping. Of the payload, the first 125 bytes count.
+/// A ping with the first 125 bytes of the payload.
 pub fn ping_frame(payload: &[u8]) -> Vec<u8> {
     frame(PING, control_payload(payload))
 }
 
-/// The answer to a ping: the same payload.
+/// A pong, which answers a ping with the same payload.
 pub fn pong_frame(payload: &[u8]) -> Vec<u8> {
     frame(PONG, control_payload(payload))
 }
 
-/// Closes. Without a code there is no reason; of the reason, 123 bytes at most are sent.
+/// A close frame. Without a code, it has no reason, either. At most 123 bytes of the reason are
+/// sent.
 ///
 /// ```
 /// use carat_cable::{CloseCode, close_frame};
@@ -51,7 +52,7 @@ fn control_payload(payload: &[u8]) -> &[u8] {
     &payload[..payload.len().min(SHORT_PAYLOAD_LIMIT.into())]
 }
 
-/// A server's frames are whole and not masked.
+/// A frame as servers send it: not masked, and here always a whole message.
 fn frame(opcode: u8, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u64).to_be_bytes();
     let (short, long) = match payload.len() {

@@ -13,7 +13,7 @@ pub(super) const FIN: u8 = 0x80;
 pub(super) const DEFLATED: u8 = 0x40;
 /// Bits of other extensions, none of which is negotiated.
 const RESERVED: u8 = 0x30;
-/// In the second byte: what follows is masked.
+/// In the second byte: the payload is masked.
 const MASKED: u8 = 0x80;
 
 /// The largest payload of a control frame, and of a frame whose length fits into its second byte.
@@ -24,7 +24,7 @@ pub(super) const SHORT_PAYLOAD_LIMIT: u8 = 125;
 pub(super) struct MaskedFrame {
     /// Bytes of the payload that are to come; `u32::MAX` stands for more.
     pub(super) remaining: u32,
-    /// The first byte belongs to the next byte of the payload.
+    /// The mask, turned so that its first byte belongs to the next byte of the payload.
     mask: [u8; 4],
     /// FIN, DEFLATED, and the opcode.
     first: u8,
@@ -135,7 +135,8 @@ impl MaskedFrame {
         Ok(HeaderState::LongLength { left: size, size })
     }
 
-    /// A length has as few bytes as possible.
+    /// Takes a byte of the length. A length that would fit into fewer bytes is an error (RFC 6455,
+    /// section 5.2).
     fn push_long_length(&mut self, byte: u8, left: u8, size: u8) -> Result<HeaderState, CloseCode> {
         self.remaining = match self.remaining {
             ..0x100_0000 => self.remaining << 8 | u32::from(byte),

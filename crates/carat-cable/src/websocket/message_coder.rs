@@ -5,19 +5,23 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use super::CloseCode;
 use super::frames::deflated_frame;
 
-/// Texts up to so many bytes are not worth it.
+/// Texts of at most so many bytes are not compressed: it saves too little.
 const LEAST_BYTES: usize = 256;
-/// Most bytes of text that are compressed for one broadcast, or for one result of the application. What is beyond it is
-/// sent as it is: clients choose their identifiers, each of which makes another text of a broadcast.
+/// Most bytes of text that are compressed for one broadcast, or for one result of the application.
+/// Texts beyond it are sent plain. Clients choose their identifiers, and each identifier makes
+/// another text of a broadcast, so the work for one broadcast needs a bound.
 pub const DEFLATE_LIMIT: usize = 256 * 1024;
-/// The share of `DEFLATE_LIMIT` that a text takes beside its bytes: the compressor begins anew for each.
+/// The share of `DEFLATE_LIMIT` that a text takes beside its bytes: the compressor is reset for
+/// each.
 const TEXT_COST: usize = 4096;
-/// 3.5 KB of Turbo Streams become 667 bytes in 16 us; at level 1 909 in 5 us, at level 9 666 in 21 us.
+/// The level of compression. 3.5 KB of Turbo Streams become 667 bytes in 16 us; at level 1, 909
+/// bytes in 5 us; at level 9, 666 bytes in 21 us.
 const LEVEL: u32 = 5;
 /// The bytes that a message leaves out at its end (RFC 7692, section 7.2.1), and a block that ends the stream.
 const END: [u8; 9] = [0, 0, 0xFF, 0xFF, 1, 0, 0, 0xFF, 0xFF];
 
-/// Compresses and decompresses messages (RFC 7692), each for itself. One serves all clients: what it needs is in memory once.
+/// Compresses and decompresses messages (RFC 7692), each independently of the others. One coder
+/// serves all clients, so that its memory is needed once.
 ///
 /// ```
 /// use carat_cable::{CloseCode, MessageCoder};
@@ -34,7 +38,8 @@ pub struct MessageCoder {
 }
 
 impl MessageCoder {
-    /// A frame with the text; `None` when it is to be sent as it is. What is compressed is taken off `budget`.
+    /// A frame with the compressed text; `None` when the text is to be sent plain. The cost of the
+    /// text is taken off `budget`.
     pub fn frame(&mut self, text: &[u8], budget: &mut usize) -> Option<Rc<[u8]>> {
         let left = budget.checked_sub(text.len() + TEXT_COST)?;
         if text.len() <= LEAST_BYTES {
@@ -47,7 +52,7 @@ impl MessageCoder {
         deflater.reset();
         let mut output = Vec::with_capacity(text.len());
         let done = deflater.compress_vec(text, &mut output, FlushCompress::Sync);
-        // One that fills the room is not shorter, and may not be complete.
+        // An output that fills its room is not shorter than the text, and may be incomplete.
         let is_shorter = done.is_ok() && output.len() < text.len();
         let payload = output.strip_suffix(&END[..4]).filter(|_| is_shorter)?;
         Some(deflated_frame(payload).into())
@@ -73,7 +78,9 @@ impl MessageCoder {
             let has_room = text.len() < text.capacity();
             match status {
                 Status::StreamEnd if rest.is_empty() => break,
-                // The last block may say so (section 7.2.3.4). No message needs more streams, each of which begins anew.
+                // A block of the message may be marked as the last of a stream (section 7.2.3.4),
+                // and a second stream follows. More streams are an error: no message needs them,
+                // and each resets the inflater.
                 Status::StreamEnd if !has_ended => {
                     has_ended = true;
                     inflater.reset(false);
@@ -152,7 +159,8 @@ mod tests {
 
     #[test]
     fn a_message_may_consist_of_any_blocks() {
-        // Those of RFC 7692, section 7.2.3: one, two, stored, the last of its stream, empty at the end.
+        // The examples of RFC 7692, section 7.2.3: one block, two blocks, a stored one, one that is
+        // the last of its stream, an empty one at the end.
         for blocks in [
             &b"\xF2\x48\xCD\xC9\xC9\x07\x00"[..],
             b"\xF2\x48\x05\x00\x00\x00\xFF\xFF\xCA\xC9\xC9\x07\x00",
@@ -195,8 +203,8 @@ mod tests {
             assert_eq!(found, Err(CloseCode::INVALID_PAYLOAD), "{end}");
         }
         for message in [
-            // No block type 3; a stored block whose length is wrong; something behind the end; too far back; no UTF-8;
-            // three streams.
+            // Block type 3, which does not exist; a stored block whose length is wrong; something
+            // behind the end; a reference too far back; no UTF-8; three streams.
             &b"\x07"[..],
             b"\x00\x05\x00\xFA\xFEHello\x00",
             b"\xF3\x48\xCD\xC9\xC9\x07\x00Hello",

@@ -23,7 +23,8 @@ pub struct BroadcastOrder {
     pub stream: Box<str>,
     /// The message that the subscribers get.
     pub message: Payload,
-    /// Whether the message is for clients of this server alone: the broker, if there is one, has said so.
+    /// Whether the message is for the clients of this server alone, as when the broker has brought
+    /// it.
     #[serde(default)]
     pub local: bool,
 }

@@ -1,6 +1,7 @@
 use serde::Serialize;
 
-/// A command of a client, or its end, for the application. `connection` and `state` are what the application said last.
+/// A command of a client, as the application gets it. `connection` and `state` are the records that
+/// the application has made before.
 ///
 /// ```
 /// use carat_cable::CommandBody;
@@ -37,7 +38,7 @@ pub enum CommandBody<'a> {
         data: &'a str,
         state: Option<&'a str>,
     },
-    /// A timer of a channel is due: the one with this number, whose interval is so many milliseconds.
+    /// A timer of a channel is due: the timer's number, and its interval in milliseconds.
     Timer {
         connection: &'a str,
         identifier: &'a str,
@@ -45,7 +46,8 @@ pub enum CommandBody<'a> {
         every: u128,
         state: Option<&'a str>,
     },
-    /// No client's: a broadcast that may be for other servers, too.
+    /// A broadcast that another program has asked for, and that the application passes to the
+    /// broker.
     Broadcast { stream: &'a str, message: &'a str },
     /// The client is gone.
     Close {

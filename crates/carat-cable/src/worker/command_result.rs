@@ -2,9 +2,9 @@ use std::fmt;
 
 use serde::Deserialize;
 
-/// Bytes of `connection` and of a `state`, each of which the edge keeps for the application.
+/// Most bytes of `connection` and of a `state`: records that the edge keeps for the application.
 const RECORD_LIMIT: usize = 4096;
-/// Bytes of a stream's name.
+/// Most bytes of a stream's name.
 pub(crate) const STREAM_NAME_LIMIT: usize = 1024;
 
 /// The application's response to a handshake or a command. Unknown keys are ignored.
@@ -21,7 +21,7 @@ pub(crate) const STREAM_NAME_LIMIT: usize = 1024;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct CommandResult {
-    /// The text by which the application knows the client at each command from now on.
+    /// The record of the connection, which the application gets with each command from now on.
     pub connection: Option<Box<str>>,
     /// After a handshake: the stream by which the application disconnects the client.
     pub internal: Option<Box<str>>,
@@ -39,11 +39,11 @@ pub struct CommandResult {
     pub timers: Option<Vec<u64>>,
     /// Streams that the subscription does not receive any more.
     pub stop: Vec<Box<str>>,
-    /// No stream so far goes on.
+    /// Whether the subscription does not receive any of its streams so far any more.
     pub stop_all: bool,
-    /// Streams, and what was broadcast on them meanwhile.
+    /// The broadcasts of the command: names of streams, and messages.
     pub broadcasts: Vec<(Box<str>, String)>,
-    /// The connection is closed.
+    /// Set if the connection is to be closed.
     pub close: Option<CommandClose>,
 }
 
@@ -53,7 +53,7 @@ pub struct CommandResult {
 pub enum SubscriptionAnswer {
     /// The client has the subscription.
     Confirmed,
-    /// The channel refuses it.
+    /// The channel has rejected the subscription.
     Rejected,
     /// The client has the subscription, and a later command confirms it.
     Pending,
@@ -86,7 +86,7 @@ pub struct CommandClose {
     pub reconnect: bool,
 }
 
-/// A result that the edge does not accept: the application's fault.
+/// A result that the edge does not accept, by a mistake of the application.
 ///
 /// ```
 /// use carat_cable::CommandResult;
@@ -97,7 +97,7 @@ pub struct CommandClose {
 /// ```
 #[derive(Debug)]
 pub enum InvalidResult {
-    /// The result is no JSON, or has other types.
+    /// The result is no JSON, or one of its values has another type.
     Json(serde_json::Error),
     /// The value with this name has more bytes than its limit.
     TooLong(&'static str, usize),

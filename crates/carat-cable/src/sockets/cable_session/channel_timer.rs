@@ -9,7 +9,7 @@ const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct ChannelTimers {
     pub(super) timers: Box<[ChannelTimer]>,
-    /// Whether the last command of the client was that of a timer.
+    /// Whether the client's last command came from one of these timers.
     pub(super) has_had_turn: bool,
 }
 
@@ -47,14 +47,15 @@ impl ChannelTimer {
         timers.collect()
     }
 
-    /// Sets the time to `now`. Returns when the timer is due next; `None` if no clock can say that.
+    /// Sets the time to `now`. Returns when the timer is due next; `None` if that is further than
+    /// the clock can count.
     pub(super) fn pass(&mut self, now: Instant) -> Option<Instant> {
         let next = match self.next {
             Some(next) if next > now => next,
             due => {
                 let following = due.and_then(|due| due.checked_add(self.every));
                 self.since = self.since.or(due);
-                // Those that have been missed, as by a client that was away, are left out.
+                // Times that were missed, such as while the client was away, are left out.
                 match following.filter(|following| *following > now) {
                     Some(following) => following,
                     None => now.checked_add(self.every)?,

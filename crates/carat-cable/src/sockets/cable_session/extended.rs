@@ -11,10 +11,11 @@ use crate::{
     welcome_session,
 };
 
-/// The extended protocol: a client that was away goes on, and is sent messages again.
+/// The extended protocol: a client that was away goes on with its subscriptions, and is sent what
+/// it has missed.
 impl CableSession {
-    /// A client of the extended protocol that the application has let in, with what was kept of it. `name` is what the
-    /// client says when it comes back.
+    /// Begins the session of a client of the extended protocol that the application has let in,
+    /// with what was `kept` of its last session. The client sends `name` when it comes back.
     pub fn open_named(
         hub: &Rc<Hub>,
         number: SocketNumber,
@@ -41,19 +42,21 @@ impl CableSession {
         (session, reached)
     }
 
-    /// The name of the session, which the client says when it comes back.
+    /// The name of the session, which the client sends when it comes back. `None` in the other
+    /// protocol.
     pub fn name(&self) -> Option<&Rc<str>> {
         self.extended.as_ref().map(|extended| &extended.name)
     }
 
-    /// The client does not come back.
+    /// Notes that the client does not come back.
     pub fn leave(&mut self) {
         if let Some(extended) = &mut self.extended {
             extended.leaves = true;
         }
     }
 
-    /// Takes the subscriptions of a client that may come back. None receives anything meanwhile.
+    /// Takes the subscriptions out of the session of a client that may come back. They receive
+    /// nothing while it is away.
     pub fn keep(&mut self) -> KeptSession {
         let bytes = self.kept;
         let subscriptions = take(&mut self.subscriptions);
@@ -62,7 +65,7 @@ impl CableSession {
                 self.hub.stop(stream, &it.identifier, self.number);
             }
             self.hub.release(&it.identifier);
-            // A copy: the references to the text that clients share count as subscriptions.
+            // A copy of the text: each reference to the shared one counts as a subscription.
             let identifier = (&*it.identifier).into();
             Subscription { identifier, ..it }
         });
@@ -73,8 +76,8 @@ impl CableSession {
         }
     }
 
-    /// The client has come back. Its subscriptions receive nothing before it has asked for what it has missed, or until
-    /// [`CableSession::release`].
+    /// Restores the subscriptions of a client that has come back. They receive nothing before the
+    /// client has asked for what it has missed, or until [`CableSession::release_held`].
     fn restore(&mut self, kept: KeptSession) {
         for mut subscription in kept.subscriptions {
             let identifier = (&*subscription.identifier).into();
@@ -91,7 +94,8 @@ impl CableSession {
         }
     }
 
-    /// Whether the client may come back: it was cut off, or asked to, and has something to go on with.
+    /// Whether the client may come back: it was cut off, or asked to connect again, has not said
+    /// that it leaves, and has subscriptions.
     pub fn may_return(&self) -> bool {
         let end = self.outbox.socket_end();
         let is_cut_off = matches!(
@@ -102,13 +106,14 @@ impl CableSession {
         is_cut_off && !leaves && !self.subscriptions.is_empty()
     }
 
-    /// Whether subscriptions wait until the client asks for what they have missed.
+    /// Whether subscriptions wait until the client asks for what it has missed.
     pub fn is_held(&self) -> bool {
         let extended = self.extended.as_ref();
         extended.is_some_and(|it| it.held.iter().any(|held| !held.is_released))
     }
 
-    /// Ends the wait of the subscriptions that are held. They receive what was broadcast meanwhile.
+    /// Ends the wait of all held subscriptions. They receive what was broadcast since the client
+    /// came back.
     pub fn release_held(&mut self) {
         let Some(extended) = &mut self.extended else {
             return;
@@ -141,8 +146,8 @@ impl CableSession {
         }
     }
 
-    /// Ends the wait of the subscriptions of a client that has come back if this command is not a request for what it has
-    /// missed: the client does not ask then.
+    /// Ends the wait of all held subscriptions if this command does not ask for missed messages: a
+    /// client that does not ask first does not ask at all.
     pub(super) fn resume_for(&mut self, command: &ClientCommand) {
         let asks = matches!(command, ClientCommand::History { .. })
             || matches!(command, ClientCommand::Subscribe { history, .. } if history.is_some());
@@ -175,8 +180,8 @@ impl CableSession {
         None
     }
 
-    /// Whether the next command has to wait until the client has read what it was sent: whoever asks for old messages again
-    /// and again gets them only as fast as it reads.
+    /// Whether the next command has to wait until the client has read what it was sent. A client
+    /// that asks for old messages again and again so gets them only as fast as it reads.
     pub(super) fn awaits_client(&self) -> bool {
         let asks = |command: &ClientCommand| match command {
             ClientCommand::History { .. } => true,
@@ -188,15 +193,17 @@ impl CableSession {
             && self.waiting.front().is_some_and(asks)
     }
 
-    /// The client asks for what a subscription has missed. The application gets no command for this. A subscription
-    /// that has waited for the question goes on in the same moment, so that nothing is missed or sent twice.
+    /// Sends the client what a subscription has missed, without a command for the application. A
+    /// held subscription goes on in the same moment, so that nothing is missed or sent twice.
     pub(super) fn send_again(&mut self, identifier: &str, history: &str) -> Option<String> {
         let until = self.release(identifier);
         self.replay(identifier, history, until);
         None
     }
 
-    /// Returns the last message that the subscription may have missed.
+    /// Ends the wait of a subscription, if it is held. Returns the offset up to which the client
+    /// may have missed messages: after `release_held`, the subscription has got all messages since
+    /// the client came back.
     fn release(&mut self, identifier: &str) -> u64 {
         let Some(extended) = &mut self.extended else {
             return u64::MAX;
@@ -212,7 +219,8 @@ impl CableSession {
         u64::MAX
     }
 
-    /// Sends the client what a subscription has missed, in front of what is broadcast from now on.
+    /// Sends the client the messages of the history that it asks for, before anything that is
+    /// broadcast from now on.
     pub(super) fn replay(&self, identifier: &str, history: &str, until: u64) {
         let Some(at) = self.position(identifier) else {
             return;

@@ -6,11 +6,11 @@ use crate::HistoryPosition;
 #[derive(Debug)]
 pub(super) struct ExtendedSession {
     pub(super) name: Rc<str>,
-    /// The client has said that it does not come back.
+    /// Whether the client has said that it does not come back.
     pub(super) leaves: bool,
     /// The subscriptions of a client that has come back, until it asks for what each of them has missed.
     pub(super) held: Vec<HeldSubscription>,
-    /// When it came back.
+    /// The position of the history when the client connected.
     pub(super) restored: Option<HistoryPosition>,
 }
 

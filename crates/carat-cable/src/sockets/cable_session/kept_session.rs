@@ -13,12 +13,12 @@ pub struct KeptSession {
 }
 
 impl KeptSession {
-    /// Bytes that are held.
+    /// Bytes of memory that the session takes.
     pub fn held_bytes(&self) -> usize {
         self.bytes + SESSION_COST
     }
 
-    /// The identifiers of its subscriptions.
+    /// The identifiers of the subscriptions.
     pub fn identifiers(&self) -> Vec<&str> {
         let subscriptions = self.subscriptions.iter();
         subscriptions

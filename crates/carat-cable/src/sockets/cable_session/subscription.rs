@@ -12,24 +12,26 @@ pub(super) struct Subscription {
     pub(super) identifier: Rc<str>,
     pub(super) state: Option<Box<str>>,
     pub(super) streams: Box<[Rc<str>]>,
-    /// The application does not know of it: it has signed the name of the stream.
+    /// Whether the edge has made the subscription itself, because the application has signed the
+    /// name of the stream. The application does not know of it.
     pub(super) is_signed: bool,
-    /// `None` for most.
+    /// `None` for a channel without timers, as most are.
     pub(super) timers: Option<Box<ChannelTimers>>,
 }
 
 impl Subscription {
-    /// Bytes that it takes.
+    /// Bytes of memory that the subscription takes.
     pub(super) fn cost(&self) -> usize {
         let streams: usize = self.streams.iter().map(|it| it.len() + ENTRY_COST).sum();
         let state = self.state.as_ref().map_or(0, |state| state.len());
         self.identifier.len() + ENTRY_COST + state + streams + self.timers_bytes()
     }
 
-    /// Bytes of its texts that are counted for other clients, which have subscribed to the same.
+    /// The bytes of shared texts that are counted for other clients with the same subscription or
+    /// stream.
     pub(super) fn shared_bytes(&self) -> usize {
         let streams: usize = self.streams.iter().map(|it| shared_bytes(it, 1)).sum();
-        // The hub has it once for each stream, too.
+        // The hub holds another reference to the identifier for each stream.
         streams + shared_bytes(&self.identifier, 1 + self.streams.len())
     }
 
@@ -46,7 +48,8 @@ impl Subscription {
     }
 }
 
-/// The bytes of a text of the hub that count for other clients, when this client refers to it `own` times.
+/// The bytes of a shared text that are counted for other clients, when `own` of its references are
+/// this client's.
 fn shared_bytes(text: &Rc<str>, own: usize) -> usize {
     let references = (Rc::strong_count(text) - 1).max(own);
     text.len() - text.len() * own / references

@@ -6,9 +6,9 @@ use super::channel_timer::{ChannelTimer, ChannelTimers};
 use super::{CableSession, RunningCommand};
 use crate::CommandBody;
 
-/// Commands of timers take turns with those of the client.
+/// Commands of timers, which take turns with the commands that the client sends.
 impl CableSession {
-    /// Sets the time to `now`, at which timers may be due. Returns when the next one is.
+    /// Sets the time to `now`, at which timers may be due. Returns when the next timer is due.
     pub fn pass_time(&mut self, now: Instant) -> Option<Instant> {
         let subscriptions = self.subscriptions.iter_mut();
         let timers = subscriptions.filter_map(|it| it.timers.as_mut());
@@ -23,7 +23,8 @@ impl CableSession {
         self.kept += subscription.timers_bytes();
     }
 
-    /// The command of the timer that has waited for longest. A command of the client follows it, if one waits.
+    /// The command of the timer that has waited for longest; `None` if no timer waits, or if a
+    /// command of the client has its turn.
     pub(super) fn next_timer(&mut self) -> Option<String> {
         let subscriptions = self.subscriptions.iter_mut();
         let mut ours = subscriptions.filter_map(|it| it.timers.as_mut());

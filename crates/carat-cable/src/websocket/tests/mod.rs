@@ -1,4 +1,5 @@
-//! The cases are those of Autobahn's test suite, by its numbers, as far as the server's side and texts are concerned.
+//! The cases of Autobahn's test suite, with its numbers, as far as they concern the server's side
+//! and texts.
 
 mod closing;
 mod deflate;

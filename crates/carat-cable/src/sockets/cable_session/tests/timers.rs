@@ -22,7 +22,7 @@ impl Timed {
         next.map(|next| (next - self.1).as_millis())
     }
 
-    /// The number of the timer whose command is next. That is carried out.
+    /// Carries out the next command of a timer. Returns the number of the timer.
     fn next(&mut self) -> Option<usize> {
         let body = self.0.session.next_command()?;
         self.0.session.finish(Some(CommandResult::default()));
@@ -53,7 +53,7 @@ fn a_command_of_a_timer_that_waits_is_not_doubled() {
         client.after(1000);
     }
     client.0.session.finish(None);
-    // The one that has waited for longest is first.
+    // The timer that has waited for longest is first.
     assert_eq!([(); 3].map(|()| client.next()), [Some(0), Some(1), None]);
     assert_eq!(client.after(500), Some(500));
     client.after(100_000);

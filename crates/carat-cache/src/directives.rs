@@ -27,7 +27,7 @@ pub(crate) struct ResponseDirectives {
 /// The directives of a request's Cache-Control.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 pub struct RequestDirectives {
-    /// The application is to confirm the response.
+    /// The application must confirm a stored response before it is sent.
     pub no_cache: bool,
     /// The response is not to be stored.
     pub no_store: bool,
@@ -35,12 +35,13 @@ pub struct RequestDirectives {
     pub only_if_cached: bool,
     /// How old the response may be.
     pub max_age: Option<Duration>,
-    /// For how long it has to stay fresh.
+    /// For how long the response has to stay fresh.
     pub min_fresh: Option<Duration>,
 }
 
 impl ResponseDirectives {
-    /// A directive with fields (`no-cache="x"`) counts as the one without, which is stricter.
+    /// Reads the directives of a response. A directive with field names (`no-cache="x"`) counts as
+    /// one without, which is stricter.
     pub(crate) fn of(headers: &HeaderMap) -> ResponseDirectives {
         let mut found = ResponseDirectives::default();
         for_each(headers, |name, argument| match name {
@@ -75,7 +76,8 @@ impl RequestDirectives {
     }
 }
 
-/// The first value counts; one that is not a number is no time at all (RFC 9111, section 4.2.1).
+/// Notes the value of a directive. The first value counts. A value that is not a number counts as
+/// zero seconds (RFC 9111, section 4.2.1).
 fn note(slot: &mut Option<Duration>, argument: Option<&str>) {
     slot.get_or_insert_with(|| Duration::from_secs(argument.and_then(seconds).unwrap_or(0)));
 }
@@ -90,7 +92,7 @@ pub(crate) fn seconds(text: &str) -> Option<u64> {
 fn for_each(headers: &HeaderMap, mut found: impl FnMut(&str, Option<&str>)) {
     let lines = headers.get_all(CACHE_CONTROL).iter();
     for member in lines.map(HeaderValue::as_bytes).flat_map(members) {
-        // A directive with a byte beyond ASCII does not hide those beside it.
+        // A directive with a byte beyond ASCII does not hide the directives beside it.
         let member = String::from_utf8_lossy(member);
         let (name, argument) = match member.split_once('=') {
             Some((name, argument)) => (name, Some(unquoted(argument.trim()))),

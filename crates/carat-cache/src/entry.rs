@@ -9,11 +9,13 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use crate::freshness::Freshness;
 
-/// The memory of an entry beside its bytes, and of its header fields beside their text, in bytes.
+/// Bytes of memory that an entry takes beside its header fields and bodies.
 const ENTRY_OVERHEAD: usize = 768;
+/// Bytes of memory that a header field takes beside its name and value.
 const FIELD_OVERHEAD: usize = 160;
 
-/// Fields of one message or one hop (RFC 9111, section 3.1); the length is that of the body.
+/// Header fields that are not stored, because they belong to one message or one hop (RFC 9111,
+/// section 3.1). `Content-Length` is made anew from the stored body.
 const UNSTORED_FIELDS: [HeaderName; 7] = [
     AGE,
     CONNECTION,
@@ -32,9 +34,9 @@ pub struct StoredResponse {
     pub status: StatusCode,
     /// The header fields of the response, without those of the connection.
     pub headers: HeaderMap,
-    /// The bytes of the body, all of them.
+    /// The whole body.
     pub body: Bytes,
-    /// Until when it may be served.
+    /// How long the response may be served.
     pub freshness: Freshness,
     /// The body in the content codings that clients wanted.
     forms: RefCell<Vec<(&'static str, EncodedForm)>>,
@@ -43,12 +45,13 @@ pub struct StoredResponse {
 
 #[derive(Debug, Clone)]
 enum EncodedForm {
-    /// Somebody makes it.
+    /// A request is making the form.
     Begun,
     Made(Bytes),
 }
 
-/// The fetch of another response for an entry. Dropping it ends the fetch.
+/// Marks an entry whose response is being fetched anew. Another fetch may begin when the mark is
+/// dropped.
 pub struct Refreshing(Rc<StoredResponse>);
 
 impl StoredResponse {
@@ -86,7 +89,7 @@ impl StoredResponse {
         entry
     }
 
-    /// The body in a content coding, if it was kept.
+    /// The body in a content coding, if it is kept.
     pub fn form(&self, coding: &'static str) -> Option<Bytes> {
         let forms = self.forms.borrow();
         forms.iter().find_map(|form| match form {
@@ -95,7 +98,8 @@ impl StoredResponse {
         })
     }
 
-    /// Whether the caller is to make the body in a content coding: false while another one does.
+    /// Whether the caller is to make the body in a content coding. False when the form exists, or
+    /// when another request is making it.
     #[must_use]
     pub fn begin_form(&self, coding: &'static str) -> bool {
         let mut forms = self.forms.borrow_mut();
@@ -106,26 +110,27 @@ impl StoredResponse {
         is_new
     }
 
-    /// The body in a content coding, or nothing when that has failed.
+    /// Keeps the form that `begin_form` has begun. `None` if it could not be made: then another
+    /// request may try.
     pub(crate) fn end_form(&self, coding: &'static str, made: Option<Bytes>) {
         let mut forms = self.forms.borrow_mut();
         forms.retain(|(name, _)| *name != coding);
         forms.extend(made.map(|bytes| (coding, EncodedForm::Made(bytes))));
     }
 
-    /// Begins to fetch another one; `None` while somebody does.
+    /// Begins to fetch the response anew; `None` while another request does.
     #[must_use]
     pub fn begin_refresh(self: &Rc<Self>) -> Option<Refreshing> {
         let is_first = !self.is_refreshing.replace(true);
         is_first.then(|| Refreshing(Rc::clone(self)))
     }
 
-    /// Bytes that it takes beside its bodies.
+    /// Bytes of memory that the entry takes beside its bodies.
     pub(crate) fn head_bytes(&self) -> usize {
         ENTRY_OVERHEAD + fields_bytes(&self.headers)
     }
 
-    /// Bytes of its bodies.
+    /// Bytes of the body in all its forms.
     pub(crate) fn body_bytes(&self) -> usize {
         let forms = self.forms.borrow();
         let forms = forms.iter().map(|(_, form)| match form {
@@ -142,14 +147,15 @@ impl Drop for Refreshing {
     }
 }
 
-/// The memory of header fields in a table, in bytes.
+/// Bytes of memory that header fields take.
 pub(crate) fn fields_bytes(headers: &HeaderMap) -> usize {
     let fields = headers.iter();
     let fields = fields.map(|(name, value)| name.as_str().len() + value.len() + FIELD_OVERHEAD);
     fields.sum()
 }
 
-/// The fields in memory of their own: those of a response are parts of what its worker has sent.
+/// The header fields to store, with copies of their values. The original values are slices of what
+/// the worker has sent, and would keep all of it in memory.
 fn stored_headers(headers: &HeaderMap) -> HeaderMap {
     let options: Vec<&[u8]> = headers
         .get_all(CONNECTION)
@@ -171,7 +177,8 @@ fn stored_headers(headers: &HeaderMap) -> HeaderMap {
     stored
 }
 
-/// A body in memory that counts as long as anybody has it, also after its entry is gone.
+/// A body in memory. Its bytes count in `live` until the last reference to them is dropped, also
+/// after the entry is gone.
 pub(crate) struct CountedBody {
     bytes: Box<[u8]>,
     live: Arc<AtomicUsize>,

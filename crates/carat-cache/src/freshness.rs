@@ -9,10 +9,11 @@ pub struct Freshness {
     /// The age of the response when it was received.
     pub(crate) initial_age: Duration,
     pub(crate) lifetime: Duration,
-    /// For how long it may be served stale while another one is fetched, and when the application fails.
+    /// For how long after its lifetime the response may be sent while another one is fetched.
     pub(crate) stale_while_revalidate: Duration,
+    /// For how long after its lifetime the response may be sent when the application fails.
     pub(crate) stale_if_error: Duration,
-    /// Whether the application confirms it each time.
+    /// Whether the application must confirm the response before each use.
     pub(crate) is_confirmed_always: bool,
 }
 
@@ -23,7 +24,7 @@ pub enum CacheVerdict {
     Fresh,
     /// The response may be sent, and another one is to be fetched.
     StaleWhileRevalidate,
-    /// Once the application has confirmed it.
+    /// The response may be sent once the application has confirmed it.
     Stale,
 }
 
@@ -34,8 +35,9 @@ impl Freshness {
         initial_age: Duration,
         received: Instant,
     ) -> Freshness {
-        // s-maxage forbids a stale response by implication (RFC 9111, section 5.2.2.10); who names it beside
-        // stale-while-revalidate means what that says.
+        // `s-maxage` alone implies that no stale response is sent (RFC 9111, section 5.2.2.10). An
+        // application that also names `stale-while-revalidate` or `stale-if-error` means what these
+        // say.
         let strict = directives.must_revalidate || directives.no_cache;
         let allowed = |time: Option<Duration>| time.filter(|_| !strict).unwrap_or_default();
         Freshness {
@@ -53,12 +55,14 @@ impl Freshness {
         self.initial_age + now.saturating_duration_since(self.received)
     }
 
-    /// Whether the application confirms the response each time, so that no request may wait for another one's.
+    /// Whether the application must confirm the response before each use. Then no request may wait
+    /// for the response to another one.
     pub fn is_confirmed_always(&self) -> bool {
         self.is_confirmed_always
     }
 
-    /// Judges it for a request that arrived at `arrived`. What was received after that is as new as any wish.
+    /// Judges the response for a request that came at `arrived`. A response that was received after
+    /// that is as new as the request can wish.
     pub fn verdict(
         &self,
         wishes: &RequestDirectives,
@@ -83,7 +87,7 @@ impl Freshness {
         }
     }
 
-    /// Whether it answers when the application fails.
+    /// Whether the response may be sent in place of a failure of the application.
     pub fn covers_failure(&self, now: Instant) -> bool {
         !self.stale_if_error.is_zero() && self.age(now) < self.lifetime + self.stale_if_error
     }
@@ -168,7 +172,7 @@ mod tests {
         let lasting = wish(|it| it.min_fresh = Some(5 * SECOND));
         assert_eq!(at(&page, 4, &lasting), CacheVerdict::Fresh);
         assert_eq!(at(&page, 5, &lasting), CacheVerdict::Stale);
-        // It has waited for this very response.
+        // The request has waited for this very response.
         let now = page.received + SECOND;
         let arrived = page.received;
         assert_eq!(page.verdict(&no_cache, arrived, now), CacheVerdict::Fresh);

@@ -1,5 +1,6 @@
-//! A bounded cache of public responses (RFC 9111): what may be stored, how long it is fresh, which request it answers, and
-//! what goes first; and the part of the edge that serves them, [`part()`]. The rules have no socket and no clock.
+//! A bounded cache of public responses (RFC 9111). Its rules say what may be stored, how long a
+//! response is fresh, which requests it answers, and what is evicted first; they need no socket and
+//! no clock. [`part()`] makes the cache a part of the edge.
 //!
 //! ```
 //! use std::time::{Instant, SystemTime};

@@ -3,7 +3,8 @@ use std::time::{Duration, Instant};
 
 /// For how long requests do not wait for each other after a response that cannot be stored, as in Varnish.
 const PASS_TIME: Duration = Duration::from_secs(120);
-/// URLs that are remembered so. The oldest are forgotten: then one request waits for another once.
+/// Most URLs that are remembered. Beyond it, the oldest one is forgotten: requests for it then wait
+/// for each other once.
 const PASSES_LIMIT: usize = 16 * 1024;
 
 /// URLs whose responses could not be stored. Their requests go to the application at once.
@@ -14,7 +15,8 @@ pub(crate) struct PassList {
 }
 
 impl PassList {
-    /// `url` is a hash: two that share one only lose their wait.
+    /// Adds a URL by its hash. A URL with the same hash as another one loses no more than the wait
+    /// for responses.
     pub(crate) fn add(&mut self, url: u64, now: Instant) {
         if self.until.insert(url, now + PASS_TIME).is_none() {
             self.order.push_back(url);

@@ -5,18 +5,19 @@ use std::rc::Rc;
 use crate::entry::StoredResponse;
 use crate::selection::Selection;
 
-/// The part of the cache, one in this many, that responses get which were asked for once.
+/// Probation, the queue of new responses, gets one part in so many of the cache.
 const PROBATION_SHARE: usize = 10;
 /// A response that was asked for again this often leaves probation.
 const PROVEN_HITS: u8 = 2;
-/// More uses are not counted: what was popular once goes soon enough.
+/// Most hits that are counted, so that a response that is no longer asked for is evicted soon.
 const HITS_LIMIT: u8 = 3;
-/// Evicted responses that are remembered, so that they are kept when they are asked for again.
+/// Most evicted responses that are remembered. A remembered response skips probation when it is
+/// stored again.
 const GHOSTS_LIMIT: usize = 16 * 1024;
-/// Places of removed entries before the queues are cleaned.
+/// Most empty slots before the queues are cleaned.
 const EMPTY_LIMIT: usize = 64;
 
-/// The place of a response. Another one for the same requests takes it over.
+/// The place of a response. A new response to the same requests takes it over.
 #[derive(Debug)]
 pub(crate) struct VariantSlot {
     pub(crate) url: Rc<[u8]>,
@@ -25,13 +26,13 @@ pub(crate) struct VariantSlot {
     pub(crate) fingerprint: u64,
     pub(crate) entry: RefCell<Option<Rc<StoredResponse>>>,
     hits: Cell<u8>,
-    /// Bytes.
+    /// Bytes of memory that the entry takes.
     pub(crate) weight: Cell<usize>,
     is_proven: Cell<bool>,
 }
 
-/// The order in which responses go: S3-FIFO (Yang et al., SOSP 2023). A scan passes through probation and evicts nothing that
-/// was asked for twice.
+/// The order in which responses are evicted: S3-FIFO (Yang et al., SOSP 2023). Responses that are
+/// asked for once, as by a crawler, leave from probation, and evict none that was asked for often.
 #[derive(Debug, Default)]
 pub(crate) struct Queues {
     probation: VecDeque<Rc<VariantSlot>>,
@@ -86,14 +87,14 @@ impl Queues {
         *self.bytes_of(slot) += slot.weight.get();
     }
 
-    /// The entry of a slot has another size now.
+    /// Sets the size of a slot's entry.
     pub(crate) fn resize(&mut self, slot: &VariantSlot, weight: usize) {
         let before = slot.weight.replace(weight);
         let bytes = self.bytes_of(slot);
         *bytes = *bytes + weight - before;
     }
 
-    /// The entry of a slot is gone.
+    /// Removes the entry of a slot. The empty slot stays in its queue until the queues are cleaned.
     pub(crate) fn remove(&mut self, slot: &VariantSlot) {
         self.resize(slot, 0);
         slot.entry.take();
@@ -105,7 +106,7 @@ impl Queues {
         }
     }
 
-    /// Takes the slot whose entry goes next; `None` when there is none.
+    /// Takes the slot whose entry is to be evicted next; `None` when there is none.
     pub(crate) fn evict(&mut self) -> Option<Rc<VariantSlot>> {
         loop {
             let is_probation_full = self.probation_bytes * PROBATION_SHARE >= self.bytes();

@@ -10,16 +10,17 @@ use crate::directives::RequestDirectives;
 pub struct RequestPolicy {
     /// The directives of the request's Cache-Control.
     pub wishes: RequestDirectives,
-    /// Whether it asks for the header fields only.
+    /// Whether the request asks for the header fields only.
     pub is_head: bool,
-    /// Whether it names its user.
+    /// Whether the request has credentials of a user.
     pub is_authorized: bool,
-    /// Whether others may wait for its response: another request could get the same one, whole.
+    /// Whether other requests may wait for the response to this one: they could get the same
+    /// response, and all of it.
     pub is_shareable: bool,
 }
 
 impl RequestPolicy {
-    /// `None` for a request that the cache has nothing to do with.
+    /// The policy of a request; `None` if the cache has nothing to do with it.
     pub fn of(method: &Method, headers: &HeaderMap) -> Option<RequestPolicy> {
         let is_head = *method == Method::HEAD;
         let others = [UPGRADE, IF_MATCH, IF_UNMODIFIED_SINCE];

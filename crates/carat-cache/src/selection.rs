@@ -2,8 +2,9 @@ use carat_fields::{Accept, members};
 use http::header::{ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, VARY};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-/// Header fields that frameworks read although no response names them in Vary: who may send them could otherwise choose
-/// the page that others get. `X-Forwarded-For` is not among them, since it differs for each client.
+/// Header fields that frameworks read although no response names them in Vary. They are in the key:
+/// otherwise a client could send them to choose the page that other clients get. `X-Forwarded-For`
+/// is not among them, since it differs for each client.
 const UNNAMED_FIELDS: [&str; 30] = [
     "accept-version",
     "forwarded",
@@ -37,7 +38,7 @@ const UNNAMED_FIELDS: [&str; 30] = [
     "x-url-scheme",
 ];
 
-/// Fields that a response may name in Vary; one that names more is not stored.
+/// Most fields that a response may name in Vary. A response that names more is not stored.
 const VARY_LIMIT: usize = 16;
 
 /// The host that the application takes a request to be for, with its port.
@@ -54,12 +55,12 @@ impl<'a> UrlHost<'a> {
     }
 }
 
-/// The URL and the fields of a request that the application is known to read.
+/// The URL of a request, and the header fields that applications are known to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestKey {
     /// Host, path and query.
     pub(crate) url: Box<[u8]>,
-    /// The scheme, and the fields that choose a page unnamed.
+    /// The scheme, and the values of `UNNAMED_FIELDS`.
     pub(crate) origin: Box<[u8]>,
 }
 
@@ -87,13 +88,13 @@ impl RequestKey {
         }
     }
 
-    /// The URL that invalidates the response.
+    /// The URL, by which the responses to it are invalidated.
     pub fn url(&self) -> &[u8] {
         &self.url
     }
 }
 
-/// A URL without its scheme.
+/// The key of a URL: host, port, path, and query. The scheme is not in it.
 pub fn url_key(host: UrlHost<'_>, path: &str, query: &str) -> Box<[u8]> {
     let UrlHost { name, port } = host;
     let length = name.len() + path.len() + query.len() + 4;
@@ -112,9 +113,10 @@ pub fn url_key(host: UrlHost<'_>, path: &str, query: &str) -> Box<[u8]> {
 /// The requests that a stored response answers: those with the same origin, and the same values of the fields that it names
 /// in Vary (RFC 9111, section 4.1).
 ///
-/// Frameworks choose a media type by Accept and name it only in part of their responses, Rails for no browser. So a response
-/// that does not name Accept answers only requests that take its type, and one that was made for named types alone is a
-/// variant of its own.
+/// Frameworks choose a media type by Accept, but name Accept only in some responses; Rails does not
+/// name it in responses to browsers. So a response that does not name Accept answers only requests
+/// that accept its type. A response to a request that does not accept every type is a variant of
+/// its own.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Selection {
     origin: Box<[u8]>,
@@ -122,7 +124,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// `None` for a response that names too much.
+    /// The selection of a response; `None` if Vary names too many fields, or what is no name.
     pub(crate) fn of(
         key: &RequestKey,
         request: &HeaderMap,
@@ -160,7 +162,8 @@ impl Selection {
             && (self.names(&ACCEPT) || takes(request, response))
     }
 
-    /// The key of a request whose response is not there yet.
+    /// The key under which requests wait for one response, if that will name the same fields as
+    /// this one.
     pub(crate) fn for_request(&self, key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
         let mut text = unanswered(key, request);
         for (name, _) in &self.fields {
@@ -180,7 +183,7 @@ impl Selection {
     }
 }
 
-/// The bytes that tell a request apart while nothing is known of its response.
+/// The key under which requests wait for one response while no response for the URL is stored.
 pub(crate) fn unanswered(key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
     let mut text = Vec::from(&*key.origin);
     if !accept_of(request).takes_anything() {
@@ -190,7 +193,8 @@ pub(crate) fn unanswered(key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
     text
 }
 
-/// Whether a client takes the type of a response. One without a type is taken by those that take anything.
+/// Whether a client accepts the type of a response. A response without a type answers clients that
+/// accept every type.
 fn takes(request: &HeaderMap, response: &HeaderMap) -> bool {
     let content_type = response.get(CONTENT_TYPE);
     let content_type = content_type.map_or(&b""[..], HeaderValue::as_bytes);
@@ -201,7 +205,8 @@ fn accept_of(request: &HeaderMap) -> Accept<'_> {
     Accept::read(request.get_all(ACCEPT).iter().map(HeaderValue::as_bytes))
 }
 
-/// The lines of a field joined, without the space between members; its case does not matter in two fields.
+/// The lines of a field, joined, without whitespace around members. Two fields are in lower case,
+/// because their case does not matter.
 fn normalized(request: &HeaderMap, name: &HeaderName) -> Vec<u8> {
     let ignores_case = *name == ACCEPT_ENCODING || *name == ACCEPT_LANGUAGE;
     let mut text = Vec::new();

@@ -10,18 +10,19 @@ use crate::freshness::Freshness;
 /// When a request was sent to the application, and its response came.
 #[derive(Clone, Copy)]
 pub struct ExchangeTimes {
-    /// The request left.
+    /// The time at which the request was sent.
     pub asked: Instant,
-    /// The response came.
+    /// The time at which the response was received.
     pub received: Instant,
-    /// The wall-clock time at which the response was received.
+    /// The wall-clock time of `received`.
     pub date: SystemTime,
 }
 
 /// How long a response is fresh; `None` for one that must not, or need not, be stored.
 ///
-/// Stricter than RFC 9111, section 3: the application must say `public` or `s-maxage`, and nobody guesses a lifetime. A
-/// response without one is stored if the application can confirm it.
+/// The rules are stricter than RFC 9111, section 3. The application must say `public` or
+/// `s-maxage`, and a lifetime is never guessed. A response without a lifetime is stored only if the
+/// application can confirm it.
 pub(crate) fn freshness(
     status: StatusCode,
     headers: &HeaderMap,
@@ -29,10 +30,12 @@ pub(crate) fn freshness(
 ) -> Option<Freshness> {
     let directives = ResponseDirectives::of(headers);
     let is_for_all = directives.is_public || directives.s_maxage.is_some();
-    // RFC 9111, section 5.2.2.3: who knows what a status means ignores no-store beside must-understand.
+    // A cache that knows what a status means ignores `no-store` beside `must-understand` (RFC 9111,
+    // section 5.2.2.3).
     let is_forbidden =
         directives.is_private || (directives.no_store && !directives.must_understand);
-    // Thruster removes Set-Cookie and stores the rest; a cookie says that the response was made for one client.
+    // A cookie says that the response was made for one client. (Thruster removes the cookie and
+    // stores the rest.)
     let is_own = headers.contains_key(SET_COOKIE) || headers.contains_key(CONTENT_RANGE);
     if !has_storable_status(status)
         || !is_for_all
@@ -53,8 +56,9 @@ pub(crate) fn freshness(
     is_of_use.then_some(freshness)
 }
 
-/// Errors of a client are not stored, except those that say that there is nothing: what one client sent with its request
-/// must not become the answer to all. Nor are those of the application.
+/// Whether a response with this status may be stored. Of the client errors, only those that say
+/// that there is nothing may: what one client sent with its request must not become the answer to
+/// all. Server errors may not.
 fn has_storable_status(status: StatusCode) -> bool {
     matches!(status.as_u16(), 200..=204 | 207..=303 | 307 | 308 | 404 | 410)
 }
@@ -84,14 +88,15 @@ fn lifetime(
     })
 }
 
-/// RFC 9111, section 4.2.3.
+/// The age of a response when it was received (RFC 9111, section 4.2.3).
 fn initial_age(headers: &HeaderMap, times: &ExchangeTimes) -> Duration {
     let date = only_date(headers, &DATE).unwrap_or(times.date);
     let apparent = times.date.duration_since(date).unwrap_or_default();
-    // The first member of a list counts, and what is no number counts for nothing.
+    // The first member of a list counts. A value that is no number is ignored.
     let age = headers.get(AGE).and_then(|age| age.to_str().ok());
     let age = age.and_then(|age| seconds(age.split(',').next()?.trim()));
-    // Without Age the application has just made it, however long that took.
+    // Without Age, the application has made the response just now: the time that it took is not
+    // part of the age.
     let delay = times.received.saturating_duration_since(times.asked);
     age.map_or(apparent, |age| {
         apparent.max(Duration::from_secs(age) + delay)

@@ -14,30 +14,33 @@ use crate::queues::{Queues, VariantSlot};
 use crate::selection::{RequestKey, Selection, unanswered};
 use crate::storable::{self, ExchangeTimes};
 
-/// The largest response, in this part of the cache: one in so many.
+/// The largest response may take one part in so many of the cache.
 const ENTRY_SHARE: usize = 16;
-/// Responses to different requests for one URL. Of more, the one that was asked for least goes.
+/// Most responses for one URL, to requests with different header fields. Beyond it, the response
+/// that was asked for least is evicted.
 const VARIANTS_LIMIT: usize = 32;
-/// Invalidated URLs that are remembered. A response that was asked for before the oldest of them is not stored.
+/// Most invalidated URLs that are remembered. A response that was asked for before a change that is
+/// forgotten is not stored, since the change may concern it.
 const CHANGES_LIMIT: usize = 256;
-/// How much more than it needs a new response may evict, while bodies of evicted ones are still being sent.
+/// Most bytes that a new response may evict, as a multiple of what it needs. It may need to evict
+/// more than its own bytes, since evicted bodies that are still being sent keep their memory.
 const EVICTION_FACTOR: usize = 2;
 
-/// Responses in memory, in at most so many bytes.
+/// Stored responses, which take a bounded number of bytes.
 #[derive(Debug)]
 pub struct Store {
     limit: usize,
     urls: HashMap<Rc<[u8]>, Vec<Rc<VariantSlot>>>,
     queues: Queues,
     passes: PassList,
-    /// Hashes of URLs that were invalidated last, and when.
+    /// Hashes of the URLs that were invalidated last, and the times.
     changes: VecDeque<(u64, Instant)>,
-    /// When the newest one was that is not among them.
+    /// The time of the newest change that is not in `changes` any more.
     forgotten_change: Option<Instant>,
     hasher: RandomState,
-    /// Bytes of bodies, of entries or still being sent.
+    /// Bytes of all bodies, with those that are still being sent after their entry has gone.
     live: Arc<AtomicUsize>,
-    /// Bytes of everything else of entries.
+    /// Bytes that entries take beside their bodies.
     heads: usize,
     entries: usize,
     evictions: u64,
@@ -52,12 +55,12 @@ pub struct Exchanged<'a> {
     pub request: &'a HeaderMap,
     /// The status and the header fields of the response.
     pub response: (StatusCode, &'a HeaderMap),
-    /// When.
+    /// The times of request and response.
     pub times: &'a ExchangeTimes,
 }
 
 impl Store {
-    /// An empty one.
+    /// An empty store.
     pub fn new(limit: usize) -> Store {
         Store {
             limit,
@@ -74,32 +77,33 @@ impl Store {
         }
     }
 
-    /// Bytes that it may take.
+    /// Most bytes that the store may take.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// Bytes that it takes, with bodies that are still being sent after their entry has gone.
+    /// Bytes that the store takes, with bodies that are still being sent after their entry has
+    /// gone.
     pub fn used(&self) -> usize {
         self.heads + self.live.load(Ordering::Relaxed)
     }
 
-    /// Responses.
+    /// The number of stored responses.
     pub fn entries(&self) -> usize {
         self.entries
     }
 
-    /// Responses that had to go because others came.
+    /// The number of responses that were evicted to make room for others.
     pub fn evictions(&self) -> u64 {
         self.evictions
     }
 
-    /// Bytes of the largest response.
+    /// Most bytes of one response.
     pub fn entry_limit(&self) -> usize {
         self.limit / ENTRY_SHARE
     }
 
-    /// The newest response that answers such a request.
+    /// The newest response that answers the request.
     pub fn find(&self, key: &RequestKey, request: &HeaderMap) -> Option<Rc<StoredResponse>> {
         let slots = self.urls.get(&*key.url)?.iter().rev();
         let mut selected = slots.filter_map(|slot| {
@@ -112,7 +116,8 @@ impl Store {
         Some(entry)
     }
 
-    /// The fingerprint of requests that may share one response, as far as it is known.
+    /// The key under which requests wait for one response: as far as is known, they get the same
+    /// one.
     pub fn shared_key(&self, key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
         let newest = self.urls.get(&*key.url).and_then(|slots| slots.last());
         let mut text = newest.map_or_else(
@@ -124,25 +129,26 @@ impl Store {
         text
     }
 
-    /// Whether the response to such a request could not be stored lately.
+    /// Whether a response for this URL could not be stored lately.
     pub fn passes(&self, key: &RequestKey, now: Instant) -> bool {
         self.passes.contains(self.hash(&key.url), now)
     }
 
-    /// Notes a request whose response cannot be stored: requests like it are not to wait for each other.
+    /// Notes a request whose response cannot be stored: further requests for the URL are not to
+    /// wait for each other.
     pub fn pass(&mut self, key: &RequestKey, now: Instant) {
         let hash = self.hash(&key.url);
         self.passes.add(hash, now);
     }
 
-    /// Whether a response may be stored, without its body.
+    /// Whether a response may be stored, whatever its body is.
     pub fn admits(exchanged: &Exchanged<'_>) -> bool {
         let (status, headers) = exchanged.response;
         storable::freshness(status, headers, exchanged.times).is_some()
             && Selection::of(exchanged.key, exchanged.request, headers).is_some()
     }
 
-    /// Stores a response, unless it may not be, or is too large.
+    /// Stores a response. `None` if it may not be stored, or is too large.
     pub fn insert(&mut self, exchanged: &Exchanged<'_>, body: &[u8]) -> Option<Rc<StoredResponse>> {
         let (status, headers) = exchanged.response;
         let freshness = storable::freshness(status, headers, exchanged.times)?;
@@ -160,8 +166,8 @@ impl Store {
         Some(self.put(selection, entry))
     }
 
-    /// The application has confirmed a response, with header fields that replace its own. `None` when it may not be stored
-    /// any more: then it is gone.
+    /// Replaces the header fields of a response that the application has confirmed. `None` if it
+    /// may not be stored any more: then it is removed.
     pub fn confirm(
         &mut self,
         exchanged: &Exchanged<'_>,
@@ -199,7 +205,8 @@ impl Store {
         }
     }
 
-    /// Removes all responses for a URL: what it names has changed. Those that were asked for before are not stored.
+    /// Removes all responses for a URL, because what it names has changed. Responses that were
+    /// asked for before the change will not be stored.
     pub fn invalidate(&mut self, url: &[u8], now: Instant) {
         if self.changes.len() == CHANGES_LIMIT {
             self.forgotten_change = self.changes.pop_front().map(|(_, at)| at);
@@ -242,13 +249,13 @@ impl Store {
         entry
     }
 
-    /// The URL as its other responses have it.
+    /// The URL as a text that the responses for it share.
     fn shared_url(&self, key: &RequestKey) -> Rc<[u8]> {
         let known = self.urls.get_key_value(&*key.url);
         known.map_or_else(|| Rc::from(&*key.url), |(url, _)| Rc::clone(url))
     }
 
-    /// Whether what the URL names was changed after the response was asked for.
+    /// Whether what the URL names may have changed after the response was asked for.
     fn has_changed(&self, exchanged: &Exchanged<'_>) -> bool {
         let (hash, asked) = (self.hash(&exchanged.key.url), exchanged.times.asked);
         let is_change = |change: &(u64, Instant)| change.0 == hash && change.1 >= asked;
@@ -280,7 +287,8 @@ impl Store {
         slot
     }
 
-    /// Evicts responses until there is room for so many bytes. Nothing goes for what would not fit anyway.
+    /// Evicts responses until there is room for so many bytes, and returns whether there is.
+    /// Nothing is evicted for a response that would not fit anyway.
     fn make_room(&mut self, bytes: usize) -> bool {
         let sent_only = self.used().saturating_sub(self.queues.bytes());
         if bytes > self.entry_limit() || bytes + sent_only > self.limit {
@@ -308,7 +316,7 @@ impl Store {
         true
     }
 
-    /// Removes a slot from those of its URL.
+    /// Removes a slot from the list of its URL.
     fn detach(&mut self, slot: &Rc<VariantSlot>) {
         if let Some(slots) = self.urls.get_mut(&slot.url) {
             slots.retain(|other| !Rc::ptr_eq(other, slot));
@@ -318,7 +326,7 @@ impl Store {
         }
     }
 
-    /// Empties a slot that no URL has any more.
+    /// Empties a slot that was removed from the list of its URL.
     fn forget(&mut self, slot: &VariantSlot) {
         let entry = slot.entry.borrow().clone();
         if let Some(entry) = entry {

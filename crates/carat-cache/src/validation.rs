@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use crate::entry::StoredResponse;
 use crate::storable::date_of;
 
-/// Fields of a 304 that do not describe the stored response (RFC 9111, section 3.2).
+/// Header fields of a stored response that a 304 does not replace (RFC 9111, section 3.2).
 const KEPT_FIELDS: [HeaderName; 5] = [
     CONTENT_ENCODING,
     CONTENT_LENGTH,
@@ -16,8 +16,8 @@ const KEPT_FIELDS: [HeaderName; 5] = [
     TRANSFER_ENCODING,
 ];
 
-/// Makes a request one that asks the application whether the stored response still holds. What the client asked of its
-/// own copy is answered from the stored response afterwards.
+/// Turns a request into one that asks the application whether the stored response still holds. The
+/// client's own conditions are removed: the stored response answers them afterwards.
 pub fn ask_to_confirm(request: &mut HeaderMap, entry: &StoredResponse) {
     for name in [IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_RANGE, RANGE] {
         request.remove(name);
@@ -47,7 +47,7 @@ pub fn client_has(request: &HeaderMap, entry: &StoredResponse) -> bool {
     since.is_some_and(|since| modified.is_some_and(|modified| modified <= since))
 }
 
-/// The tag without the sign that it is weak.
+/// The tag without the prefix of weak tags.
 fn opaque(tag: &[u8]) -> &[u8] {
     tag.strip_prefix(b"W/").unwrap_or(tag)
 }

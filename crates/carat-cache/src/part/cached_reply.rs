@@ -28,7 +28,7 @@ struct CachedBody {
     entry: Rc<StoredResponse>,
 }
 
-/// The response to a request from a stored one.
+/// Makes the response to a request from a stored one. `how` is the value of Cache-Status.
 pub(super) fn response(
     cache: &Rc<ResponseCache>,
     entry: &Rc<StoredResponse>,
@@ -51,7 +51,8 @@ pub(super) fn response(
         headers.insert(CONTENT_LENGTH, HeaderValue::from(entry.body.len()));
     }
     let age = entry.freshness.age(now).as_secs();
-    // Age says that the application has not made the response for this request (RFC 9111, section 5.1).
+    // The field Age tells the client that the response was not made for this request (RFC 9111,
+    // section 5.1).
     if age > 0 || ![STORED, CONFIRMED].contains(&how) {
         headers.insert(AGE, HeaderValue::from(age));
     }
@@ -63,7 +64,7 @@ pub(super) fn response(
     response
 }
 
-/// Says what was done.
+/// Adds the header field that says what the cache has done.
 pub(super) fn say(headers: &mut HeaderMap, how: &'static str) {
     headers.append(CACHE_STATUS, HeaderValue::from_static(how));
 }

@@ -13,7 +13,7 @@ pub(super) struct ChangedUrl {
 }
 
 impl ChangedUrl {
-    /// `None` for a request that changes nothing.
+    /// The URL of a request; `None` if the request's method is safe.
     pub(super) fn by(call: &Call) -> Option<ChangedUrl> {
         is_unsafe(&call.parts.method).then(|| ChangedUrl::of(call))
     }
@@ -28,7 +28,8 @@ impl ChangedUrl {
         }
     }
 
-    /// The URLs that a successful response concerns: that of the request, and those of the same host that it names.
+    /// The URLs whose stored responses are outdated after a success: that of the request, and those
+    /// on the same host that `Location` and `Content-Location` name.
     pub(super) fn all(self, response: &HeaderMap) -> Vec<Box<[u8]>> {
         let names = [LOCATION, CONTENT_LOCATION];
         let also = names.iter().filter_map(|name| {

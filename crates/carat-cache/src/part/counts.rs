@@ -3,15 +3,16 @@ use std::cell::Cell;
 /// Counts of the requests that the cache was asked about, by their outcomes.
 #[derive(Debug, Default)]
 pub(super) struct CacheCounts {
-    /// Requests that the cache answered, those of `stale` and `collapsed` among them.
+    /// Requests that the cache answered, with those of `collapsed`.
     pub(super) hits: Count,
-    /// Requests that went to the application.
+    /// Requests that went to the application, with those that fetch a response in the background.
     pub(super) misses: Count,
-    /// Requests that got a response that was not fresh any more.
+    /// Requests that got a response that was not fresh any more. After a failure of the
+    /// application, such a request counts in `misses`, otherwise in `hits`.
     pub(super) stale: Count,
-    /// Requests that got the response to a request that was under way.
+    /// Requests that have waited for another request, and got its response.
     pub(super) collapsed: Count,
-    /// Requests among `misses` after which the stored response still held.
+    /// Requests among `misses` whose stored response the application has confirmed.
     pub(super) revalidated: Count,
 }
 

@@ -4,13 +4,14 @@ use std::rc::Rc;
 
 use tokio::sync::Notify;
 
-/// Requests that others wait for, because they would get the same response.
+/// Requests at the application whose responses other requests wait for, since they would get the
+/// same ones.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Flights(Rc<RefCell<FlightsByKey>>);
 
 type FlightsByKey = HashMap<Rc<[u8]>, Rc<Flight>>;
 
-/// A request on its way.
+/// A request that others may wait for.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     over: Notify,
@@ -32,7 +33,7 @@ pub(super) enum Joined {
 }
 
 impl Flights {
-    /// Joins the requests with this key.
+    /// Joins the requests with this key. The first one leads.
     pub(super) fn join(&self, key: Vec<u8>) -> Joined {
         if let Some(flight) = self.0.borrow().get(&key[..]) {
             return Joined::Waits(Rc::clone(flight));
@@ -49,7 +50,8 @@ impl Flights {
 }
 
 impl Flight {
-    /// Waits for the end. Returns whether there was a response, whatever it was.
+    /// Waits until the leading request has ended. Returns whether it got a response, of whatever
+    /// kind.
     pub(super) async fn landed(&self) -> bool {
         if !self.is_over.get() {
             self.over.notified().await;
@@ -59,7 +61,7 @@ impl Flight {
 }
 
 impl Lead {
-    /// A response has come.
+    /// Ends the wait of the other requests: a response has come.
     pub(super) fn land(self) {
         self.flight.has_landed.set(true);
     }

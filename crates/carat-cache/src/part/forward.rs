@@ -18,10 +18,11 @@ use carat_body::response::read_file;
 use carat_exchange::{Call, Refusal, Reply, ReplyContent, clock};
 use carat_http::Later;
 
-/// Requests that fetch a response in the background at once. Beyond them, stale ones are served without.
+/// Most requests that fetch a response in the background at once. Beyond it, stale responses are
+/// sent, and nothing is fetched.
 const REFRESHES_LIMIT: usize = 16;
 
-/// A request that the application has.
+/// A request that was passed to the application.
 struct Forwarded {
     key: RequestKey,
     policy: RequestPolicy,
@@ -33,7 +34,8 @@ struct Forwarded {
 }
 
 impl ResponseCache {
-    /// Passes a request to the application before it returns, and stores the response if it may.
+    /// Passes a request to the application at once, before the returned future runs, and stores the
+    /// response if it may be stored.
     pub(super) fn forward(
         self: &Rc<Self>,
         asked: Asked,
@@ -65,7 +67,8 @@ impl ResponseCache {
         })
     }
 
-    /// Fetches another response in the background, unless somebody does or too many do.
+    /// Fetches a response anew in the background, unless another request does, or too many are
+    /// being fetched.
     pub(super) fn refresh(
         self: &Rc<Self>,
         call: Call,
@@ -92,7 +95,7 @@ impl ResponseCache {
         running.set(running.get() + 1);
         let fetched = self.forward(asked, Some(Rc::clone(entry)), Some(lead));
         spawn_local(async move {
-            // Nobody waits for it; what it has brought is in the cache.
+            // No client waits for this response: if it may be stored, it is in the cache now.
             drop(fetched.await);
             drop(refreshing);
             running.set(running.get() - 1);
@@ -108,8 +111,8 @@ impl ResponseCache {
         own
     }
 
-    /// Makes the client's reply of a reply of the application, which may be stored, or may confirm or change what is
-    /// stored.
+    /// Makes the client's reply from the application's, and stores it if it may be stored. The
+    /// client gets the stored response if the application has confirmed it, or has failed.
     async fn receive(
         self: &Rc<Self>,
         forwarded: &Forwarded,
@@ -147,7 +150,8 @@ impl ResponseCache {
         Ok(reply)
     }
 
-    /// The application has confirmed the stored response.
+    /// Makes the client's reply from a stored response that the application has confirmed, and
+    /// stores what has changed in its header fields.
     fn confirm(
         self: &Rc<Self>,
         forwarded: &Forwarded,
@@ -176,7 +180,7 @@ impl ResponseCache {
         reply
     }
 
-    /// Stores a response, if it may be.
+    /// Stores a response, if it may be stored.
     async fn keep(
         &self,
         forwarded: &Forwarded,
@@ -198,14 +202,15 @@ impl ResponseCache {
             return None;
         }
         let body = self.whole_body(reply).await?;
-        // Other code may have taken over meanwhile.
+        // Newer code may serve by now, or clients may need the memory.
         if !self.may_keep(reply) {
             return None;
         }
         self.store.borrow_mut().insert(&exchanged, &body)
     }
 
-    /// The body, unless it is too large, or still being made: whoever waited for its end would wait for a slow client.
+    /// The whole body; `None` if it is too large, or a stream. A stream is made only as fast as its
+    /// client reads, so requests that wait for its end would wait for a slow client.
     async fn whole_body(&self, reply: &Reply) -> Option<Bytes> {
         let limit = self.store.borrow().entry_limit() as u64;
         let body = reply.response.body();
@@ -219,7 +224,8 @@ impl ResponseCache {
         }
     }
 
-    /// A response has come, which was not stored.
+    /// Removes the stale response, since a newer one has come that was not stored. A server error
+    /// does not replace it.
     fn drop_stale(&self, forwarded: &Forwarded, reply: &Reply) {
         if let Some(stale) = &forwarded.stale {
             if !reply.response.status().is_server_error() {
@@ -228,7 +234,8 @@ impl ResponseCache {
         }
     }
 
-    /// Requests like this one do not wait for each other from now on.
+    /// Has requests for this URL no longer wait for each other, because this response cannot be
+    /// stored.
     fn pass_on(&self, forwarded: &Forwarded, now: Instant) {
         if forwarded.policy.is_shareable || forwarded.stale.is_some() {
             self.pass(&forwarded.key, now);
@@ -236,7 +243,7 @@ impl ResponseCache {
     }
 }
 
-/// Says when a response came, if the application does not (RFC 9110, section 6.6.1).
+/// Adds the header field Date if the application has not (RFC 9110, section 6.6.1).
 fn date(headers: &mut HeaderMap, now: SystemTime) {
     headers.entry(DATE).or_insert_with(|| {
         let text = httpdate::fmt_http_date(now);

@@ -22,12 +22,12 @@ pub(super) struct Asked {
     pub(super) arrived: Instant,
 }
 
-/// A stored response, and what becomes of it.
+/// A stored response, and whether it answers the request.
 type Found = Option<(Rc<StoredResponse>, CacheVerdict)>;
 
 impl ResponseCache {
-    /// Answers a request with a stored response. Without one it goes to the application, or waits for the response to
-    /// another one like it.
+    /// Answers a request with a stored response. Without one, the request goes to the application,
+    /// or waits for the response to a request like it.
     pub(super) fn look(self: &Rc<Self>, request: &mut ArrivedRequest) -> PartStep {
         let call = request.call();
         let parts = &call.parts;
@@ -68,7 +68,7 @@ impl ResponseCache {
         PartStep::Answer(RequestAnswer::Later(self.go(asked, stale)))
     }
 
-    /// Goes to the application, or waits for a request that does.
+    /// Passes a request to the application, or has it wait for one like it that is there.
     fn go(
         self: &Rc<Self>,
         asked: Asked,
@@ -86,7 +86,8 @@ impl ResponseCache {
         }
     }
 
-    /// Waits for the response to another request, once: if it does not answer this one, nobody waits for the next.
+    /// Waits for the response to another request. If that does not answer this request, this
+    /// request goes to the application, and waits for no other.
     async fn wait(self: Rc<Self>, asked: Asked, flight: Rc<Flight>) -> Result<Reply, Refusal> {
         let until = tokio::time::Instant::from_std(clock::now() + WAIT_LIMIT);
         let landed = timeout_at(until, flight.landed()).await;
@@ -100,7 +101,8 @@ impl ResponseCache {
             }
             found => found.map(|(entry, _)| entry),
         };
-        // Its client has left before the response: one of those that wait takes its place.
+        // The other request ended without a response, as when its client left: one of those that
+        // wait takes its place.
         let is_orphaned = landed == Ok(false);
         let next = if is_orphaned {
             self.go(asked, stale)
@@ -110,8 +112,8 @@ impl ResponseCache {
         next.await
     }
 
-    /// Whether a request may wait for another one, or others for it: not where each response is confirmed, nor where none
-    /// could be stored lately.
+    /// Whether a request may wait for another one, or others for it. Not if each response must be
+    /// confirmed, nor if a response for this URL could not be stored lately.
     fn may_share(&self, asked: &Asked, stale: Option<&Rc<StoredResponse>>) -> bool {
         let policy = &asked.policy;
         let is_confirmable = stale.is_some() && !policy.is_head && !policy.is_authorized;

@@ -23,7 +23,8 @@ use carat_settings::Settings;
 /// The cache of public responses.
 struct CachePart(Rc<ResponseCache>);
 
-/// `None` without the option, and where workers of changed code replace all others at once, request by request.
+/// The part. `None` without the option `cache`, and when a change of the code replaces all workers
+/// at once: then each request may meet new code.
 pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
     let settings = &core.settings;
     let limit = settings
@@ -87,17 +88,17 @@ impl Part for CachePart {
     fn samples(&self) -> Vec<PartSample> {
         let (store, counts) = (self.0.store.borrow(), &self.0.counts);
         let count = PartSample::counter;
-        let help = "Of these, with a response that was not fresh";
+        let help = "Requests answered with a response that was not fresh";
         let stale = count("cache_stale", help, counts.stale.get());
-        let help = "Of these, with the response to another request";
+        let help = "Requests answered with the response to another request";
         let collapsed = count("cache_collapsed", help, counts.collapsed.get());
         let help = "Requests that the cache answered";
         let hits = count("cache_hits", help, counts.hits.get());
         let help = "Requests that the cache passed to the application";
         let misses = count("cache_misses", help, counts.misses.get());
-        let help = "Of these, after which the stored response still held";
+        let help = "Requests after which the application confirmed the stored response";
         let revalidations = count("cache_revalidations", help, counts.revalidated.get());
-        let help = "Stored responses that had to go because others came";
+        let help = "Stored responses evicted to make room for others";
         let evictions = count("cache_evictions", help, store.evictions());
         vec![
             PartSample::bytes("cache_limit", "The option cache", self.limit()),

@@ -19,11 +19,11 @@ pub(super) struct ResponseCache {
     pub(super) flights: Flights,
     pub(super) counts: CacheCounts,
     pub(super) dispatch: Rc<RequestDispatch>,
-    /// Requests that fetch a response in the background.
+    /// The number of requests that fetch a response in the background.
     pub(super) refreshes: Rc<Cell<usize>>,
-    /// Responses of workers of older generations are not stored.
+    /// The generation that serves. Responses of workers of older generations are not stored.
     generation: Cell<u32>,
-    /// Clients need the memory: nothing is stored.
+    /// Whether clients need the memory. Nothing is stored then.
     gives_way: Cell<bool>,
 }
 
@@ -41,13 +41,14 @@ impl ResponseCache {
         })
     }
 
-    /// From now on this generation serves: what older code has made goes.
+    /// Sets the generation that serves, and removes all responses, which older code has made.
     pub(super) fn adopt(&self, generation: u32) {
         self.generation.set(generation);
         self.store.borrow_mut().clear();
     }
 
-    /// Stores nothing while clients need the memory.
+    /// Sets whether clients need the memory. While they do, nothing is stored, and all responses
+    /// are removed.
     pub(super) fn give_way(&self, gives_way: bool) {
         self.gives_way.set(gives_way);
         if gives_way {
@@ -55,7 +56,8 @@ impl ResponseCache {
         }
     }
 
-    /// A request that may have changed something has this reply.
+    /// Removes the stored responses that a request may have changed, if its reply is a success or a
+    /// redirection.
     pub(super) fn note_change(&self, changed: ChangedUrl, reply: &Result<Reply, Refusal>) {
         let Ok(reply) = reply else { return };
         let status = reply.response.status();
@@ -67,7 +69,8 @@ impl ResponseCache {
         }
     }
 
-    /// Whether a reply is one of the code that serves, and there is room at all.
+    /// Whether a reply may be stored: the generation that serves has made it, and clients do not
+    /// need the memory.
     pub(super) fn may_keep(&self, reply: &Reply) -> bool {
         let is_of_code = |generation: NonZeroU32| generation.get() >= self.generation.get();
         let generation = reply.response.body().generation;
@@ -89,7 +92,8 @@ impl ResponseCache {
     }
 }
 
-/// The parts of a request by which the application knows it, as a key of the cache.
+/// The key of a request in the cache: its URL, and the header fields that applications read without
+/// naming them.
 pub(super) fn key_of(call: &Call) -> RequestKey {
     let target = RequestTarget::of(call);
     RequestKey::new(

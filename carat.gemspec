@@ -15,7 +15,14 @@ Gem::Specification.new do |spec|
   spec.licenses = ["MIT"]
   spec.required_ruby_version = ">= 3.1"
   spec.platform = Gem::Platform::RUBY
-  spec.metadata = { "rubygems_mfa_required" => "true" }
+  spec.homepage = Carat::REPOSITORY
+  spec.metadata = {
+    "source_code_uri" => "#{Carat::REPOSITORY}/tree/v#{spec.version}",
+    "changelog_uri" => "#{Carat::REPOSITORY}/blob/v#{spec.version}/CHANGELOG.md",
+    "documentation_uri" => "#{Carat::REPOSITORY}/blob/v#{spec.version}/docs/README.md",
+    "bug_tracker_uri" => "#{Carat::REPOSITORY}/issues",
+    "rubygems_mfa_required" => "true"
+  }
 
   spec.files = Dir.chdir(__dir__) do
     Dir["{lib,docs,share}/**/*", "exe/*", "ext/carat/*.rb", "crates/**/*.{css,html,js,ld,map,rs,toml}",

@@ -15,7 +15,14 @@ Gem::Specification.new do |spec|
   TEXT
   spec.licenses = %w[MIT ISC] # ISC: libraries in lib/carat/lab/html/vendor
   spec.required_ruby_version = ">= 3.1"
-  spec.metadata = { "rubygems_mfa_required" => "true" }
+  spec.homepage = "#{Carat::REPOSITORY}/tree/v#{spec.version}/lab"
+  spec.metadata = {
+    "source_code_uri" => "#{Carat::REPOSITORY}/tree/v#{spec.version}/lab",
+    "changelog_uri" => "#{Carat::REPOSITORY}/blob/v#{spec.version}/lab/CHANGELOG.md",
+    "documentation_uri" => "#{Carat::REPOSITORY}/blob/v#{spec.version}/lab/README.md",
+    "bug_tracker_uri" => "#{Carat::REPOSITORY}/issues",
+    "rubygems_mfa_required" => "true"
+  }
 
   spec.files = Dir.chdir(__dir__) do
     Dir["{lib,docs}/**/*", "ext/**/*.rb", "crate/Cargo.{lock,toml}", "crate/src/**/*.rs", "*.md", "LICENSE"]

@@ -9,26 +9,41 @@ require "tmpdir"
 require_relative "../../test/support/rails_app"
 
 module PlatformGem
-  # Installs a platform gem on a machine without a compiler, and runs a Rails application with it.
+  # Installs a gem, and serves a Rack application with it, and a Rails application where Rails is installed.
   class Check
     COMPILERS = %w[cargo rustc gcc cc clang make].freeze
+    RACK_APP = "run ->(_env) { [200, { 'content-type' => 'text/plain' }, ['hello']] }\n"
     SERVES_WITHIN_SECONDS = 10
     DEADLINE_SECONDS = 120
+    # A gem that compiles finds its crates, and compiles those of others once.
+    COMPILING = { "CARGO_NET_OFFLINE" => "true",
+                  "CARGO_TARGET_DIR" => File.expand_path("../../target/gem", __dir__) }.freeze
 
-    # `gem` is the path of a gem.
-    def initialize(gem)
-      @gem = File.expand_path(gem)
+    # `gems` are paths of gems: Carat's, and those that it depends on. `home` is an empty directory to install into, or
+    # nil for the machine's own, which then has no compiler.
+    def initialize(gems, home: nil)
+      @gems = gems.map { |path| File.expand_path(path) }
+      @home = home
+      @env = home ? { "GEM_HOME" => home, "GEM_PATH" => nil, "RUBYLIB" => nil, "RUBYOPT" => nil, **COMPILING } : {}
     end
 
     # Prints a line for each step; aborts at the first that fails.
     def run
-      refuse_compilers
-      report("gem install", seconds { run_command("gem", "install", "--local", "--no-document", @gem) })
+      puts File.basename(@gems.first)
+      refuse_compilers unless @home
+      report("gem install", seconds { run_command("gem", "install", "--local", "--no-document", *@gems.reverse) })
       report("carat --version", seconds { run_command("carat", "--version") })
-      Dir.mktmpdir { |directory| Dir.chdir(directory) { check_rails } }
+      in_directory { check_rack }
+      return puts("Ruby #{RUBY_VERSION} has no Rails: not tried with it") if rails.empty?
+
+      in_directory { check_rails }
     end
 
     private
+
+    def in_directory(&block)
+      Dir.mktmpdir { |directory| Dir.chdir(directory, &block) }
+    end
 
     def refuse_compilers
       paths = ENV.fetch("PATH").split(":").product(COMPILERS).map { |parts| File.join(*parts) }
@@ -36,20 +51,30 @@ module PlatformGem
       abort "not a machine without a compiler: #{found.join(", ")}" if found.any?
     end
 
+    def check_rack
+      File.write("config.ru", RACK_APP)
+      report("carat check", seconds { run_command("carat", "check") })
+      report("carat, until the first response", serve("/", "hello", "carat", "-b", "tcp://127.0.0.1:0"))
+    end
+
+    def rails
+      run_command("gem", "list", "--local", "--exact", "railties", "--no-versions").strip
+    end
+
     def check_rails
       Support::RailsApp::FILES.each do |path, text|
         FileUtils.mkdir_p(File.dirname(path))
         File.write(path, text)
       end
-      serving = serve
+      serving = serve("/items/7", "item 7 of ", "bin/rails", "server", "-u", "carat", "-p", "0")
       report("rails server -u carat, until the first response", serving)
       abort "more than #{SERVES_WITHIN_SECONDS} s" if serving > SERVES_WITHIN_SECONDS
     end
 
-    # Returns the seconds until the first response.
-    def serve
-      Open3.popen2e(*%w[ruby bin/rails server -u carat -p 0]) do |_input, output, server|
-        seconds { Timeout.timeout(DEADLINE_SECONDS) { ask(output) } }
+    # Returns the seconds until the first response, which must begin with `expected`.
+    def serve(path, expected, *words)
+      Open3.popen2e(@env, *command(words)) do |_input, output, server|
+        seconds { Timeout.timeout(DEADLINE_SECONDS) { ask(output, path, expected) } }
       ensure
         Process.kill(:TERM, server.pid)
         output.read
@@ -57,18 +82,33 @@ module PlatformGem
       end
     end
 
-    def ask(output)
+    def ask(output, path, expected)
       log = +""
       log << output.readline until (url = log[/listening url=(\S+)/, 1])
-      body = Net::HTTP.get(URI("#{url}/items/7"))
-      abort "unexpected response: #{body}" unless body.start_with?("item 7 of ")
+      body = Net::HTTP.get(URI("#{url}#{path}"))
+      abort "unexpected response: #{body}" unless body.start_with?(expected)
     rescue EOFError
       abort "the server ended:\n#{log}"
     end
 
+    # Returns the output.
     def run_command(*words)
-      output, status = Open3.capture2e(*words)
+      output, status = Open3.capture2e(@env, *command(words))
       abort "#{words.join(" ")}:\n#{output}" unless status.success?
+      output
+    end
+
+    # The words with which this Ruby runs a program, of the gem that is tried or of this Ruby.
+    def command(words)
+      program = words.first
+      program = find(program) unless program.include?("/")
+      [RbConfig.ruby, program, *words.drop(1)]
+    end
+
+    def find(program)
+      directories = [*(File.join(@home, "bin") if @home), RbConfig::CONFIG.fetch("bindir"), Gem.bindir]
+      directories.map { |directory| File.join(directory, program) }.find { |path| File.file?(path) } ||
+        abort("#{program} is not installed in #{directories.join(", ")}")
     end
 
     def seconds
@@ -82,5 +122,12 @@ module PlatformGem
     end
   end
 
-  Check.new(ARGV.fetch(0)).run if $PROGRAM_NAME == __FILE__
+  if $PROGRAM_NAME == __FILE__
+    $stdout.sync = true
+    if ARGV.first == "--empty"
+      Dir.mktmpdir("carat-home-") { |home| Check.new(ARGV.drop(1), home:).run }
+    else
+      Check.new(ARGV).run
+    end
+  end
 end

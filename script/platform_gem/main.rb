@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
 # Packs the parts in build/ into pkg/carat-VERSION-CPU-linux-gnu.gem, or -linux-musl with a Ruby for musl. `rake native`
-# compiles those of this Ruby before.
+# compiles those of this Ruby before. Arguments name another processor and C library: aarch64 musl.
 require_relative "package"
 
 module PlatformGem
   # Who packs the same parts gets the same bytes.
   ENV["SOURCE_DATE_EPOCH"] ||= `git -C #{SourceDigest::ROOT} log -1 --format=%ct`.chomp
   cpu = ARGV.fetch(0, Gem::Platform.local.cpu)
-  library = RbConfig::CONFIG.fetch("host_os").include?("musl") ? "musl" : "gnu"
+  library = ARGV.fetch(1) { RbConfig::CONFIG.fetch("host_os").include?("musl") ? "musl" : "gnu" }
   builds = Builds.new(cpu:, library:)
   builds.outdated.each { |build| warn "left out, compiled from other sources: #{build.directory}" }
   licenses = ThirdPartyLicenses.of(SourceDigest::ROOT, "#{cpu}-unknown-linux-#{library}").to_s

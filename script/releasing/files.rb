@@ -1,0 +1,145 @@
+# frozen_string_literal: true
+
+require "digest"
+require "fileutils"
+require "rbconfig"
+require "rubygems"
+require "tmpdir"
+require_relative "checkout"
+
+module Releasing
+  # The files of a release, in the directory pkg.
+  class Files
+    ROOT = Checkout::ROOT
+    DIRECTORY = File.join(ROOT, "pkg")
+    SUMS = "SHA256SUMS"
+    SPECIFICATIONS = { "carat" => "carat.gemspec", "carat-lab" => "lab/carat-lab.gemspec" }.freeze
+    # The crates that are compiled into a part each.
+    PARTS = %w[carat-edge carat-malloc carat-native].freeze
+    # The last one that Rust 1.85 compiles.
+    CYCLONEDX = "0.5.9"
+    SIGSTORE = "sigstore-cli:0.2.3"
+    TOOLS = File.join(ROOT, "tmp/tools")
+    # jemalloc does not run with larger pages than it was compiled for; aarch64 has pages of up to 64 KiB.
+    LARGE_PAGES = { "JEMALLOC_SYS_WITH_LG_PAGE" => "16" }.freeze
+
+    def initialize(version)
+      @version = version
+    end
+
+    # Packs the gems that compile. The same commit makes the same bytes.
+    def source
+      FileUtils.mkdir_p(DIRECTORY)
+      settle_date
+      SPECIFICATIONS.each do |name, path|
+        directory, file = File.split(File.join(ROOT, path))
+        execute("gem", "build", "--quiet", file, "--output", pkg("#{name}-#{@version}.gem"), chdir: directory)
+      end
+    end
+
+    # Compiles the parts for this Ruby; `mode` is the flag of script/setup.
+    def parts(mode = "--release")
+      variables = RbConfig::CONFIG.fetch("host_cpu") == "aarch64" ? LARGE_PAGES : {}
+      execute("script/setup", mode, env: variables)
+    end
+
+    # Packs the parts in build/; `words` are the processor and the C library, by default this machine's.
+    def platform(*words)
+      execute(RbConfig.ruby, "script/platform_gem/main.rb", *words)
+    end
+
+    # Writes a CycloneDX document for each part, of the crates that it has on x86-64; those on aarch64 are the same. The
+    # tool writes beside each crate: it gets a copy of them.
+    def sbom
+      FileUtils.mkdir_p(DIRECTORY)
+      settle_date
+      install_cyclonedx
+      Dir.mktmpdir("carat-sbom-") do |copy|
+        copy_crates(copy)
+        execute("cargo", "cyclonedx", "--format", "json", "--spec-version", "1.5", "--no-build-deps",
+                "--target", "x86_64-unknown-linux-gnu", "--override-filename", "sbom",
+                chdir: copy, env: { "PATH" => "#{TOOLS}/bin:#{ENV.fetch("PATH")}" })
+        PARTS.each { |crate| FileUtils.cp(File.join(copy, "crates", crate, "sbom.json"), pkg(document(crate))) }
+      end
+    end
+
+    # Writes the checksums of all files of this version, as sha256sum does.
+    def sums
+      lines = names.map { |name| "#{Digest::SHA256.file(pkg(name)).hexdigest}  #{name}\n" }
+      raise Refusal, "pkg has no file of #{@version}" if lines.empty?
+
+      File.write(pkg(SUMS), lines.join)
+      puts lines
+    end
+
+    # Signs and publishes all gems; those that compile are the last, so that nobody gets one in place of another.
+    # Without `yes`, prints the commands.
+    def push(yes = nil)
+      names.grep(/\.gem\z/).sort_by { |name| [-name.count("-"), name] }.each do |name|
+        bundle = "#{pkg(name)}.sigstore.json"
+        [["gem", "exec", SIGSTORE, "sign", pkg(name), "--bundle", bundle],
+         ["gem", "push", pkg(name), "--attestation", bundle]].each do |words|
+          yes ? execute(*words) : puts(words.join(" "))
+        end
+      end
+    end
+
+    # Gets the gem that Carat depends on, for machines without a network.
+    def rack
+      directory = pkg("rack")
+      FileUtils.rm_rf(directory)
+      FileUtils.mkdir_p(directory)
+      execute("gem", "fetch", "rack", chdir: directory)
+    end
+
+    # Returns the paths of the gems that this machine can install.
+    def gems
+      names.grep(/\.gem\z/).map { |name| pkg(name) }.select { |path| installs_here?(path) }
+    end
+
+    private
+
+    def settle_date
+      ENV["SOURCE_DATE_EPOCH"] ||= IO.popen(["git", "-C", ROOT, "log", "-1", "--format=%ct"], &:read).chomp
+    end
+
+    # A document is named after what it describes: carat-0.1.0-edge.cdx.json for the crate carat-edge.
+    def document(crate)
+      "#{crate.sub("carat", "carat-#{@version}")}.cdx.json"
+    end
+
+    def names
+      version = Regexp.escape(@version)
+      Dir.children(DIRECTORY).grep(/\Acarat(-lab)?-#{version}(-[\w-]+)?\.(gem|cdx\.json)\z/).sort
+    end
+
+    def installs_here?(path)
+      spec = Gem::Package.new(path).spec
+      return false unless spec.name == "carat" && Gem::Platform.match_spec?(spec)
+
+      spec.required_ruby_version.satisfied_by?(Gem.ruby_version)
+    end
+
+    def copy_crates(copy)
+      Dir.glob(%w[Cargo.{toml,lock} crates/**/*.{rs,toml}], base: ROOT).each do |path|
+        target = File.join(copy, path)
+        FileUtils.mkdir_p(File.dirname(target))
+        FileUtils.cp(File.join(ROOT, path), target)
+      end
+    end
+
+    def install_cyclonedx
+      return if File.executable?(File.join(TOOLS, "bin/cargo-cyclonedx"))
+
+      execute("cargo", "install", "cargo-cyclonedx", "--version", CYCLONEDX, "--locked", "--root", TOOLS)
+    end
+
+    def execute(*words, chdir: ROOT, env: {})
+      system(env, *words, chdir:) || raise(Refusal, "#{words.join(" ")} failed")
+    end
+
+    def pkg(name)
+      File.join(DIRECTORY, name)
+    end
+  end
+end

@@ -26,6 +26,7 @@ module Carat
 
   # The Ruby processes of a server: mold, forker, worker, promotion.
   module Processes
+    autoload :FullMarks, File.expand_path("carat/processes/measures/full_marks", __dir__)
     autoload :Worker, File.expand_path("carat/processes/worker", __dir__)
   end
 
@@ -66,6 +67,13 @@ module Carat
   # `:heap_extensions` is how many times the heap was extended, nil where you size it. Returns nil outside of a worker.
   def self.stats
     Processes::Worker.current&.stats
+  end
+
+  # Runs a full garbage collection if one is due, and returns whether it has. For a `process`, between two jobs: from the
+  # first call on, Ruby runs none within a job unless the heap has grown much meanwhile. Does nothing before Ruby 3.4,
+  # where the application manages its own collector, and in a worker, whose full collections the edge orders.
+  def self.collect_if_due
+    Processes::FullMarks.collect_if_due
   end
 
   # Declares that forks of this process would be broken, so that it never becomes a mold: for a library with threads or

@@ -5,7 +5,7 @@ module Support
   module Wire
     KINDS = {
       hello: 1, ready: 2, drain: 3, bye: 4, request: 16, response: 17, chunk: 18, end: 19, window: 20, abort: 21,
-      descriptors_lost: 22, tunnel: 23, hints: 24, lingers: 25,
+      descriptors_lost: 22, tunnel: 23, hints: 24, lingers: 25, collection_due: 26, collection: 27,
       fork_worker: 32, boot_failed: 33, ask_stack: 34, stack: 35, leaving: 36, promote: 37,
       ask_stats: 38, stats: 39, not_fork_safe: 40, ask_fork_safety: 42, fork_safe: 43
     }.freeze

@@ -59,10 +59,13 @@ mod processes {
     pub(crate) mod allocator;
     pub(crate) mod collector;
     pub(crate) mod control;
+    pub(crate) mod full_marks;
     pub(crate) mod main_stack;
+    pub(crate) mod marking;
     pub(crate) mod process;
 
     pub(crate) use collector::{CollectionWatch, close_forgotten_files};
+    pub(crate) use full_marks::MarksSeen;
 }
 
 use magnus::{Error, Module, Ruby};
@@ -76,6 +79,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     lanes::lane::define(ruby, native)?;
     lanes::callables::define(native)?;
     processes::collector::define(native)?;
+    processes::full_marks::define(native)?;
     environment::local_request::define(native)?;
     lanes::slot::define(ruby, native)?;
     environment::hijack::define(ruby, native)?;

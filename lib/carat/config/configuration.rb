@@ -112,7 +112,12 @@ module Carat
 
       # Whether the heap grows by Carat's values, and by none of the user's.
       def frugal?
-        self[:gc] == "frugal" && @env.keys.none?(/\ARUBY_GC_HEAP_/)
+        self[:gc] == "frugal" && collector_variables.none? { |name| name.start_with?("RUBY_GC_HEAP_") }
+      end
+
+      # The names of the variables for Ruby's collector that the user has set.
+      def collector_variables
+        @env.keys.grep(/\ARUBY_GC_/)
       end
 
       # The further processes of the application that are declared for its environment, as Processes.

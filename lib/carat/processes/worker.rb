@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../application_errors"
 require_relative "../native"
 require_relative "../parts"
 require_relative "../request/lane"
@@ -7,6 +8,7 @@ require_relative "../warmup/agents"
 require_relative "../warmup/fork_safety"
 require_relative "boot_failure"
 require_relative "measures/collector_clock"
+require_relative "measures/full_marks"
 require_relative "measures/heap_room"
 require_relative "measures/profiler"
 require_relative "promotion"
@@ -77,6 +79,7 @@ module Carat
         %i[after_fork on_worker_boot].each { |hook| @configuration.hooks.run(hook, @order.worker) }
         Warmup::Agents.start(log: @log)
         @room = HeapRoom.new(memory: @configuration[:worker_memory]) if @configuration.frugal?
+        @marks = FullMarks.begin(@configuration, @room)
         @lanes = @order.lanes.map { |ios| lane(native_lane(ios)) }
         @threads = @lanes.map.with_index { |lane, number| start(lane, number) }
         @control.ready
@@ -86,7 +89,8 @@ module Carat
       end
 
       def native_lane(ios)
-        Native::Lane.new(*ios, @template.to_h).tap { |native| native.watch_collections(@room) if @room }
+        observer = @marks || @room
+        Native::Lane.new(*ios, @template.to_h).tap { |native| native.watch_collections(observer) if observer }
       end
 
       def lane(native)
@@ -121,6 +125,7 @@ module Carat
           when :promote then return details.first
           when :ask_fork_safety then report_fork_safety
           when :trim_memory then return_memory
+          when :collect then @control.collected(collect)
           when :begin_profile then profiler.begin(*details)
           when :end_profile then profiler.finish
           when :ask_stats then @control.stats(StatsReport.new(stats).to_json)
@@ -134,6 +139,18 @@ module Carat
       def return_memory
         GC.start(full_mark: false, immediate_sweep: true) if @collector.stats[:gc_count].positive?
         Native.trim_memory
+      end
+
+      # Returns for how long the collection has taken, in microseconds.
+      def collect
+        return 0 unless @marks&.manages?
+
+        begin
+          @configuration.hooks.run(:on_quiet_worker, @order.worker)
+        rescue *APPLICATION_ERRORS => e
+          @log.failure("on_quiet_worker failed", e)
+        end
+        @marks.collect
       end
 
       # Hooks may end threads, so only a promotion shows which are left.
@@ -166,7 +183,8 @@ module Carat
 
       # Drops what only a worker needs, so that the garbage collector frees it.
       def promotion(generation)
-        Worker.current = @lanes = @threads = @profiler = @room = nil
+        @marks&.leave
+        Worker.current = @lanes = @threads = @profiler = @room = @marks = nil
         Promotion.new(@control, @context, generation)
       end
 

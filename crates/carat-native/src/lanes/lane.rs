@@ -16,7 +16,7 @@ use crate::environment::EnvTemplate;
 use crate::interpreter::{Io, borrow, error, yield_to_others};
 use crate::lanes::page::MappedPage;
 use crate::lanes::reader_role::ReaderRole;
-use crate::processes::CollectionWatch;
+use crate::processes::{CollectionWatch, full_marks};
 
 /// A socket over which one thread gets requests, with a slot for each request that the thread works on at once.
 #[derive(TypedData)]
@@ -83,12 +83,17 @@ impl Lane {
         lane.collections.set(ruby, observer);
     }
 
-    /// Sends pending responses and calls the observer if the garbage collector has run.
+    /// Sends pending responses and calls the observer if the garbage collector has run. Tells the edge when a full
+    /// collection is due.
     pub(crate) fn report_collections(&self, ruby: &Ruby) -> Result<(), Error> {
         if let Some(observer) = self.collections.due(ruby) {
             self.linger(&mut *borrow(ruby, &self.session)?);
             Lane::flush(ruby, self)?;
             observer.funcall::<_, _, Value>("review", ())?;
+        }
+        if full_marks::take_due() {
+            borrow(ruby, &self.session)?.report_collection_due();
+            Lane::flush(ruby, self)?;
         }
         Ok(())
     }

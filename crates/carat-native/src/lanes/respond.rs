@@ -238,6 +238,9 @@ impl Slot {
         let Some(request) = self.current.take() else {
             return Err(error::link(ruby, "no request waits for a response"));
         };
+        if let Some(waited) = self.marks.get().waited(request.id) {
+            session.report_collection(waited);
+        }
         let is_streamed =
             LaneSession::respond(&mut session, request, &mut head, body, Instant::now());
         self.streaming.set(is_streamed.then_some(request.id));

@@ -17,7 +17,7 @@ use crate::environment::environment;
 use crate::interpreter::{borrow, error, roots};
 use crate::lanes::input::Input;
 use crate::lanes::lane::Lane;
-use crate::processes::close_forgotten_files;
+use crate::processes::{MarksSeen, close_forgotten_files};
 
 /// A slot of a lane, which has one of the requests that the lane works on at once.
 #[derive(TypedData)]
@@ -26,6 +26,8 @@ pub(crate) struct Slot {
     lane: Opaque<Obj<Lane>>,
     /// The request that waits for its response.
     pub(crate) current: Cell<Option<CurrentRequest>>,
+    /// The full garbage collections that there were when it began.
+    pub(crate) marks: Cell<MarksSeen>,
     /// The request whose response is being streamed, or whose connection the application has taken over.
     pub(crate) streaming: Cell<Option<u32>>,
     /// `rack.input` of the last request, when it is a file.
@@ -86,6 +88,7 @@ impl Slot {
         Slot {
             lane: lane.into(),
             current: Cell::new(None),
+            marks: Cell::default(),
             streaming: Cell::new(None),
             input: Cell::new(None),
             form_files: Cell::new(None),
@@ -151,6 +154,7 @@ impl Slot {
         };
         session.begin(current.id, is_streamed);
         slot.current.set(Some(current));
+        slot.marks.set(MarksSeen::now());
         drop(session); // other threads may run in what follows
         slot.add_form_files(ruby, &lane, env, files)?;
         Ok(Some(env))

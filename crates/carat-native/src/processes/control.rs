@@ -5,7 +5,7 @@ use std::os::fd::{IntoRawFd, OwnedFd};
 
 use carat_lane::{ControlMessage, ControlSession};
 use carat_wire::control::{
-    PartMessage, Sampling, Stack, encode_boot_failed, encode_load, encode_not_fork_safe,
+    Collected, PartMessage, Sampling, Stack, encode_boot_failed, encode_load, encode_not_fork_safe,
     encode_profile, encode_signal, encode_sources, encode_stats,
 };
 use carat_wire::{Hello, Kind, SocketKind};
@@ -47,6 +47,7 @@ pub(crate) fn define(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("load", method!(Control::load, 1))?;
     class.define_method("tell", method!(Control::tell, 3))?;
     class.define_method("sources", method!(Control::sources, 1))?;
+    class.define_method("collected", method!(Control::collected, 1))?;
     class.define_method("leaving", method!(Control::leaving, 0))?;
     class.define_method("close", method!(Control::close, 0))?;
     Ok(())
@@ -180,6 +181,11 @@ impl Control {
         // SAFETY: no Ruby code runs before the slice has been copied into the frame.
         let json = unsafe { json.as_slice() };
         control.send(ruby, |out| encode_stats(out, json))
+    }
+
+    /// Replies that the full garbage collection is done, which took `micros` microseconds; 0 if there was none.
+    fn collected(ruby: &Ruby, control: &Control, micros: u32) -> Result<(), Error> {
+        control.send(ruby, |out| Collected { micros }.encode(out))
     }
 
     /// Sends the profile that the edge has asked for, a JSON object.

@@ -10,6 +10,7 @@ module Carat
         before_fork: "In the mold, before each fork of a worker: close what must not be shared.",
         after_fork: "In each new worker, right after the fork: reopen connections.",
         on_worker_boot: "In each worker, before its first request.",
+        on_quiet_worker: "In a worker that serves nobody, before the full garbage collection for which it was emptied.",
         on_worker_shutdown: "In each worker, after its last request.",
         on_process_boot: "In each `process`, with its name, before its block: reopen connections.",
         on_process_shutdown: "In each `process`, with its name, after its block; not after a command.",

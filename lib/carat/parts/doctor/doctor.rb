@@ -3,6 +3,7 @@
 require_relative "allocator"
 require_relative "build"
 require_relative "finding"
+require_relative "memory/full_collections"
 require_relative "memory/huge_pages"
 require_relative "memory/memory_limit"
 require_relative "open_files"
@@ -28,7 +29,7 @@ module Carat
       # The checks of the core, in the order of the findings.
       CHECKS = [
         Build, RubyBuild, Allocator, MemoryLimit, Overcommit, HugePages, SpoolFile, SpoolMemory, SpoolRoom,
-        OpenFiles, Threads, PumaHooks, RestartRoom
+        OpenFiles, Threads, PumaHooks, FullCollections, RestartRoom
       ].freeze
 
       # What follows `Usage: carat` in the help.

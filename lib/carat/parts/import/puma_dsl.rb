@@ -20,7 +20,8 @@ module Carat
         # What becomes of a rackup file that is named.
         RACKUP = "Carat finds config.ru by itself; for another file, carat FILE"
         ZERO = "Carat's times are above 0"
-        private_constant :HANDOVER, :CONNECTIONS, :SOCKET, :THREADS, :ALWAYS, :NEVER, :ZERO
+        QUIET = "from Ruby 3.4 on, before a full collection, which needs no GC.start"
+        private_constant :HANDOVER, :CONNECTIONS, :SOCKET, :THREADS, :ALWAYS, :NEVER, :ZERO, :QUIET
 
         # The options of Carat with the same meaning, each with the value of an omitted argument.
         OPTIONS = {
@@ -39,7 +40,8 @@ module Carat
           before_fork: :on_mold_boot, before_worker_fork: :before_fork, on_worker_fork: :before_fork,
           before_worker_boot: :on_worker_boot, on_worker_boot: :on_worker_boot,
           before_worker_shutdown: :on_worker_shutdown, on_worker_shutdown: :on_worker_shutdown,
-          before_refork: :before_refork, on_refork: :before_refork, after_refork: :after_refork
+          before_refork: :before_refork, on_refork: :before_refork, after_refork: :after_refork,
+          out_of_band: :on_quiet_worker
         }.freeze
 
         # The methods that PumaValues translates.
@@ -79,7 +81,6 @@ module Carat
           max_fast_inline: CONNECTIONS, max_keep_alive: CONNECTIONS,
           mutate_stdout_and_stderr_to_sync_on_write: ALWAYS,
           nakayoshi_fork: ALWAYS,
-          out_of_band: "use rack.response_finished in the application",
           prune_bundler: NEVER,
           queue_requests: ALWAYS,
           rack_url_scheme: "config.assume_ssl, or X-Forwarded-Proto from the proxy",
@@ -154,6 +155,7 @@ module Carat
 
         def hook_note(call)
           return "once, in the mold, after it has loaded the application" if call.name == :before_fork
+          return QUIET if call.name == :out_of_band
           return "Carat passes no second argument" if call.arguments.any?
 
           "Carat numbers workers from 1, Puma from 0" if call.parameters?

@@ -63,6 +63,14 @@ module Carat
         end
       end
 
+      # Counts the time of marking in a full collection that ran between requests.
+      def charge(milliseconds)
+        @turn.synchronize do
+          note
+          @marked += milliseconds
+        end
+      end
+
       private
 
       # Ruby says why the last collection has run, and nothing about those before.

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+require_relative "../../../processes/measures/full_marks"
+require_relative "../elsewhere"
+require_relative "../finding"
+
+module Carat
+  module CLI
+    class Doctor
+      # Whether full garbage collections run between requests.
+      class FullCollections
+        def initialize(configuration)
+          @configuration = configuration
+          @application = Elsewhere.new(configuration)
+        end
+
+        # Returns the Finding.
+        def finding
+          reason = Processes::FullMarks.objection(@configuration) || @application.call { remark }
+          return Finding.ok("full collections", "they run between requests") if reason.to_s.empty?
+
+          Finding.ok("full collections", "they run within requests: #{reason} (docs/memory.md)")
+        end
+
+        private
+
+        # A String, as `call` returns nil where the application cannot be loaded.
+        def remark
+          Processes::RubyMarks.objection.to_s
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,130 @@
+# frozen_string_literal: true
+
+require_relative "../../native"
+
+module Carat
+  module Processes
+    # Ruby's garbage collector, as FullMarks sees and tells it.
+    class RubyMarks
+      ALLOWED = { rgengc_allow_full_mark: true }.freeze
+      FORBIDDEN = { rgengc_allow_full_mark: false }.freeze
+      # A pool of slots with a smaller share of free ones may be short of them after the next collection: twice the share
+      # below which Ruby decides so (Launch::CollectorPolicy). Pools of a few pages do not count.
+      TIGHT_SHARE = 0.04
+      POOL_SLOTS = 2000
+      PAGE_BYTES = GC::INTERNAL_CONSTANTS.fetch(:HEAP_PAGE_SIZE, 65_536)
+      private_constant :ALLOWED, :FORBIDDEN, :TIGHT_SHARE, :POOL_SLOTS, :PAGE_BYTES
+
+      # Returns why nobody but Ruby can say when full collections run here, a String; nil if somebody can. Call it when
+      # the application has been loaded.
+      def self.objection
+        return "Ruby #{RUBY_VERSION} has no switch for them (3.4 has)" unless switch?
+        return "the application has forbidden them (GC.config)" unless GC.config[:rgengc_allow_full_mark]
+        return "the application has disabled the collector (GC.disable)" if new.disabled?
+
+        "the application collects out of band (GC::OOB)" if defined?(GC::OOB)
+      end
+
+      def self.switch?
+        GC.respond_to?(:config) && GC.config.key?(:rgengc_allow_full_mark) && GC.latest_gc_info.key?(:need_major_by)
+      end
+      private_class_method :switch?
+
+      # Lets Ruby call `marked` of the observer; nil ends that. Returns false before Ruby 3.4.
+      def watch(observer)
+        Native.watch_marking(observer)
+      end
+
+      # Whether the observer is called after each marking, or only when a full one is due or has been done.
+      def watch_closely(is_wanted)
+        Native.watch_marking_closely(is_wanted)
+      end
+
+      # Tells the edge that a full collection is due, or is not any more.
+      def report_due(is_due)
+        Native.full_mark_due(is_due)
+      end
+
+      # Tells the requests that are running for how many microseconds they have waited, and the edge, unless it has
+      # ordered the collection.
+      def report_done(micros, is_ordered)
+        Native.full_mark_done(micros, is_ordered)
+      end
+
+      # Number of collections.
+      def collections
+        GC.count
+      end
+
+      # Number of full ones.
+      def full_collections
+        GC.stat(:major_gc_count)
+      end
+
+      # Time of all collections.
+      def nanoseconds
+        GC.total_time
+      end
+
+      # CPU time that they marked.
+      def marking_milliseconds
+        GC.stat(:marking_time)
+      end
+
+      # Whether the application has disabled the collector.
+      def disabled?
+        disabled = GC.disable
+        GC.enable unless disabled
+        disabled
+      end
+
+      # Sweeps to the end, and lets the next collection that Ruby begins be a full one.
+      def allow
+        GC.config(ALLOWED)
+      end
+
+      # Sweeps to the end, and lets Ruby begin only minor collections.
+      def forbid
+        GC.config(FORBIDDEN)
+      end
+
+      # Why Ruby's next collection would be a full one, a Symbol; nil if it would not.
+      def need
+        GC.latest_gc_info(:need_major_by)
+      end
+
+      # Returns the FullMarks::Size of the heap.
+      def size
+        FullMarks::Size.new(GC.stat(:heap_available_slots), GC.stat(:heap_live_slots),
+                            GC.stat(:oldmalloc_increase_bytes))
+      end
+
+      # Whether a pool of slots may be short of them after the next collection. Pages without objects belong to none.
+      def tight?
+        spare = GC.stat(:heap_empty_pages) * PAGE_BYTES
+        GC.stat_heap.each_value.any? do |pool|
+          slots = pool[:heap_eden_slots]
+          free = slots - (pool[:total_allocated_objects] - pool[:total_freed_objects]) + (spare / pool[:slot_size])
+          slots > POOL_SLOTS && free < slots * TIGHT_SHARE
+        end
+      end
+
+      # Runs a full collection, and returns how long it took in microseconds.
+      def collect
+        start = now
+        GC.start(full_mark: true, immediate_sweep: true)
+        ((now - start) * 1_000_000).round
+      end
+
+      # Begins a full collection that Ruby continues in steps as objects are allocated.
+      def begin_full
+        allow
+        GC.start(full_mark: true, immediate_mark: false, immediate_sweep: false)
+      end
+
+      private
+
+      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    end
+  end
+end

@@ -1,0 +1,88 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "support/forked"
+require "support/native_test"
+
+module Native
+  # What lanes tell the edge of full collections, and how Ruby code learns of them. Each fact is about the process.
+  class FullMarksTest < Support::NativeTest
+    include Support::Forked
+
+    def test_a_request_that_waited_for_a_collection_says_so_before_its_response
+      kinds, payload = forked { frames_of { Carat::Native.full_mark_done(80_000, false) } }
+      assert_equal %i[collection response], kinds
+      assert_equal [1, 80_000, 1], payload.unpack("L<L<S<")
+    end
+
+    def test_the_collection_that_the_edge_has_ordered_is_not_counted_again
+      _, payload = forked { frames_of { Carat::Native.full_mark_done(80_000, true) } }
+      assert_equal [1, 80_000, 0], payload.unpack("L<L<S<")
+    end
+
+    def test_a_request_after_the_collection_has_not_waited
+      kinds = forked do
+        Carat::Native.full_mark_done(80_000, false)
+        frames_of { nil }.first
+      end
+      assert_equal %i[response], kinds
+    end
+
+    def test_the_edge_is_told_once_that_a_collection_is_due
+      kinds = forked do
+        lane = serve(->(_env) { [200, {}, []].tap { Carat::Native.full_mark_due(true) } })
+        Array.new(3) do
+          lane.request
+          Array.new(2) { lane.frame.first }
+        end
+      end
+      assert_equal [%i[response collection_due]] * 3, kinds
+    end
+
+    def test_ruby_code_is_called_soon_after_ruby_has_marked_fully
+      skip "Ruby #{RUBY_VERSION} cannot call it: 3.4 can" if RUBY_VERSION < "3.4"
+
+      calls = forked do
+        seen = []
+        watch { seen << GC.latest_gc_info(:major_by) }
+        GC.start(full_mark: false)
+        GC.start
+        seen
+      end
+      assert_equal [:force], calls
+    end
+
+    def test_each_marking_is_told_to_those_who_watch_closely
+      skip "Ruby #{RUBY_VERSION} cannot call it: 3.4 can" if RUBY_VERSION < "3.4"
+
+      calls = forked do
+        seen = []
+        watch { seen << GC.count }
+        Carat::Native.watch_marking_closely(true)
+        2.times { GC.start(full_mark: false) }
+        Carat::Native.watch_marking(nil)
+        GC.start
+        seen.size
+      end
+      assert_equal 2, calls
+    end
+
+    private
+
+    def watch(&marked)
+      Carat::Native.watch_marking(Object.new.tap { |observer| observer.define_singleton_method(:marked, &marked) })
+    end
+
+    # The kinds of the frames that answer a request in which the block runs, and the payload of the first.
+    def frames_of
+      lane = serve(lambda { |_env|
+        yield
+        [200, {}, []]
+      })
+      lane.request
+      frames = [lane.frame]
+      frames << lane.frame until frames.last.first == :response
+      [frames.map(&:first), frames.first.last]
+    end
+  end
+end

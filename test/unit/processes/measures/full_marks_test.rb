@@ -1,0 +1,191 @@
+# frozen_string_literal: true
+
+require "carat/processes/measures/full_marks"
+require "test_helper"
+
+module Carat
+  class FullMarksTest < Minitest::Test
+    # A collector whose figures the test chooses, and which notes what it is told.
+    class Collector
+      attr_accessor :collections, :full_collections, :nanoseconds, :marking_milliseconds, :need, :size, :told
+      attr_writer :disabled, :tight
+
+      def initialize
+        @collections = @full_collections = @nanoseconds = @marking_milliseconds = 0
+        @size = size_of(slots: 1000)
+        @told = []
+      end
+
+      def size_of(slots:, malloc: 0) = Processes::FullMarks::Size.new(slots, 800, malloc)
+      def disabled? = @disabled
+      def tight? = @tight
+      def watch(_observer) = true
+      def watch_closely(is_wanted) = @closely = is_wanted
+      def closely? = @closely
+      def allow = @told << :allow
+      def forbid = @told << :forbid
+      def report_due(is_due) = @told << (is_due ? :due : :not_due)
+      def report_done(micros, is_ordered) = @told << [micros, is_ordered]
+      def begin_full = @told << :begin_full
+
+      def collect
+        @collections += 1
+        @full_collections += 1
+        @marking_milliseconds += 40
+        50_000
+      end
+    end
+
+    # A HeapRoom that notes what it is told.
+    class Room
+      attr_reader :charged, :reviews
+
+      def charge(milliseconds) = @charged = milliseconds
+      def review = @reviews = (@reviews || 0) + 1
+    end
+
+    def setup
+      @ruby = Collector.new
+      @room = Room.new
+      @marks = Processes::FullMarks.new(ruby: @ruby, room: @room)
+      @marks.watch
+    end
+
+    def test_ruby_may_run_full_collections_while_none_is_due
+      collect_minor
+      assert_equal [:allow], told
+      refute_predicate @marks, :due?
+    end
+
+    def test_once_one_is_due_only_minor_ones_run_and_the_edge_is_told
+      become_due
+      assert_equal %i[allow forbid due], told
+      collect_minor
+      assert_empty told
+      assert_predicate @marks, :due?
+    end
+
+    def test_a_need_is_seen_between_two_requests_too
+      @ruby.need = :oldmalloc
+      @ruby.collections += 1
+      @marks.review
+      assert_equal %i[allow forbid due], told
+      assert_equal 1, @room.reviews
+    end
+
+    def test_each_marking_is_watched_only_while_a_pool_of_slots_is_tight
+      assert_predicate @ruby, :closely?
+      collect_minor
+      refute_predicate @ruby, :closely?
+      @ruby.tight = true
+      collect_minor
+      assert_predicate @ruby, :closely?
+    end
+
+    def test_an_ordered_collection_ends_the_need_and_is_known_to_the_edge
+      become_due(:oldmalloc)
+      told
+      assert_equal 50_000, @marks.collect
+      assert_equal [[50_000, true], :not_due, :allow], told
+      refute_predicate @marks, :due?
+      assert_equal 40, @room.charged
+    end
+
+    def test_a_heap_that_was_too_small_grows_once_after_the_collection
+      become_due(:nofree)
+      @marks.collect
+      assert_equal :forbid, told.last
+      @marks.marked # the job of the ordered collection itself comes late
+      assert_empty told
+      collect_minor
+      assert_equal [:allow], told
+    end
+
+    def test_a_heap_that_has_grown_meanwhile_does_not_grow_again
+      become_due(:nofree)
+      @ruby.size = @ruby.size_of(slots: 1100)
+      @marks.collect
+      assert_equal :allow, told.last
+    end
+
+    def test_a_heap_that_has_grown_by_a_quarter_is_collected_within_requests
+      become_due
+      grow(slots: 1200)
+      assert_empty told
+      grow(slots: 1201)
+      assert_equal [:begin_full], told
+    end
+
+    def test_memory_from_malloc_has_a_bound_too
+      become_due
+      grow(malloc: 64 << 20)
+      assert_empty told
+      grow(malloc: (64 << 20) + 1)
+      assert_equal [:begin_full], told
+    end
+
+    def test_a_collection_within_requests_is_reported_with_what_it_has_taken
+      become_due
+      grow(slots: 2000)
+      told
+      collect_full(80_000_000)
+      assert_equal [[80_000, false], :not_due, :allow], told
+    end
+
+    def test_full_collections_that_stay_rubys_are_counted
+      marks = Processes::FullMarks.new(ruby: @ruby, manages: false)
+      marks.watch
+      refute_predicate @ruby, :closely?
+      collect_minor(marks)
+      collect_full(5_000_000, marks)
+      marks.leave
+      assert_equal [[5000, false], :not_due], told
+      assert_equal 0, marks.collect
+    end
+
+    def test_a_collector_that_the_application_has_disabled_is_left_alone
+      become_due
+      @ruby.disabled = true
+      assert_equal 0, @marks.collect
+    end
+
+    def test_a_worker_that_becomes_the_mold_gives_full_collections_back
+      become_due
+      told
+      @marks.leave
+      assert_equal [:allow], told
+      collect_minor
+      assert_empty told
+    end
+
+    private
+
+    # What the collector was told since the last call.
+    def told
+      @ruby.told.tap { @ruby.told = [] }
+    end
+
+    def collect_minor(marks = @marks)
+      @ruby.collections += 1
+      marks.marked
+    end
+
+    def collect_full(nanoseconds, marks = @marks)
+      @ruby.full_collections += 1
+      @ruby.nanoseconds += nanoseconds
+      collect_minor(marks)
+    end
+
+    def become_due(need = :oldgen)
+      @ruby.need = need
+      collect_minor
+      @ruby.need = nil
+    end
+
+    def grow(slots: 1000, malloc: 0)
+      told
+      @ruby.size = @ruby.size_of(slots: slots, malloc: malloc)
+      collect_minor
+    end
+  end
+end

@@ -69,9 +69,9 @@ module Carat
     Processes::Worker.current&.stats
   end
 
-  # Runs a full garbage collection if one is due, and returns whether it has. For a `process`, between two jobs: from the
-  # first call on, Ruby runs none within a job unless the heap has grown much meanwhile. Does nothing before Ruby 3.4,
-  # where the application manages its own collector, and in a worker, whose full collections the edge orders.
+  # Runs a full garbage collection if one is due, and returns whether it has. For a `process`, between two jobs: from
+  # the first call on, Ruby runs none within a job unless the heap has grown much meanwhile. Does nothing before Ruby
+  # 3.4, where the application manages its own collector, and in a worker, whose full collections the edge orders.
   def self.collect_if_due
     Processes::FullMarks.collect_if_due
   end

@@ -7,13 +7,11 @@ require_relative "../request/lane"
 require_relative "../warmup/agents"
 require_relative "../warmup/fork_safety"
 require_relative "boot_failure"
-require_relative "measures/collector_clock"
-require_relative "measures/full_marks"
-require_relative "measures/heap_room"
 require_relative "measures/profiler"
 require_relative "promotion"
 require_relative "signals"
 require_relative "measures/stats_report"
+require_relative "measures/worker_heap"
 require_relative "worker_exit"
 
 module Carat
@@ -50,7 +48,7 @@ module Carat
       # Exits with status 1 when a hook raises or the edge sends what cannot be understood.
       def run
         WorkerExit.arrange(log: @log, seconds: WorkerExit::SECONDS)
-        @collector = CollectorClock.new
+        @heap = WorkerHeap.new
         Worker.current = self
         Process.setproctitle("carat: worker=#{@order.worker} gen=#{@order.generation}")
         @control.hello(:worker)
@@ -65,12 +63,11 @@ module Carat
         exit(1)
       end
 
-      # Returns a Hash: the number of the worker, its generation, its process id, the stats of each lane, the cost of
-      # garbage collection (CollectorClock#stats), and how many times the heap was extended, nil where the user
-      # sizes it.
+      # Returns a Hash: the number of the worker, its generation, its process id, the stats of each lane, and those of
+      # the heap (WorkerHeap#stats).
       def stats
         { worker: @order.worker, generation: @order.generation, pid: Process.pid, lanes: @lanes.map(&:stats),
-          **@collector.stats, heap_extensions: (HeapRoom.steps if @room) }
+          **@heap.stats }
       end
 
       private
@@ -78,8 +75,7 @@ module Carat
       def boot
         %i[after_fork on_worker_boot].each { |hook| @configuration.hooks.run(hook, @order.worker) }
         Warmup::Agents.start(log: @log)
-        @room = HeapRoom.new(memory: @configuration[:worker_memory]) if @configuration.frugal?
-        @marks = FullMarks.begin(@configuration, @room)
+        @heap.manage(@configuration)
         @lanes = @order.lanes.map { |ios| lane(native_lane(ios)) }
         @threads = @lanes.map.with_index { |lane, number| start(lane, number) }
         @control.ready
@@ -89,8 +85,7 @@ module Carat
       end
 
       def native_lane(ios)
-        observer = @marks || @room
-        Native::Lane.new(*ios, @template.to_h).tap { |native| native.watch_collections(observer) if observer }
+        Native::Lane.new(*ios, @template.to_h).tap { |native| @heap.watch(native) }
       end
 
       def lane(native)
@@ -124,8 +119,8 @@ module Carat
           when :bye then return give_up
           when :promote then return details.first
           when :ask_fork_safety then report_fork_safety
-          when :trim_memory then return_memory
-          when :collect then @control.collected(collect)
+          when :trim_memory then @heap.return_memory
+          when :collect then @control.collected(@heap.collect { note_quiet })
           when :begin_profile then profiler.begin(*details)
           when :end_profile then profiler.finish
           when :ask_stats then @control.stats(StatsReport.new(stats).to_json)
@@ -135,22 +130,10 @@ module Carat
         exit!(1) # The edge is gone, and with it all clients.
       end
 
-      # The worker rests. Once one collection has run since the fork, another minor one dirties no further shared page.
-      def return_memory
-        GC.start(full_mark: false, immediate_sweep: true) if @collector.stats[:gc_count].positive?
-        Native.trim_memory
-      end
-
-      # Returns for how long the collection has taken, in microseconds.
-      def collect
-        return 0 unless @marks&.manages?
-
-        begin
-          @configuration.hooks.run(:on_quiet_worker, @order.worker)
-        rescue *APPLICATION_ERRORS => e
-          @log.failure("on_quiet_worker failed", e)
-        end
-        @marks.collect
+      def note_quiet
+        @configuration.hooks.run(:on_quiet_worker, @order.worker)
+      rescue *APPLICATION_ERRORS => e
+        @log.failure("on_quiet_worker failed", e)
       end
 
       # Hooks may end threads, so only a promotion shows which are left.
@@ -183,8 +166,8 @@ module Carat
 
       # Drops what only a worker needs, so that the garbage collector frees it.
       def promotion(generation)
-        @marks&.leave
-        Worker.current = @lanes = @threads = @profiler = @room = @marks = nil
+        @heap.leave
+        Worker.current = @lanes = @threads = @profiler = @heap = nil
         Promotion.new(@control, @context, generation)
       end
 

@@ -6,14 +6,15 @@ module Carat
   module Processes
     # When a process may run full garbage collections, for which all its threads wait.
     #
-    # Ruby decides that one is due, as ever. From then on it may run only minor ones, and grows the heap meanwhile, until
-    # the edge has emptied the worker and orders one, or a bound is passed. See
+    # Ruby decides that one is due, as ever. From then on it may run only minor ones, and grows the heap meanwhile,
+    # until the edge has emptied the worker and orders one, or a bound is passed. See
     # docs/decisions/0026-full-collections-between-requests.md.
     class FullMarks
-      # What a collection that is due may cost before it runs within requests: the share of the slots in use by which the
-      # heap has grown, and the memory from malloc in bytes, half of Ruby's own limit for it.
+      # What a collection that is due may cost before it runs within requests: the share of the slots in use by which
+      # the heap has grown, and the bytes from malloc, half of Ruby's own limit for them.
       SLOTS_SHARE = 0.25
       MALLOC_BYTES = 64 * 1024 * 1024
+
       # The size of the heap: all `slots`, those in `use`, and the bytes from malloc since the last full collection.
       Size = Struct.new(:slots, :use, :malloc) do
         # Whether it has grown by a bound since it was `before`.

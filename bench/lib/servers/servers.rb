@@ -161,7 +161,15 @@ module Bench
 
     def self.missing_jemalloc = ("jemalloc is not installed (apt install libjemalloc2)" if JEMALLOC.empty?)
 
-    ALL = [*SPEED, *MEMORY, *ALLOCATORS, *WORKERS].to_h { |spec| [spec.name, spec] }.freeze
+    # A variable of the user, here with Ruby's own value, leaves full collections to Ruby.
+    NO_CYCLE = { "RUBY_GC_OLDMALLOC_LIMIT" => (16 << 20).to_s }.freeze
+    COLLECTIONS = [
+      carat("carat-cycle-w2", 2), carat("carat-nocycle-w2", 2, env: NO_CYCLE),
+      carat("carat-cycle-t3-w2", 2, threads: 3), carat("carat-nocycle-t3-w2", 2, threads: 3, env: NO_CYCLE),
+      puma("puma-t3-w2", "3:3", 2), puma("puma-oob-t3-w2", "3:3", 2, config: File.join(APPS, "puma_out_of_band.rb"))
+    ].freeze
+
+    ALL = [*SPEED, *MEMORY, *ALLOCATORS, *WORKERS, *COLLECTIONS].to_h { |spec| [spec.name, spec] }.freeze
 
     # The servers with these names, in this order.
     def self.named(names) = ALL.fetch_values(*names)

@@ -1,6 +1,6 @@
-//! One scratch buffer for a whole body, against a fresh one of 64 bytes for each poll, which is what tower-http's
-//! bodies had before its pull request 521: the steps of the decoder alone, and with a thread that decodes, as in the
-//! edge, asked for each piece.
+//! Measures a decoder with one scratch buffer for a whole body, and with a fresh buffer of 64 bytes
+//! for each poll, as tower-http had before its pull request 521. Each is measured alone, and with
+//! another thread that decodes each piece, as in the edge.
 
 use std::hint::black_box;
 use std::sync::mpsc::sync_channel;
@@ -15,7 +15,8 @@ const PLAIN_BYTES: usize = 1 << 20;
 const SCRATCH_BYTES: usize = 64 * 1024;
 const POLL_BYTES: usize = 64;
 
-/// Lines of JSON whose words and numbers come from a generator: gzip makes a quarter to a fifth of them.
+/// Lines of JSON whose words and numbers come from a generator. gzip shrinks them to a quarter or a
+/// fifth.
 fn records() -> Vec<u8> {
     const WORDS: [&str; 8] = [
         "carat", "edge", "mold", "worker", "lane", "frame", "spool", "drain",
@@ -87,7 +88,7 @@ fn steps(coding: Coding, mut coded: &[u8], buffers: Buffers) -> usize {
     }
 }
 
-/// The same, but each piece is decoded by another thread, as in the edge, and waited for.
+/// Decodes as `steps` does, but each piece on another thread, as in the edge.
 fn polls(coding: Coding, coded: &[u8], buffers: Buffers) -> usize {
     let (ask, asked) = sync_channel::<Vec<u8>>(1);
     let (tell, told) = sync_channel(1);

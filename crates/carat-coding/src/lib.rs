@@ -1,5 +1,5 @@
-//! Content codings (RFC 9110, 8.4): negotiation, decoders and encoders, which do no I/O. The [`part()`] compresses responses,
-//! and decodes requests.
+//! Content codings (RFC 9110, 8.4): negotiation, decoders, and encoders, which do no I/O. The
+//! [`part()`] compresses responses, and decodes requests.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ mod decode {
 }
 
 mod encode {
-    //! Encoders, which are reset and reused.
+    //! Encoders, which are reset and used again for further bodies.
 
     mod brotli;
     mod deflate;

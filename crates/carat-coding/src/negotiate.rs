@@ -15,14 +15,15 @@ const ENTRIES_LIMIT: usize = 32;
 /// about the same size, and br is smaller than gzip.
 const NAMED: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];
 
-/// The order of preference for `*`: such a client may not support the newer codings.
+/// The order of preference for codings that a client accepts by `*` alone: such a client may not
+/// support the newer codings.
 const UNNAMED: [Coding; 3] = [Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
 /// Chooses the coding of a response from the lines of `Accept-Encoding`; `None` for no coding (RFC 9110
 /// 12.5.3).
 ///
-/// A client that refuses an unencoded response (`identity;q=0`) and accepts no supported coding gets one
-/// anyway: it is probably more useful than a 406.
+/// A client that refuses an unencoded response (`identity;q=0`) and accepts no supported coding
+/// gets an unencoded response anyway: that is probably more useful than a 406.
 ///
 /// ```
 /// use carat_coding::{Coding, negotiate};
@@ -60,7 +61,7 @@ impl AcceptedCodings {
             .iter_mut()
             .zip(wishes)
             .for_each(|(slot, wish)| *slot = wish);
-        // The sort is stable: among equals the order above counts.
+        // The sort is stable: codings of equal quality stay in the order of the arrays.
         ranked.sort_by_key(|&(quality, _)| Reverse(quality));
         let worst = preferences.identity.unwrap_or(0).max(1);
         let wanted = ranked.iter().filter(|(quality, _)| *quality >= Some(worst));
@@ -244,8 +245,8 @@ mod tests {
         assert_eq!(choice(&"*;q=".repeat(2048)), None);
     }
 
-    /// Whether the header allows `name`, read with a hand as light as can be: some entry that is
-    /// this name or `*` has no quality of nothing but zeros.
+    /// Whether a very lenient reader finds `name` allowed: some entry with this name or `*` has a
+    /// quality with a digit other than zero.
     fn allowed(header: &[u8], name: &str) -> bool {
         let text = String::from_utf8_lossy(header).to_ascii_lowercase();
         let entries = text.split(',').map(|entry| entry.replace([' ', '\t'], ""));

@@ -147,7 +147,7 @@ fn bytes_after_the_end_are_refused() {
             let mut coded = stack(&codings, b"hello");
             coded.extend_from_slice(garbage);
             let outcome = decode(&codings, &coded);
-            // So few bytes may still become a member or a frame.
+            // The first bytes of a member or a frame may be so few.
             let short = outcome == Err(DecodeError::Truncated) && garbage.len() < 4;
             let refused = short || outcome == Err(DecodeError::Corrupt);
             assert!(refused, "{codings:?} {garbage:?} {outcome:?}");
@@ -270,7 +270,8 @@ fn a_body_over_the_ratio_is_refused_after_the_grace() {
 
 #[test]
 fn bytes_between_two_codings_count_too() {
-    // Nothing comes out at the end, of members without a byte, and a ratio of 1000 before that.
+    // The inner members are empty, so nothing comes out at the end. The outer coding has a ratio of
+    // 1000 before that.
     let members = encode(Coding::Gzip, b"").repeat(GZIP_MEMBERS_LIMIT);
     let coded = encode(Coding::Gzip, &members);
     let codings = [Coding::Gzip, Coding::Gzip];

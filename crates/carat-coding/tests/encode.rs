@@ -87,7 +87,7 @@ fn every_level_gives_a_small_body_back() {
     }
 }
 
-/// 256 KiB is the most that an encoder takes before it has to begin.
+/// An encoder takes at most 256 KiB before it writes.
 #[test]
 fn a_body_larger_than_all_buffers_comes_back() {
     for level in [0, 4, 5] {

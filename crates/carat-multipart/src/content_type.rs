@@ -38,7 +38,7 @@ fn assignment(parameter: &[u8]) -> Option<(&[u8], &[u8])> {
     is_plain.then_some((name, bare))
 }
 
-/// RFC 2046 5.1.1, without the space and the comma.
+/// Whether a boundary may have this byte: RFC 2046 5.1.1, without the space and the comma.
 fn is_boundary_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"'()+_-./:=?".contains(&byte)
 }

@@ -1,6 +1,7 @@
 use memchr::{memchr_iter, memmem};
 
-/// Separates two parts: CRLF, two hyphens and the boundary. It contains CR only as its first byte.
+/// The bytes that separate two parts: CRLF, two hyphens, and the boundary. CR is only their first
+/// byte.
 pub(crate) struct Delimiter {
     bytes: Vec<u8>,
     finder: memmem::Finder<'static>,

@@ -48,7 +48,8 @@ impl Parameters {
 }
 
 /// The length of a token, or of a quoted string with its quotes. Parsers differ in how they treat
-/// backslashes; `admits` gets one with the bytes after it, and tells whether it is a plain character.
+/// backslashes: `admits` gets each backslash with the bytes after it, and tells whether all parsers
+/// take it as a plain character.
 fn plain(value: &[u8], admits: fn(&[u8]) -> bool) -> Option<usize> {
     let Some(quoted) = value.strip_prefix(b"\"") else {
         return span(value, is_token_byte);
@@ -90,7 +91,7 @@ fn span(value: &[u8], admits: fn(u8) -> bool) -> Option<usize> {
     Some(end.unwrap_or(value.len())).filter(|end| *end > 0)
 }
 
-/// RFC 9110 5.6.2, without `'` and `*`.
+/// Whether a token may have this byte: RFC 9110 5.6.2, without `'` and `*`.
 fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&+-.^_`|~".contains(&byte)
 }

@@ -24,8 +24,8 @@ impl FormPart {
     }
 }
 
-/// Every parser looks for a parameter such as `filename`, `filename*` or `filename*0`. Some ignore case,
-/// and some search every line.
+/// Whether some parser may find a file name. Every parser looks for a parameter such as `filename`,
+/// `filename*`, or `filename*0`; some ignore case, and some search every line.
 fn mentions_filename(header: &[u8]) -> bool {
     let wanted = b"filename";
     header

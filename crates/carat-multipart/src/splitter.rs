@@ -4,8 +4,8 @@ use crate::delimiter::Delimiter;
 use crate::form_part::FormPart;
 use crate::limits::{Exceeded, FormLimits};
 
-/// Bytes that are searched at once for the end of the headers of a part. Most are shorter, and bytes
-/// after the end are copied in vain.
+/// Bytes that are searched at once for the end of the headers of a part. Most headers are shorter,
+/// and bytes after their end are copied in vain.
 const HEADER_STEP: usize = 256;
 
 /// A piece of the form.
@@ -39,11 +39,11 @@ enum SplitterState {
     Start,
     /// In the headers of a part.
     Header,
-    /// At the first byte of a content.
+    /// At the first byte of a part's content.
     Opening(FormPart),
-    /// In a content.
+    /// In a part's content.
     Content(FormPart),
-    /// After a file; its delimiter is held.
+    /// After a part's content; the delimiter is held.
     Between,
     /// After the two hyphens of the last delimiter, which is held.
     Closing,
@@ -104,7 +104,7 @@ impl Splitter {
         }
     }
 
-    /// After the last input: the remaining events, one for each call, until `None`.
+    /// The events that remain after the last input, one for each call, until `None`.
     pub fn finish(&mut self) -> Option<FormEvent<'_>> {
         self.forget_handed_out();
         match self.state {
@@ -139,7 +139,7 @@ impl Splitter {
         })
     }
 
-    /// A form begins with a delimiter line without the leading CRLF.
+    /// Reads the first line: a form begins with a delimiter without the leading CRLF.
     fn start<'a>(&mut self, input: &mut &'a [u8]) -> SplitterStep<'a> {
         let line = [self.delimiter.bare(), b"\r\n"].concat();
         hold_while_equal(&mut self.held, &line, input);
@@ -175,7 +175,7 @@ impl Splitter {
         }
     }
 
-    /// Begins a part, whose headers are held.
+    /// Begins a part. Its headers are held.
     fn begin_part<'a>(&mut self) -> Result<SplitterStep<'a>, Exceeded> {
         self.parts += 1;
         if self.parts > self.limits.parts {
@@ -192,7 +192,8 @@ impl Splitter {
         Ok(self.keep_held_and(SplitterState::Opening(part)))
     }
 
-    /// A content that begins with a delimiter without its CRLF is over for some parsers.
+    /// Reads the first bytes of a part's content. If they are a delimiter without its CRLF, the
+    /// part is ambiguous: its content is over for some parsers.
     fn opening<'a>(&mut self, part: FormPart, input: &mut &'a [u8]) -> SplitterStep<'a> {
         let delimiter = self.delimiter.bare();
         hold_while_equal(&mut self.held, delimiter, input);
@@ -247,7 +248,7 @@ impl Splitter {
         }
     }
 
-    /// The last delimiter is followed by the end of the input, or by CRLF and ignored bytes.
+    /// Reads what follows the last delimiter: the end of the input, or CRLF and ignored bytes.
     fn closing<'a>(&mut self, input: &mut &'a [u8]) -> SplitterStep<'a> {
         let whole = self.delimiter.with(b"--\r\n");
         hold_while_equal(&mut self.held, &whole, input);

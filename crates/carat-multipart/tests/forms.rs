@@ -94,7 +94,7 @@ fn a_content_may_contain_almost_a_delimiter() {
     let texts = "--xyz-|a--xyz\r\n|a--xyz--|\r\n--xyz|\r\n--xyz\r|\r\n--xyz-|\r\n--xyzz\r\n|\
         \r\n--xy\r\n--xz|\r\r\n-\r\n\r\n--xyz\r\r|\n--xyz\r\n";
     for content in texts.split('|') {
-        // The next bytes show that it is none.
+        // The bytes behind the content show that it has no delimiter.
         let content = format!("{content}!\r\n").into_bytes();
         if content.starts_with(b"--xyz") {
             continue;

@@ -6,8 +6,8 @@ use brotli::{Allocator, BrotliDecompressStream, BrotliResult, BrotliState, Slice
 
 use super::{DecodeError, DecodeStep};
 
-/// br. The stream chooses the window, up to the 16 MiB of RFC 7932; the extension for larger windows is
-/// refused.
+/// The decoder of br. The stream chooses the window, up to the 16 MiB of RFC 7932. Streams with the
+/// extension for larger windows are refused.
 pub(super) struct BrotliDecoder {
     state: Box<BrotliState<CountingAlloc, CountingAlloc, CountingAlloc>>,
     allocated: CountingAlloc,
@@ -63,7 +63,7 @@ impl BrotliDecoder {
         })
     }
 
-    /// Bytes allocated.
+    /// Bytes of memory that the decoder has allocated.
     pub(super) fn memory(&self) -> usize {
         size_of_val(&*self.state) + self.allocated.0.load(Ordering::Relaxed)
     }

@@ -34,7 +34,7 @@ impl CodingDecoder {
         }
     }
 
-    /// Bytes allocated.
+    /// Bytes of memory that the decoder has allocated.
     pub(super) fn memory(&self) -> usize {
         match self {
             CodingDecoder::Inflate(_) => INFLATE_MEMORY,

@@ -20,7 +20,7 @@ pub enum DecodeError {
     WindowTooLarge,
     /// The decoded body exceeds [`crate::DecodeLimits::size`].
     TooLarge,
-    /// The decoded body exceeds [`crate::DecodeLimits::ratio`], or there are more than
+    /// The decoded body exceeds [`crate::DecodeLimits::ratio`], or a gzip body has more than
     /// [`crate::GZIP_MEMBERS_LIMIT`] members.
     TooDense,
 }

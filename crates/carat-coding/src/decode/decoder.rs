@@ -3,7 +3,8 @@ use super::outer_coding::OuterCoding;
 use super::{DecodeError, DecodeLimits, DecodeStep};
 use crate::Codings;
 
-/// Decodes a body in steps. Each reads some input and fills some output, in buffers of the caller.
+/// Decodes a body in steps. Each step reads some input and fills some output, in buffers of the
+/// caller.
 ///
 /// ```
 /// use carat_coding::{Codings, DecodeLimits, Decoder};
@@ -49,7 +50,8 @@ impl Decoder {
         })
     }
 
-    /// Decodes from `input` to `output`, which must not be empty. Offer unread input again.
+    /// Decodes from `input` to `output`, which must not be empty. The caller offers unread input
+    /// again.
     ///
     /// The two buffers bound the work of a step. After an error, do not call `step` again, and discard
     /// the output.
@@ -87,7 +89,7 @@ impl Decoder {
     }
 }
 
-/// A step of a body with two codings.
+/// A step through two decoders, for a body with two codings.
 fn stacked(
     outer: &mut OuterCoding,
     stage: &mut CodingDecoder,

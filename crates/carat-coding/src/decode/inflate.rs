@@ -5,21 +5,21 @@ use super::{DecodeError, DecodeStep};
 /// The window of RFC 1951, 32 KiB.
 const WINDOW_BITS: u8 = 15;
 
-/// The memory of a member, in bytes: its window and its tables.
+/// The memory in bytes that the decoding of a member takes, for its window and tables.
 pub(super) const INFLATE_MEMORY: usize = 48 * 1024;
 
-/// Most members of a gzip body: even an empty one takes some microseconds. Blocks of 64 KiB, as bgzip
-/// writes them, are 16384 members in 1 GiB.
+/// Most members of a gzip body. The number is bounded because even an empty member takes some
+/// microseconds. Blocks of 64 KiB, as bgzip writes them, are 16384 members in 1 GiB.
 pub const GZIP_MEMBERS_LIMIT: usize = 64 * 1024;
 
-/// gzip and deflate.
+/// The decoder of gzip and deflate.
 pub(super) struct Inflate {
     format: Format,
     /// The current member; `None` before its first byte.
     member: Option<Decompress>,
     /// Members that have begun.
     members: usize,
-    /// Whether the last of them has ended.
+    /// Whether the last member has ended.
     complete: bool,
 }
 
@@ -27,8 +27,8 @@ pub(super) struct Inflate {
 enum Format {
     /// Members, one after the other (RFC 1952 2.2).
     Gzip,
-    /// One stream of RFC 1950. Some clients send bare RFC 1951 under this name (RFC 9110 8.4.1.2), and
-    /// browsers and servers accept it.
+    /// A single stream of RFC 1950. Some clients send a bare stream of RFC 1951 as deflate (RFC
+    /// 9110 8.4.1.2): it is decoded, too, as by browsers and other servers.
     Deflate,
 }
 
@@ -100,8 +100,9 @@ impl Inflate {
     }
 }
 
-/// Whether this is the first byte of RFC 1950: method 8, and a window of at most 32 KiB. In RFC 1951 it
-/// would begin a stored block with a 1 in its padding, which no encoder writes.
+/// Whether a stream of RFC 1950 begins with this byte: method 8, and a window of at most 32 KiB. A
+/// stream of RFC 1951 that begins so is a stored block with a 1 in its padding, which no encoder
+/// writes.
 fn begins_zlib(first: u8) -> bool {
     first & 0x0f == 8 && first >> 4 <= 7
 }

@@ -1,15 +1,15 @@
 use super::DecodeError;
 
-/// How many decoded bytes are allowed before [`DecodeLimits::ratio`] applies: a small, repetitive body
-/// may compress to almost nothing.
+/// How many decoded bytes are allowed before [`DecodeLimits::ratio`] applies, since a small,
+/// repetitive body may compress to almost nothing.
 pub const RATIO_GRACE: u64 = 1024 * 1024;
 
 /// Limits on the decoded size of a body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct DecodeLimits {
-    /// Decoded bytes.
+    /// Most decoded bytes.
     pub size: u64,
-    /// Decoded bytes for each encoded one, beyond [`RATIO_GRACE`].
+    /// Most decoded bytes for each encoded one, beyond [`RATIO_GRACE`].
     pub ratio: u64,
 }
 

@@ -29,7 +29,8 @@ impl OuterCoding {
         }
     }
 
-    /// Decodes from `input` when nothing is left to read. Returns how many bytes it read.
+    /// Decodes from `input` if the inner coding has read all that was decoded before. Returns how
+    /// many bytes of `input` were read.
     pub(super) fn fill(&mut self, input: &[u8]) -> Result<usize, DecodeError> {
         if !self.unread.is_empty() {
             return Ok(0);
@@ -50,17 +51,17 @@ impl OuterCoding {
         &self.between[self.unread.clone()]
     }
 
-    /// The inner coding read this many bytes.
+    /// Notes that the inner coding has read this many bytes.
     pub(super) fn advance(&mut self, bytes: usize) {
         self.unread.start += bytes;
     }
 
-    /// Whether there may be more to read without further input.
+    /// Whether there may be more for the inner coding to read without further input.
     pub(super) fn more(&self) -> bool {
         self.more || !self.unread.is_empty()
     }
 
-    /// Bytes allocated.
+    /// Bytes of memory that the decoder has allocated, and those between the codings.
     pub(super) fn memory(&self) -> usize {
         self.stage.memory() + BETWEEN_LIMIT
     }

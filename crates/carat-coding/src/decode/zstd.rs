@@ -8,12 +8,12 @@ use super::{DecodeError, DecodeStep};
 pub const ZSTD_WINDOW_LIMIT: usize = 1 << WINDOW_LOG;
 const WINDOW_LOG: u32 = 23;
 
-/// zstd: frames, one after the other (RFC 8878 3).
+/// The decoder of zstd, which takes any number of frames (RFC 8878 3).
 pub(super) struct ZstdDecoder {
     context: DCtx<'static>,
     /// Whether the last frame is complete.
     complete: bool,
-    /// Whether output of the last step may not have fit.
+    /// Whether the last step may have left output that did not fit.
     pending: bool,
 }
 
@@ -34,7 +34,7 @@ impl ZstdDecoder {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<DecodeStep, DecodeError> {
-        // After a few steps without progress the library reports an error.
+        // A step without progress is left out: the library reports an error after a few of them.
         if input.is_empty() && !self.pending {
             return Ok(DecodeStep::default());
         }
@@ -55,7 +55,7 @@ impl ZstdDecoder {
         })
     }
 
-    /// Bytes allocated.
+    /// Bytes of memory that the decoder has allocated.
     pub(super) fn memory(&self) -> usize {
         self.context.sizeof()
     }
@@ -66,7 +66,7 @@ impl ZstdDecoder {
     }
 }
 
-/// The library returns an error as its negated code.
+/// The error for a code of the library, which returns it negated.
 fn error(code: usize) -> DecodeError {
     const WINDOW: usize = ZSTD_ErrorCode::ZSTD_error_frameParameter_windowTooLarge as usize;
     if code.wrapping_neg() == WINDOW {

@@ -9,7 +9,7 @@ use super::then::Then;
 /// not make 2 MB of JSON smaller. Below 128 KiB, levels 5 to 8 take 35 MB.
 const WINDOW_BITS: u32 = 17;
 
-/// br. The library cannot reset an encoder, so each body gets a new one.
+/// The encoder of br. The library cannot reset an encoder, so each body gets a new one.
 pub(super) struct BrotliEncoder {
     level: u32,
     state: Option<Box<BrotliEncoderStateStruct<StandardAlloc>>>,

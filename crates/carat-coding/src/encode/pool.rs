@@ -48,7 +48,8 @@ impl EncoderPool {
         let mut idle = self.idle();
         idle.push(encoder);
         if idle.len() > IDLE_LIMIT {
-            // Frees the least recently used encoder: freeing this one would make a pool of unused ones.
+            // Frees the encoder that was used least recently. To free the returned one instead
+            // would fill the pool with encoders that nobody uses.
             drop(idle.remove(0));
         }
     }

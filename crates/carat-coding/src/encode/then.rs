@@ -1,10 +1,10 @@
-/// Whether more pieces follow those that an encoder has received.
+/// Whether further pieces follow those that an encoder has got.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Then {
-    /// More pieces, soon: the encoder may hold back output.
+    /// Further pieces follow soon: the encoder may hold back output.
     More,
-    /// A pause: the output so far must decode to every piece so far.
+    /// A pause follows: the output so far must decode to every piece so far.
     Flush,
-    /// Nothing: the body is complete.
+    /// Nothing follows: the body is complete.
     Finish,
 }

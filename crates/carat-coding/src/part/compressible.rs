@@ -27,7 +27,8 @@ const TYPES: [&str; 21] = [
     "font/ttf",
 ];
 
-/// Headers with a digest of the bytes that are sent (RFC 9530, RFC 3230, RFC 1864).
+/// Header fields with a digest of the bytes that are sent (RFC 9530, RFC 3230, RFC 1864), which a
+/// coding would change.
 const DIGESTS: [HeaderName; 4] = [
     HeaderName::from_static("content-digest"),
     HeaderName::from_static("repr-digest"),
@@ -48,8 +49,8 @@ pub(super) enum Compressible {
 }
 
 impl Compressible {
-    /// Examines a response with a body of this length, as far as it is known; `is_head` when it has no body because the
-    /// request is HEAD.
+    /// Examines a response. `length` is the length of its body, if it is known; `is_head` when it
+    /// has no body because the request is HEAD.
     pub(super) fn of<B>(
         response: &Response<B>,
         length: Option<u64>,
@@ -79,7 +80,7 @@ impl Compressible {
     }
 }
 
-/// The Content-Length of the application.
+/// The Content-Length that the application has declared.
 pub(super) fn declared_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
@@ -91,7 +92,7 @@ fn allows_coding(status: StatusCode) -> bool {
     )
 }
 
-/// Whether no header rules out a coding.
+/// Whether no header field rules out a coding.
 fn is_untouched(headers: &HeaderMap) -> bool {
     let is_plain = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"identity");
     headers.get_all(CONTENT_ENCODING).iter().all(is_plain)

@@ -20,7 +20,8 @@ const RUN_LIMIT: usize = 16;
 /// The memory that a decoder reserves at first, in bytes: enough for a small body in any coding.
 const FIRST_MEMORY: usize = 256 * 1024;
 
-/// Pieces of one body: while some are passed on, the next is decoded.
+/// The number of pieces of one body: while some are passed on, others are filled with decoded
+/// bytes.
 const PIECES: usize = 8;
 
 /// The decoders of the bodies of requests: the option `decode_requests`.
@@ -54,7 +55,7 @@ impl BodyDecoder for Decoder {
     }
 }
 
-/// The body has an unsupported content coding, or too many codings.
+/// The refusal of a body with an unsupported content coding, or with too many codings.
 const UNKNOWN_CODING: Refusal = Refusal::ByPart(&PartRefusal {
     status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
     reason: "the content coding of the request body is not supported",
@@ -62,7 +63,8 @@ const UNKNOWN_CODING: Refusal = Refusal::ByPart(&PartRefusal {
     retry_after: None,
 });
 
-/// The body does not match its content coding, or decodes to more than the limits allow.
+/// The refusal of a body that does not match its content coding, or decodes to more than the limits
+/// allow.
 fn undecodable(error: DecodeError) -> Refusal {
     Refusal::ByPart(match error {
         DecodeError::Corrupt => const { &refusal(DecodeError::Corrupt) },
@@ -130,7 +132,7 @@ async fn fill(
             let piece = work.emptied.recv().await;
             let piece = piece.expect("the other end lives as long as this one");
             let done = CODING_THREADS.run(|| work.run(piece)).await;
-            // No encoder writes bytes that make a decoder panic.
+            // A body whose decoder panics counts as corrupt: no encoder writes such bytes.
             let rest = done.unwrap_or(Err(DecodeError::Corrupt));
             work = rest.map_err(undecodable)?;
             let missing = work.memory().saturating_sub(work.memory_limit);
@@ -150,7 +152,7 @@ fn reserve(memory: &mut MemoryReservation, bytes: usize) -> Result<(), Refusal> 
     Err(Refusal::ClientMemory)
 }
 
-/// Passes on all pieces at hand together: every change of thread takes time.
+/// Passes on all pieces at hand together, since every change of thread takes time.
 async fn drain(
     mut filled: Receiver<DecodedPiece>,
     empty: Sender<DecodedPiece>,

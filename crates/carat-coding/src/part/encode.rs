@@ -39,8 +39,9 @@ impl ResponseEncoding {
         }
     }
 
-    /// Declares in `Vary` that a response of which the client may get a part depends on Accept-Encoding, if it does. A
-    /// part declares the same as the complete response (RFC 9110, section 15.3.7).
+    /// Declares in `Vary` that a response depends on Accept-Encoding, if it does and the client
+    /// asks for a part of it. The partial response must declare the same as the complete one (RFC
+    /// 9110, section 15.3.7).
     pub(super) fn declare(self, response: &mut Response<ReplyBody>, encoders: &Encoders) {
         if !self.wants_ranges {
             return;
@@ -138,7 +139,7 @@ impl Encoders {
     }
 }
 
-/// Has the encoded bytes take the place of the body.
+/// Replaces the body with the encoded bytes, and describes them in the header fields.
 fn replace_body(response: &mut Response<ClientBody>, coding: Coding, bytes: Bytes) {
     describe(response.headers_mut(), coding);
     let length = HeaderValue::from(bytes.len());
@@ -146,7 +147,8 @@ fn replace_body(response: &mut Response<ClientBody>, coding: Coding, bytes: Byte
     *response.body_mut() = ReplyBody::full(bytes).into();
 }
 
-/// Ends the wait for an encoded form, also when its client has left meanwhile.
+/// An encoded form in the making: the stored body, the coding, and the result. When it is dropped,
+/// the form is kept; without a result, as when its client has left, another request may make it.
 struct FormInMaking(Rc<dyn StoredBody>, Coding, Option<Bytes>);
 
 impl Drop for FormInMaking {
@@ -155,7 +157,7 @@ impl Drop for FormInMaking {
     }
 }
 
-/// Declares the coding, and removes the headers that hold for the plain bytes only.
+/// Declares the coding, and removes the header fields that hold for the plain bytes only.
 fn describe(headers: &mut HeaderMap, coding: Coding) {
     let name = HeaderValue::from_static(coding.name());
     headers.insert(CONTENT_ENCODING, name);

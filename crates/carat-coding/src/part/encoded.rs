@@ -20,7 +20,7 @@ pub(super) struct EncodedBody {
     _memory: MemoryReservation,
 }
 
-/// A turn of the encoder on another thread. It returns the encoder with its output.
+/// The work of the encoder on another thread. It returns the encoder with its output.
 type EncodeTask = Pin<Box<dyn Future<Output = io::Result<(Box<StreamEncoder>, Bytes)>>>>;
 
 enum EncodedState {
@@ -30,8 +30,8 @@ enum EncodedState {
 }
 
 impl EncodedBody {
-    /// `declared` is the length of the plain body, if only the application knows it: a body that ends before it must
-    /// not look complete.
+    /// `declared` is the length of the plain body, if only the application knows it. The encoded
+    /// body has no length to compare with, so a plain body that is too short must fail here.
     pub(super) fn new(
         encoder: StreamEncoder,
         declared: Option<u64>,
@@ -47,7 +47,7 @@ impl EncodedBody {
         }
     }
 
-    /// Starts a turn with the gathered pieces.
+    /// Starts to encode the gathered pieces on another thread.
     fn begin(&mut self, then: Then) {
         if let EncodedState::Waiting(encoder) =
             std::mem::replace(&mut self.state, EncodedState::Over)
@@ -87,7 +87,7 @@ impl BodyTransform for EncodedBody {
     }
 }
 
-/// Gathers the pieces of a body that are at hand, so that one turn encodes all of them.
+/// Gathers the pieces of a body that are at hand, so that the encoder gets all of them at once.
 #[derive(Default)]
 struct PieceGatherer {
     pieces: Vec<Bytes>,
@@ -125,8 +125,8 @@ impl PieceGatherer {
         Ok(())
     }
 
-    /// The next step when no further piece is at hand. A live body is flushed, so that the client gets what there is;
-    /// the rest of a file arrives soon anyway.
+    /// The next step when no further piece is at hand. A live body is flushed, so that the client
+    /// gets what there is. The rest of a file arrives soon anyway.
     fn pause(&mut self, live: bool) -> Poll<io::Result<Then>> {
         if self.pieces.is_empty() && !(live && self.unflushed) {
             return Poll::Pending;

@@ -18,7 +18,7 @@ const STREAMS_LIMIT: usize = 64;
 
 /// The encoders of all connections.
 pub(super) struct Encoders {
-    /// Shorter bodies are not encoded.
+    /// The least length of a body that is encoded.
     pub(super) min_bytes: u64,
     log: Rc<Log>,
     pool: Arc<EncoderPool>,
@@ -32,7 +32,7 @@ pub(super) struct StreamEncoder {
 }
 
 impl Encoders {
-    /// `None` when responses are not compressed.
+    /// The encoders; `None` when responses are not compressed.
     pub(super) fn new(settings: &Settings, log: &Rc<Log>) -> Option<Encoders> {
         let levels = Levels {
             gzip: settings.parts.codings.gzip_level,
@@ -81,7 +81,7 @@ impl Encoders {
 
 impl StreamEncoder {
     /// Encodes pieces and returns the encoder with its output. When the future is dropped, the
-    /// encoder returns to the pool after its current turn.
+    /// encoder returns to the pool after the pieces that it encodes now.
     pub(super) async fn encode(
         mut self: Box<Self>,
         pieces: Vec<Bytes>,
@@ -96,7 +96,7 @@ impl StreamEncoder {
     }
 }
 
-/// The memory of an encoder and of the pieces that it waits for, at most, in bytes.
+/// Most memory in bytes that an encoder takes, with the pieces that it waits for.
 fn encoder_memory(coding: Coding) -> usize {
     match coding {
         Coding::Gzip | Coding::Deflate => 1 << 19,

@@ -20,7 +20,7 @@ use carat_body::response::ClientBody;
 use carat_exchange::{Call, Refusal, Reply, ReplyBody};
 use carat_http::{ArrivedRequest, EdgeCore, Part, PartStep, RequestContext, SlowBody, SlowReply};
 
-/// The codings of a 415 response: those that a request body may have (RFC 9110 15.5.16).
+/// The codings that a request body may have, which a 415 response names (RFC 9110 15.5.16).
 const DECODED_CODINGS: &str = "gzip, deflate, br, zstd";
 
 /// The compression of responses, and the decoding of requests.
@@ -31,7 +31,7 @@ struct CodingsPart {
     decoders: Option<Rc<Decoders>>,
 }
 
-/// `None` without one of the options.
+/// The part; `None` if neither option is on.
 pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
     let settings = &core.settings.parts.codings;
     let decoders = settings.decode_requests.then(|| {
@@ -59,7 +59,8 @@ impl Part for CodingsPart {
         if encoding != ResponseEncoding::default() {
             context.slots.set(encoding);
         }
-        // A date does not say whether the client has bytes of the plain content, or of a coding of it.
+        // A date in If-Range does not say whether the client has bytes of the plain content, or of
+        // a coding of it.
         if call.parts.headers.contains_key(ACCEPT_ENCODING) {
             context.ranges.distrust_dates();
         }
@@ -67,7 +68,7 @@ impl Part for CodingsPart {
 
     fn answer(&self, request: &mut ArrivedRequest, _: &mut RequestContext) -> PartStep {
         if self.decoders.is_some() {
-            // What has no body has no coding either.
+            // A request without a body has no coding, either.
             request.call().parts.headers.remove(CONTENT_ENCODING);
         }
         PartStep::Next

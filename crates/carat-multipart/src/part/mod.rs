@@ -11,13 +11,13 @@ use carat_exchange::Call;
 use carat_http::{EdgeCore, Part};
 use carat_settings::Multipart;
 
-/// The forms whose files the edge takes out.
+/// The part that takes the files out of forms.
 struct MultipartPart(Rc<Forms>);
 
-/// The forms within these limits.
+/// The transformation of forms within these limits.
 struct Forms(FormLimits);
 
-/// `None` when the application takes the files out itself.
+/// The part; `None` when the application takes the files out itself.
 pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
     let settings = &core.settings.parts.multipart;
     let limits = FormLimits {

@@ -1,9 +1,11 @@
+mod expiry;
 mod hijack;
 #[cfg(any(test, feature = "fixture"))]
 pub(crate) mod inspection;
 #[cfg(test)]
 mod tests;
 pub(crate) mod traffic;
+pub(crate) mod worker_rests;
 
 use std::cell::Cell;
 use std::io;
@@ -19,14 +21,16 @@ use tokio::task::spawn_local;
 use crate::code_renewal::CodeRenewal;
 use crate::lane_choice::LaneChoice;
 use crate::lanes::{
-    Exchange, Lane, LaneEvent, LaneEvents, LaneState, PendingReply, RequestStage, cut_off,
-    cut_off_lane, fail_over, refuse_trial, report_request,
+    Exchange, Lane, LaneEvent, LaneEvents, LaneState, PendingReply, cut_off, cut_off_lane,
+    fail_over, refuse_trial, report_request,
 };
 use crate::queue::{Hold, PoolQueues, RequestTimeouts};
 use crate::rebalance::Rebalance;
+use crate::rest::RestingWorkers;
 use crate::tunnel_drain::TunnelDrain;
 use carat_exchange::{
-    Call, ClientMemory, Refusal, Reply, ReplyBody, SpoolQuota, SpoolReservation, clock,
+    Call, ClientMemory, Refusal, Reply, ReplyBody, RequestTimes, SpoolQuota, SpoolReservation,
+    clock,
 };
 use carat_log::{Log, WorkerId};
 use carat_settings::Settings;
@@ -50,6 +54,8 @@ pub struct Dispatcher {
     /// The lanes, and which of them is next.
     pub(crate) lanes: LaneChoice,
     rebalance: Rebalance,
+    /// The workers that collect their garbage while they serve nobody.
+    pub(crate) resting: RestingWorkers,
     /// Connections that applications have taken over, and that have a deadline.
     tunnels: TunnelDrain,
     /// The quota that all spooled bodies share, those of requests included.
@@ -79,6 +85,7 @@ impl Dispatcher {
             queue: PoolQueues::new(settings),
             lanes: LaneChoice::default(),
             rebalance: Rebalance::default(),
+            resting: RestingWorkers::default(),
             tunnels: TunnelDrain::default(),
             events,
             spool_quota,
@@ -203,13 +210,14 @@ impl Dispatcher {
     }
 
     /// Adds a lane to the idle ones if it holds no request, unless its thread is known to begin none.
-    fn note_idle(&self, lane: &Rc<Lane>) {
+    pub(crate) fn note_idle(&self, lane: &Rc<Lane>) {
         if !lane.is_empty() {
             return;
         }
         match lane.state() {
             LaneState::Open if lane.stall.is_on() => {}
             LaneState::Open => self.lanes.note_idle(lane),
+            LaneState::Resting => self.advance_rests(clock::now()),
             LaneState::Draining => self.events.send(LaneEvent::Drained(lane.tag)),
             LaneState::Opening | LaneState::Closed => {}
         }
@@ -231,7 +239,7 @@ impl Dispatcher {
     pub fn try_on(&self, lane: &Rc<Lane>, call: Call) -> PendingReply {
         let exchange = Rc::new(Exchange::new(call));
         match lane.state() {
-            LaneState::Open => self.begin(lane, &exchange, clock::now()),
+            LaneState::Open | LaneState::Resting => self.begin(lane, &exchange, clock::now()),
             // READY arrives on another socket, and may have come first.
             LaneState::Opening => lane.trial.keep_first(Rc::clone(&exchange)),
             LaneState::Draining | LaneState::Closed => exchange.settle(Err(Refusal::WorkerLost)),
@@ -252,17 +260,24 @@ impl Dispatcher {
     pub fn drain(&self, worker: WorkerId) {
         self.lanes.forget_idle_of(worker);
         let lanes = self.lanes.of_worker(worker);
-        for lane in lanes.iter().filter(|lane| lane.state() == LaneState::Open) {
+        let takes = |lane: &&Rc<Lane>| matches!(lane.state(), LaneState::Open | LaneState::Resting);
+        for lane in lanes.iter().filter(takes) {
             lane.set_state(LaneState::Draining);
             self.tunnels.begin(lane);
             self.note_idle(lane);
         }
+        self.resting.forget(worker, clock::now());
+        self.advance_rests(clock::now());
     }
 
     /// The worker closed the lane, or died: requests that it had not begun return to the queue.
     pub(crate) fn lane_lost(&self, lane: &Rc<Lane>, broken: Option<io::Error>) {
         lane.set_state(LaneState::Closed);
         self.lanes.remove(lane);
+        if self.lanes.of_worker(lane.tag.worker).is_empty() {
+            self.resting.forget(lane.tag.worker, clock::now());
+        }
+        self.advance_rests(clock::now());
         if let Some(error) = broken {
             self.log
                 .error("lane broken", &[("lane", &lane.tag), ("cause", &error)]);
@@ -285,7 +300,7 @@ impl Dispatcher {
     }
 
     /// Returns the requests that a lane has not begun to the queue.
-    fn recall(&self, lane: &Lane) {
+    pub(crate) fn recall(&self, lane: &Lane) {
         match lane.recall() {
             Ok(back) => self.requeue(&back),
             Err(error) => {
@@ -323,7 +338,7 @@ impl Dispatcher {
     }
 
     /// Whether requests wait although workers may be free.
-    fn is_held(&self) -> bool {
+    pub(crate) fn is_held(&self) -> bool {
         let holds = [&self.hold, &self.downtime, &self.renewal.hold];
         holds.into_iter().any(Hold::is_on)
     }
@@ -376,6 +391,7 @@ impl Dispatcher {
     /// The server stood still until now.
     pub fn note_freeze(&self, now: Instant, duration: Duration) {
         self.timeouts.note_freeze(now, duration);
+        self.resting.note_freeze(duration);
     }
 
     /// Responds to all requests that wait for a worker.
@@ -391,8 +407,10 @@ impl Dispatcher {
         exchange.settle(Ok(Reply {
             response,
             spooled: SpoolReservation::of(&self.spool_quota),
-            queue_time: exchange.waited(clock::now()),
-            app_time: Duration::ZERO,
+            times: RequestTimes {
+                queue: exchange.waited(clock::now()),
+                ..RequestTimes::default()
+            },
         }));
     }
 
@@ -412,57 +430,12 @@ impl Dispatcher {
         self.rebalance(clock::now());
         // A lane also gets room when a request begins, which no event reports.
         self.hand_out(clock::now());
+        self.advance_rests(clock::now());
         self.lanes.note_slow(&self.timeouts, &self.events);
         self.expire_running(clock::now());
         expire_tunnels(self, clock::now());
         let limit = self.timeouts.settings().queue_limit;
         self.queue.report_refused(limit, &self.log);
-    }
-
-    fn expire_waiting(&self, now: Instant) {
-        if !self.is_held() {
-            let mut limit = self.timeouts.queue_timeout(now);
-            for hold in [&self.hold, &self.downtime, &self.renewal.hold] {
-                limit = hold.extend(limit, now);
-            }
-            self.queue.expire(limit, now, &self.log);
-        }
-    }
-
-    fn expire_running(&self, now: Instant) {
-        let Some(limit) = self.timeouts.request_timeout(now) else {
-            return;
-        };
-        for lane in self.lanes.list() {
-            let overdue = lane.overdue(now, limit);
-            let is_stuck = overdue.is_empty() && lane.is_stuck(now, limit);
-            if is_stuck {
-                self.log
-                    .error("lane begins no request", &[("lane", &lane.tag)]);
-            }
-            if is_stuck || !overdue.is_empty() {
-                self.give_up(&lane, &overdue, now);
-                // The stack of one request is enough.
-                let request = overdue.first().copied().unwrap_or_else(|| lane.begun());
-                let tag = lane.tag;
-                self.events.send(LaneEvent::Stuck { tag, request });
-            }
-        }
-    }
-
-    /// Refuses requests without a reply in time, and drains the lane, whose worker is to be replaced. Requests that
-    /// the worker has not begun are recalled; others may finish.
-    fn give_up(&self, lane: &Rc<Lane>, overdue: &[u32], now: Instant) {
-        self.lanes.forget_idle(lane);
-        lane.set_state(LaneState::Draining);
-        for id in overdue {
-            let stage = lane.release(*id, now).map(|request| request.stage);
-            if let Some(RequestStage::Waiting(exchange)) = stage {
-                report_request("request timed out", lane, &exchange, &self.log);
-                exchange.settle(Err(Refusal::AppTimeout));
-            }
-        }
-        self.recall(lane);
     }
 
     /// Refuses every pending request: the server stops. Only a client whose request was never begun is asked to

@@ -7,6 +7,7 @@ use carat_log::{LaneTag, WorkerId};
 use crate::dispatcher::Dispatcher;
 use crate::lanes::RunningRequest;
 use crate::queue::PoolReport;
+use crate::rest::CollectionTotals;
 
 /// The requests of a dispatcher for those who ask about them. No answer changes what happens to a request.
 #[derive(Clone, Copy)]
@@ -68,6 +69,11 @@ impl RequestFigures<'_> {
     /// The figures of each pool.
     pub fn pools(self) -> Vec<PoolReport> {
         self.0.queue.reports(self.running(), self.queue_limit())
+    }
+
+    /// The full garbage collections of the workers.
+    pub fn collections(self) -> CollectionTotals {
+        self.0.resting.totals()
     }
 
     /// Whether the newest requests are served first.

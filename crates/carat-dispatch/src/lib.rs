@@ -67,14 +67,26 @@ mod queue {
     pub(crate) use request_timeouts::RequestTimeouts;
 }
 
+mod rest {
+    //! The workers that rest: each runs a full garbage collection while it serves nobody.
+
+    mod collection_totals;
+    mod resting_workers;
+
+    pub use collection_totals::{CollectionCount, CollectionTotals};
+    pub(crate) use resting_workers::RestingWorkers;
+}
+
 pub use code_renewal::{CodeCheck, CodeRenewal};
 pub use dispatcher::Dispatcher;
 #[cfg(any(test, feature = "fixture"))]
 pub use dispatcher::inspection::{DispatcherView, LaneView};
 pub use dispatcher::traffic::carry;
+pub use dispatcher::worker_rests::WorkerRests;
 pub use figures::RequestFigures;
 #[cfg(any(test, feature = "fixture"))]
 pub use fixture::{Fixture, locally};
 pub use frames::{FailurePage, FrameSocket, FrameTransport};
 pub use lanes::{Lane, LaneEvent, LaneEvents, PendingReply, RunningRequest, WorkerRequests};
 pub use queue::{MAIN_POOL, PathPattern, PoolReport};
+pub use rest::{CollectionCount, CollectionTotals};

@@ -76,7 +76,7 @@ mod response {
     pub(crate) use interim_responses::{HintSink, InterimResponses};
     pub use outgoing_file::{FilePlaceholder, OUTGOING_LIMIT, OutgoingFile};
     pub use refusal::{Fault, PartRefusal, Refusal};
-    pub use reply::{FileRange, Reply, ReplyBody, ReplyContent, StoredBody};
+    pub use reply::{FileRange, Reply, ReplyBody, ReplyContent, RequestTimes, StoredBody};
     pub use reply_stream::{ReplySender, ReplySource, ReplyStream, reply_stream};
 }
 
@@ -95,7 +95,8 @@ pub use memory::{ClientMemory, MemoryAccount, MemoryReservation, MemoryWait, Str
 pub use request_target::RequestTarget;
 pub use response::{
     Fault, FilePlaceholder, FileRange, OUTGOING_LIMIT, OutgoingFile, PartRefusal, Refusal, Reply,
-    ReplyBody, ReplyContent, ReplySender, ReplySource, ReplyStream, StoredBody, reply_stream,
+    ReplyBody, ReplyContent, ReplySender, ReplySource, ReplyStream, RequestTimes, StoredBody,
+    reply_stream,
 };
 pub use tunnel::{EdgeApplication, Takeover, Tunnel, TunnelApplication, TunnelLog};
 pub use worker_tunnels::{TunnelPlace, WorkerTunnels};

@@ -49,6 +49,7 @@ mod workers {
     mod recycle;
     mod refork;
     mod replacement_backoff;
+    mod rest;
 
     pub use backoff::Backoff;
     pub use elastic::{Demand, Elastic, WorkerCount};
@@ -56,6 +57,7 @@ mod workers {
     pub use recycle::{RecycleLimits, ReplacementReason, Retirements};
     pub use refork::{ReforkRule, Reforks, WorkerUsage};
     pub use replacement_backoff::{ReplacementAdvice, ReplacementBackoff};
+    pub use rest::{CollectionNeed, RestStep, Rotation, ServingWorker, pause_after_rest};
 }
 
 pub use byte_size::ByteSize;
@@ -72,6 +74,7 @@ pub use memory::{MemoryApproach, reading_pause};
 pub use memory::{MoldRoom, MoldRoomStep};
 pub use workers::Backoff;
 pub use workers::LoadRule;
+pub use workers::{CollectionNeed, RestStep, Rotation, ServingWorker, pause_after_rest};
 pub use workers::{Demand, Elastic, WorkerCount};
 pub use workers::{RecycleLimits, ReplacementReason, Retirements};
 pub use workers::{ReforkRule, Reforks, WorkerUsage};

@@ -80,6 +80,8 @@ pub enum WorkerCommand {
     AskForkSafety(WorkerId),
     /// Tell a worker to return the memory that it does not use.
     TrimMemory(WorkerId),
+    /// Let a worker run a full garbage collection while it serves nobody.
+    Collect(WorkerId),
     /// Tell a worker to be the mold of this generation.
     Promote { worker: WorkerId, generation: u32 },
     /// Ask a worker where the thread of this request is.

@@ -1,4 +1,5 @@
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use carat_policy::Elastic;
 
@@ -47,6 +48,11 @@ pub enum ProcessEvent {
     BootFailed { process: RubyProcess, cause: String },
     /// The worker that was promoted to this generation cannot be a mold, nor can any other worker of its own.
     NotForkSafe { generation: u32, cause: String },
+    /// A process has run the full garbage collection that it was told to run.
+    Collected {
+        process: RubyProcess,
+        took: Duration,
+    },
     /// A process closed its control socket.
     Closed(RubyProcess),
     /// A child process ended, maybe one that is no Ruby process.

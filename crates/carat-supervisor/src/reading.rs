@@ -33,6 +33,8 @@ pub struct WorkerTraffic {
     pub idle: Duration,
     /// How many connections its application has taken over.
     pub tunnels: usize,
+    /// Whether the edge may tell it when to collect its garbage.
+    pub collects: bool,
 }
 
 /// A further process of the application, at one time.

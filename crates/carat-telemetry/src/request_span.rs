@@ -42,9 +42,9 @@ impl RequestSpan {
     /// Leaves the spans of a request that is over to the exporter.
     pub(crate) fn finish(mut self, request: &FinishedRequest) {
         self.span.phases = request.answered.map(|answered| {
-            let begun = answered.saturating_sub(request.app_time);
+            let begun = answered.saturating_sub(request.times.app());
             Phases {
-                queued: begun.saturating_sub(request.queue_time),
+                queued: begun.saturating_sub(request.times.queue),
                 begun,
                 answered,
             }

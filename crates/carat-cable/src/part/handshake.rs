@@ -93,7 +93,7 @@ impl Cable {
         let taken = std::mem::replace(reply, Err(Refusal::InvalidResponse));
         let Ok(taken) = taken else { return false };
         let mut entry = std::mem::take(&mut context.entry);
-        entry.timed(taken.queue_time, taken.app_time);
+        entry.timed(taken.times);
         let head = handshake.head(taken.response.headers());
         let Some(result) = self.result_of(taken).await else {
             context.entry = entry;

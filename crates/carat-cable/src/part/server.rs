@@ -281,7 +281,7 @@ impl Cable {
         }
         match reply {
             Ok(reply) => {
-                entry.timed(reply.queue_time, reply.app_time);
+                entry.timed(reply.times);
                 self.result_of(reply).await
             }
             Err(refusal) => {

@@ -1,5 +1,4 @@
 use std::os::fd::OwnedFd;
-use std::time::Duration;
 
 use carat_link::MissingDescriptors;
 use carat_wire::Hijack;
@@ -20,16 +19,13 @@ impl FrameBatch<'_> {
             return;
         };
         self.lane.in_flight_mut().take_over(frame.id, self.now);
-        let app_time = Duration::from_micros(u64::from(frame.app_micros));
-        let begun = exchange.arrived + app_time;
         if let Ok(socket) = socket {
             let mut response = Response::new(self.tunnel(socket, true));
             *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
             exchange.settle(Ok(Reply {
                 response,
                 spooled: SpoolReservation::of(&self.dispatcher.spool_quota),
-                queue_time: self.now.saturating_duration_since(begun),
-                app_time,
+                times: self.times(&exchange, frame.app_micros),
             }));
         } else {
             self.dispatcher.log.error(
@@ -59,7 +55,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     use super::*;
     use crate::PendingReply;

@@ -13,13 +13,14 @@ use carat_wire::stream::{self, Chunk, Window};
 use carat_wire::{Collection, Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody};
 
 use crate::dispatcher::Dispatcher;
+use crate::dispatcher::worker_rests::WorkerRests;
 use crate::frames::{FrameTransport, hint_fields, reply_response};
 use crate::lanes::{
     Exchange, InFlightRequest, Lane, LaneEvent, LoggedRequest, RequestStage, report_request,
 };
 use carat_exchange::{
     MemoryReservation, Refusal, Reply, ReplyBody, ReplyContent, ReplySender, ReplySource,
-    SpoolReservation, StreamCredit, clock, reply_stream,
+    RequestTimes, SpoolReservation, StreamCredit, clock, reply_stream,
 };
 use carat_files::{SlowFile, drop_elsewhere};
 
@@ -154,10 +155,10 @@ impl FrameBatch<'_> {
             Kind::Hints => self.hinted(&Hints::decode(frame.payload)?),
             Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
             Kind::Lingers => self.lane.note_lingering(),
-            Kind::CollectionDue => {}
-            Kind::Collection => {
-                Collection::decode(frame.payload)?;
+            Kind::CollectionDue => {
+                WorkerRests::of(self.dispatcher).due(self.lane.tag.worker, self.now);
             }
+            Kind::Collection => self.waited(Collection::decode(frame.payload)?),
             // The worker closes the lane next.
             Kind::Bye => {}
             _ => return Err(Malformed::BadValue("kind of frame on a lane")),
@@ -182,6 +183,16 @@ impl FrameBatch<'_> {
         }
     }
 
+    /// A request waited for the garbage collector.
+    fn waited(&self, collection: Collection) {
+        let waiting = self.lane.in_flight().waiting(collection.request);
+        if let Some(exchange) = waiting {
+            exchange.collection_micros.set(collection.micros);
+        }
+        let worker = self.lane.tag.worker;
+        WorkerRests::of(self.dispatcher).waited(worker, collection, self.now);
+    }
+
     /// The application replied.
     fn replied(
         &self,
@@ -195,8 +206,8 @@ impl FrameBatch<'_> {
             self.decline(&reply);
             return Ok(());
         };
-        let app_time = Duration::from_micros(u64::from(reply.app_micros));
-        self.lane.note_service_time(app_time);
+        let times = self.times(&exchange, reply.app_micros);
+        self.lane.note_service_time(times.app());
         if matches!(file, Err(MissingDescriptors::Lost)) {
             self.lose_reply(reply.id, &exchange);
             return Ok(());
@@ -207,17 +218,17 @@ impl FrameBatch<'_> {
             self.live(reply.id, &exchange, socket)
         });
         let made = made.map(|response| self.prepared(response));
-        let queue_time = self.note_queue_time(&exchange, app_time);
+        let pool = self.dispatcher.queue.pool(&exchange);
+        pool.queue.note_served(times.queue);
         if self.lane.in_flight().is_slow(reply.id) {
-            self.report_slow(&exchange, queue_time, app_time);
+            self.report_slow(&exchange, &times);
         }
         self.release_unless_live(&reply, made.is_ok(), &exchange);
         exchange.settle(match made {
             Ok((Some(spooled), response)) => Ok(Reply {
                 response,
                 spooled,
-                queue_time,
-                app_time,
+                times,
             }),
             Ok((None, _)) => Err(Refusal::ResponseNotStored),
             Err(invalid) => {
@@ -232,13 +243,14 @@ impl FrameBatch<'_> {
         Ok(())
     }
 
-    /// Records and returns how long a request waited, once the application has replied.
-    fn note_queue_time(&self, exchange: &Exchange, app_time: Duration) -> Duration {
-        let begun = exchange.arrived + app_time;
-        let queue_time = self.now.saturating_duration_since(begun);
-        let pool = self.dispatcher.queue.pool(exchange);
-        pool.queue.note_served(queue_time);
-        queue_time
+    /// How long the parts of a request took, once the application has replied.
+    pub(super) fn times(&self, exchange: &Exchange, app_micros: u32) -> RequestTimes {
+        let begun = exchange.arrived + Duration::from_micros(app_micros.into());
+        RequestTimes {
+            queue: self.now.saturating_duration_since(begun),
+            app_micros,
+            collection_micros: exchange.collection_micros.get(),
+        }
     }
 
     /// The request is over, unless the application goes on sending, or has taken over the connection.
@@ -268,15 +280,15 @@ impl FrameBatch<'_> {
     }
 
     /// Logs the reply to a request that was logged as slow.
-    fn report_slow(&self, exchange: &Exchange, queue_time: Duration, app_time: Duration) {
+    fn report_slow(&self, exchange: &Exchange, times: &RequestTimes) {
         let seconds = |time: Duration| format!("{:.3}", time.as_secs_f64());
         self.dispatcher.log.warn(
             "response to a slow request",
             &[
                 ("lane", &self.lane.tag),
                 ("request", &LoggedRequest(exchange)),
-                ("queued_for", &seconds(queue_time)),
-                ("ran_for", &seconds(app_time)),
+                ("queued_for", &seconds(times.queue)),
+                ("ran_for", &seconds(times.app())),
             ],
         );
     }

@@ -22,6 +22,8 @@ pub(crate) struct Exchange {
     pub(crate) retried: Cell<bool>,
     /// Whether a worker could not receive the request.
     pub(crate) resent: Cell<bool>,
+    /// How long the request waited for the garbage collector of its worker, in microseconds.
+    pub(crate) collection_micros: Cell<u32>,
     /// The pool of the request, unless that is the main pool.
     pub(crate) pool: OnceCell<PoolMembership>,
     hint_allowance: HintAllowance,
@@ -43,6 +45,7 @@ impl Exchange {
             arrived: clock::now(),
             retried: Cell::new(false),
             resent: Cell::new(false),
+            collection_micros: Cell::new(0),
             pool: OnceCell::new(),
             hint_allowance: HintAllowance::default(),
             cancelled: Cell::new(false),

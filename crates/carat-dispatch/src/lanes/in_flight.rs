@@ -14,6 +14,9 @@ use carat_log::LaneTag;
 /// Compact once there are more gaps than live requests, and more than this.
 const GAPS_LIMIT: usize = 32;
 
+/// A response that has been streamed for this long, such as one of events, is not waited for. Pages and files are sent sooner.
+const LONG_STREAM: Duration = Duration::from_secs(1);
+
 /// A request that the worker has.
 #[derive(Debug)]
 pub(crate) struct InFlightRequest {
@@ -138,6 +141,15 @@ impl InFlightRequest {
         self.since = now;
         self.credit = None;
         self.stage = RequestStage::TakenOver;
+    }
+
+    /// Whether the response has been streamed for so long, or the connection taken over, that nobody waits for its end.
+    pub(crate) fn is_long_stream(&self, now: Instant) -> bool {
+        let lasted = now.saturating_duration_since(self.since);
+        match self.stage {
+            RequestStage::Waiting(_) => false,
+            RequestStage::Streaming(..) | RequestStage::TakenOver => lasted >= LONG_STREAM,
+        }
     }
 
     /// Whether the application has been serving the request for longer than `limit` without a reply.

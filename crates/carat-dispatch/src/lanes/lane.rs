@@ -62,6 +62,8 @@ pub enum LaneState {
     Opening,
     /// The lane takes requests.
     Open,
+    /// The lane takes requests again when its worker has collected its garbage.
+    Resting,
     /// The worker finishes the requests that it holds, and gets no more.
     Draining,
     /// The worker is gone.
@@ -171,7 +173,7 @@ impl Lane {
     pub(crate) fn free_slots(&self) -> usize {
         let capacity = match self.state.get() {
             LaneState::Open => usize::from(self.capacity.get()),
-            LaneState::Opening | LaneState::Draining | LaneState::Closed => 0,
+            LaneState::Opening | LaneState::Resting | LaneState::Draining | LaneState::Closed => 0,
         };
         capacity.saturating_sub(self.in_flight.borrow().len())
     }
@@ -249,6 +251,14 @@ impl Lane {
     /// Describes a request that the worker has.
     pub(crate) fn running_request(&self, id: u32, now: Instant) -> Option<RunningRequest> {
         Some(self.in_flight.borrow().get(id)?.running(self.tag, now))
+    }
+
+    /// How many requests a garbage collection would make wait, and code that runs after a response: it may still do what a
+    /// client sees.
+    pub(crate) fn disturbed(&self, now: Instant) -> usize {
+        let in_flight = self.in_flight.borrow();
+        let disturbed = in_flight.iter().filter(|it| !it.is_long_stream(now));
+        disturbed.count() + usize::from(self.is_lingering())
     }
 
     /// Whether the thread has begun nothing for longer than `limit`, although the lane is empty: its requests were

@@ -1,6 +1,6 @@
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use carat_log::LaneTag;
+use carat_log::{LaneTag, WorkerId};
 
 /// An event of a lane, or of all of them, for the supervisor of the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub enum LaneEvent {
     Drained(LaneTag),
     /// The lane is closed.
     Lost(LaneTag),
+    /// The worker is to run a full garbage collection.
+    Collect(WorkerId),
     /// The worker could not open the descriptors of a request.
     DescriptorsLost(LaneTag),
     /// `request_timeout` expired for a request.

@@ -18,7 +18,7 @@ use crate::supervise::messages::Mailbox;
 use crate::supervise::processes::{
     Channel, Generations, Host, OneOffClients, Ready, WorkerSockets, check_worker, client_scheme,
 };
-use carat_dispatch::{FrameTransport, Lane, carry};
+use carat_dispatch::{FrameTransport, Lane, WorkerRests, carry};
 use carat_exchange::clock;
 use carat_http::{EdgeEvent, Part, Server};
 use carat_log::{LaneTag, WorkerId};
@@ -118,6 +118,9 @@ impl<H: Host> Executor<H> {
             WorkerCommand::EndNow(worker) => self.tell(worker, Kind::Bye),
             WorkerCommand::AskForkSafety(worker) => self.tell(worker, Kind::AskForkSafety),
             WorkerCommand::TrimMemory(worker) => self.tell(worker, Kind::TrimMemory),
+            WorkerCommand::Collect(worker) => {
+                WorkerRests::of(self.server.dispatcher()).order(worker, clock::now());
+            }
             WorkerCommand::Promote { worker, generation } => self.promote(worker, generation),
             WorkerCommand::AskStack { tag, request } => self.ask_stack(tag, request),
             WorkerCommand::CloseLanes(worker) => self.close_lanes(worker),
@@ -224,6 +227,7 @@ impl<H: Host> Executor<H> {
                 .min()
                 .unwrap_or(Duration::ZERO),
             tunnels: lanes.first().map_or(0, |lane| lane.tunnels.count()),
+            collects: WorkerRests::of(self.server.dispatcher()).knows(*worker),
         };
         self.lanes.iter().map(of_worker).collect()
     }

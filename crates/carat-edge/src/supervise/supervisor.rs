@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use carat_policy::Elastic;
+use carat_wire::Kind;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -19,7 +20,7 @@ use carat_supervisor::{
     RestartEvent, RubyProcess, State, Tick, UpgradeEvent, WorkerCommand, WorkerEvent,
 };
 
-use carat_dispatch::LaneEvent;
+use carat_dispatch::{LaneEvent, WorkerRests};
 use carat_exchange::clock;
 use carat_http::{Part, Server, TICK};
 use carat_log::{Field, Log};
@@ -165,6 +166,7 @@ impl<H: Host> Supervisor<H> {
             | WorkerCommand::EndNow(_)
             | WorkerCommand::AskForkSafety(_)
             | WorkerCommand::TrimMemory(_)
+            | WorkerCommand::Collect(_)
             | WorkerCommand::AskStack { .. }
             | WorkerCommand::CloseLanes(_) => {}
         }
@@ -194,9 +196,8 @@ impl<H: Host> Supervisor<H> {
         match message {
             Message::Event(Event::MemoryRead(reading)) => self.memory_read(reading),
             Message::Event(event) => {
-                // A process that has ended answers nobody.
-                if let Event::Process(ProcessEvent::Closed(process)) = &event {
-                    self.forget_questions(*process, "ended");
+                if let Event::Process(event) = &event {
+                    self.note_process(event);
                 }
                 self.handle([event])
             }
@@ -236,6 +237,27 @@ impl<H: Host> Supervisor<H> {
                 self.reports.collect(message, &self.state, &self.executor);
                 None
             }
+        }
+    }
+
+    /// Ends the rest of a worker that has collected its garbage. A process that has ended answers nobody.
+    fn note_process(&mut self, event: &ProcessEvent) {
+        match *event {
+            ProcessEvent::Collected {
+                process: RubyProcess::Worker(worker),
+                took,
+            } => {
+                let rests = WorkerRests::of(self.server.dispatcher());
+                rests.collected(worker, took, clock::now());
+            }
+            ProcessEvent::Closed(process) => self.forget_questions(process, "ended"),
+            ProcessEvent::Collected { .. }
+            | ProcessEvent::MoldStarted { .. }
+            | ProcessEvent::Hello { .. }
+            | ProcessEvent::Ready(_)
+            | ProcessEvent::BootFailed { .. }
+            | ProcessEvent::NotForkSafe { .. }
+            | ProcessEvent::Exited { .. } => {}
         }
     }
 
@@ -279,6 +301,11 @@ impl<H: Host> Supervisor<H> {
             }
             LaneEvent::DescriptorsLost(tag) => {
                 return self.handle([Event::Worker(WorkerEvent::DescriptorsLost(tag.worker))]);
+            }
+            LaneEvent::Collect(worker) => {
+                let process = RubyProcess::Worker(worker);
+                self.executor.send_signal(process, Kind::Collect);
+                return None;
             }
             LaneEvent::CodeChanged => {
                 self.server.dispatcher().renewal().note_asked();

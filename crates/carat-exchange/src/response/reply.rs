@@ -20,10 +20,31 @@ pub struct Reply {
     pub response: Response<ReplyBody>,
     /// The part of `spool_limit` that the body takes until the client has it.
     pub spooled: SpoolReservation,
+    /// How long the parts of the request took.
+    pub times: RequestTimes,
+}
+
+/// How long the parts of a request took.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RequestTimes {
     /// How long the request waited for a worker.
-    pub queue_time: Duration,
+    pub queue: Duration,
+    /// How long the application took to begin its response, in microseconds.
+    pub app_micros: u32,
+    /// For how much of that the application waited for full garbage collections, in microseconds.
+    pub collection_micros: u32,
+}
+
+impl RequestTimes {
     /// How long the application took to begin its response.
-    pub app_time: Duration,
+    pub fn app(&self) -> Duration {
+        Duration::from_micros(self.app_micros.into())
+    }
+
+    /// For how much of that the application waited for full garbage collections.
+    pub fn collection(&self) -> Duration {
+        Duration::from_micros(self.collection_micros.into())
+    }
 }
 
 /// The body of a response as the application sent it.

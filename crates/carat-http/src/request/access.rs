@@ -7,7 +7,7 @@ use http::{HeaderValue, StatusCode, Version};
 use serde_json::json;
 
 use crate::request::finished_request::{FinishedRequest, RequestObserver};
-use carat_exchange::{Call, Peer, Refusal};
+use carat_exchange::{Call, Peer, Refusal, RequestTimes};
 use carat_log::{Log, Timestamp, json_printable};
 use carat_settings::LogFormat;
 
@@ -148,13 +148,12 @@ impl AccessEntry {
         }
     }
 
-    /// Records how long the request waited for a worker, and how long the application took.
-    pub fn timed(&mut self, queue_time: Duration, app_time: Duration) {
+    /// Records how long the parts of the request took.
+    pub fn timed(&mut self, times: RequestTimes) {
         if let Some(line) = &mut self.0 {
             let finished = &mut line.finished;
-            finished.queue_time = queue_time;
-            finished.app_time = app_time;
-            finished.answered = (!app_time.is_zero()).then(|| finished.start.elapsed());
+            finished.times = times;
+            finished.answered = (times.app_micros > 0).then(|| finished.start.elapsed());
         }
     }
 
@@ -200,6 +199,12 @@ impl AccessLine {
         }
     }
 
+    /// The milliseconds for which the application waited for full garbage collections, if it did.
+    fn collection(&self) -> Option<f64> {
+        let took = self.finished.times.collection();
+        (!took.is_zero()).then(|| milliseconds(took))
+    }
+
     /// The combined log format, followed by times in milliseconds and the reason of a refusal.
     fn combined(&self, now: Timestamp) -> String {
         let request_line = self.request.as_ref().map_or_else(
@@ -223,14 +228,18 @@ impl AccessLine {
             .finished
             .reason
             .map_or_else(String::new, |reason| format!(" reason=\"{reason}\""));
+        let times = self.finished.times;
+        let collection = self
+            .collection()
+            .map_or_else(String::new, |took| format!(" gc={took:.3}"));
         format!(
-            "{} - - [{}] \"{request_line}\" {} {} \"{referer}\" \"{user_agent}\" queue={:.3} app={:.3} total={:.3}{reason}\n",
+            "{} - - [{}] \"{request_line}\" {} {} \"{referer}\" \"{user_agent}\" queue={:.3} app={:.3} total={:.3}{collection}{reason}\n",
             self.remote,
             now.common(),
             self.status(),
             self.bytes,
-            milliseconds(self.finished.queue_time),
-            milliseconds(self.finished.app_time),
+            milliseconds(times.queue),
+            milliseconds(times.app()),
             milliseconds(self.finished.start.elapsed()),
         )
     }
@@ -241,8 +250,8 @@ impl AccessLine {
             "remote": self.remote,
             "status": self.status(),
             "bytes": self.bytes,
-            "queue_ms": milliseconds(self.finished.queue_time),
-            "app_ms": milliseconds(self.finished.app_time),
+            "queue_ms": milliseconds(self.finished.times.queue),
+            "app_ms": milliseconds(self.finished.times.app()),
             "total_ms": milliseconds(self.finished.start.elapsed()),
         });
         if let Some(request) = &self.request {
@@ -255,6 +264,9 @@ impl AccessLine {
             };
             line["referer"] = json!(field(&request.referer));
             line["user_agent"] = json!(field(&request.user_agent));
+        }
+        if let Some(took) = self.collection() {
+            line["gc_ms"] = json!(took);
         }
         if let Some(reason) = self.finished.reason {
             line["reason"] = json!(reason);

@@ -2,7 +2,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::request::request_slots::RequestSlots;
-use carat_exchange::{Call, Refusal};
+use carat_exchange::{Call, Refusal, RequestTimes};
 
 /// Sees requests from their beginning to their end: those of clients, and those by which a part asks the application.
 pub trait RequestObserver: fmt::Debug {
@@ -29,10 +29,8 @@ pub struct FinishedRequest {
     pub refusal: Option<Refusal>,
     /// Why the edge refused the request, or a socket has ended.
     pub reason: Option<&'static str>,
-    /// How long the request waited for a worker.
-    pub queue_time: Duration,
-    /// How long the application took.
-    pub app_time: Duration,
+    /// How long its parts took.
+    pub times: RequestTimes,
     /// The facts that observers remember.
     pub slots: RequestSlots,
 }
@@ -46,8 +44,7 @@ impl FinishedRequest {
             status: None,
             refusal: None,
             reason: None,
-            queue_time: Duration::ZERO,
-            app_time: Duration::ZERO,
+            times: RequestTimes::default(),
             slots: RequestSlots::default(),
         }
     }

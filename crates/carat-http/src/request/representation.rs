@@ -10,7 +10,7 @@ pub(crate) fn cut(
     context: &mut RequestContext,
 ) -> Result<Response<ClientBody>, Refusal> {
     let reply = reply?;
-    context.entry.timed(reply.queue_time, reply.app_time);
+    context.entry.timed(reply.times);
     context.spooled = Some(reply.spooled);
     Ok(context.ranges.apply(reply.response.map(ClientBody::from)))
 }

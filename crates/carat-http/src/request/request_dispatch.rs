@@ -1,11 +1,11 @@
 use std::rc::Rc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use http::Response;
 
 use carat_dispatch::{Dispatcher, PendingReply};
 use carat_exchange::{
-    Call, ClientMemory, MemoryAccount, Refusal, Reply, ReplyBody, SpoolReservation,
+    Call, ClientMemory, MemoryAccount, Refusal, Reply, ReplyBody, RequestTimes, SpoolReservation,
 };
 
 /// Where requests leave the edge.
@@ -43,8 +43,7 @@ impl RequestDispatch {
         Reply {
             response,
             spooled: SpoolReservation::of(self.dispatcher.spool_quota()),
-            queue_time: Duration::ZERO,
-            app_time: Duration::ZERO,
+            times: RequestTimes::default(),
         }
     }
 }

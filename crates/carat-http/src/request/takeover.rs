@@ -1,6 +1,6 @@
 use std::mem::{replace, take};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use carat_guard::GuardError;
 use http::StatusCode;
@@ -10,7 +10,9 @@ use tokio::sync::Semaphore;
 
 use crate::request::access::AccessEntry;
 use crate::request::request_context::RequestContext;
-use carat_exchange::{ConnectionState, Refusal, Reply, ReplyContent, Takeover, Tunnel, TunnelLog};
+use carat_exchange::{
+    ConnectionState, Refusal, Reply, ReplyContent, RequestTimes, Takeover, Tunnel, TunnelLog,
+};
 
 /// The replies by which an application takes over its connection.
 pub(crate) struct Takeovers {
@@ -72,8 +74,7 @@ impl Takeovers {
         Some(TunnelReply {
             tunnel: *tunnel,
             head,
-            queue_time: taken.queue_time,
-            app_time: taken.app_time,
+            times: taken.times,
         })
     }
 }
@@ -82,13 +83,12 @@ impl Takeovers {
 struct TunnelReply {
     tunnel: Tunnel,
     head: Parts,
-    queue_time: Duration,
-    app_time: Duration,
+    times: RequestTimes,
 }
 
 /// Leaves the connection of a request to a tunnel of the application: HTTP on it ends with this reply.
 fn hand_over(reply: TunnelReply, mut entry: AccessEntry, state: &ConnectionState) {
-    entry.timed(reply.queue_time, reply.app_time);
+    entry.timed(reply.times);
     entry.responded(reply.head.status);
     state.take_over(Takeover {
         head: (!reply.tunnel.is_raw).then_some(reply.head),

@@ -56,6 +56,12 @@ impl State {
                     life.candidate_failed(&cause, true, reaction);
                 }
             }
+            ProcessEvent::Collected { process, .. } => {
+                if let RubyProcess::Worker(id) = process {
+                    let workers = &mut life.processes.workers;
+                    workers.with(id, |it| it.collection.done(reaction.now));
+                }
+            }
             ProcessEvent::Closed(process) => life.closed(process, reaction),
             ProcessEvent::Exited { pid, status } => {
                 if !self.successor_exited(pid, status, reaction) {

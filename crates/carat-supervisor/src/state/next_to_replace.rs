@@ -11,6 +11,8 @@
 //! | it lost descriptors again | open files | that one |
 //! | it can be the mold | promotion | that one |
 //!
+//! A worker with too much memory collects its garbage first, if it can be told to, and goes if the next reading is no better.
+//!
 //! Without a successor, the coldest worker ends: when it is idle, when fewer are wanted, and when a second mold needs room.
 
 use std::time::Instant;
@@ -21,8 +23,10 @@ use carat_policy::{
 
 use super::processes::Processes;
 use super::processes::worker::Worker;
+use super::processes::worker_collection::{CollectionAdvice, WorkerCollection};
 use super::processes::workers::Workers;
 use super::reaction::Reaction;
+use crate::command::{Command, WorkerCommand};
 use crate::log_line::LogLine;
 use carat_log::WorkerId;
 
@@ -171,13 +175,13 @@ impl NextToReplace {
         let Some((id, private)) = largest.filter(|_| allows_heavy(&processes.workers)) else {
             return;
         };
-        if private.is_too_much() {
-            self.mark_large(&mut processes.workers, id, &private, reaction);
-        } else {
+        if !private.is_too_much() {
             self.worker_backoff.recover(reaction.now);
+        } else if !collects_first(&mut processes.workers, id, at, reaction) {
+            self.mark_large(&mut processes.workers, id, &private, reaction);
         }
         if allows_heavy(&processes.workers) {
-            self.relieve(processes, id, reaction);
+            self.relieve(processes, id, at, reaction);
         }
     }
 
@@ -219,7 +223,13 @@ impl NextToReplace {
 
     /// The largest of several workers goes, and is not replaced before there is room. A single worker is replaced if
     /// that helps. None goes if it is enough that the draining ones end.
-    fn relieve(&mut self, processes: &mut Processes, largest: WorkerId, reaction: &mut Reaction) {
+    fn relieve(
+        &mut self,
+        processes: &mut Processes,
+        largest: WorkerId,
+        at: Instant,
+        reaction: &mut Reaction,
+    ) {
         if processes.molds.previous.is_some() || !processes.molds.leaving.is_empty() {
             // A mold that nobody needs ends first.
             return;
@@ -231,6 +241,9 @@ impl NextToReplace {
         };
         let left = totals.used.bytes.saturating_sub(workers.leaving_bytes());
         if workers.booting() > 0 || !totals.budget.is_over(left) {
+            return;
+        }
+        if collects_first(workers, largest, at, reaction) {
             return;
         }
         let advice = if workers.serving() > 1 {
@@ -257,6 +270,28 @@ impl NextToReplace {
             }
             ReplacementAdvice::Wait => {}
         }
+    }
+}
+
+/// Whether a worker whose memory is too large collects its garbage, or has just done so: the next reading may show that it need
+/// not be replaced.
+fn collects_first(
+    workers: &mut Workers,
+    id: WorkerId,
+    read_at: Instant,
+    reaction: &mut Reaction,
+) -> bool {
+    let Some(worker) = workers.get_mut(id).filter(|worker| worker.collects) else {
+        return false;
+    };
+    match worker.collection.advise(read_at, reaction.now) {
+        CollectionAdvice::Collect => {
+            worker.collection = WorkerCollection::Ordered(reaction.now);
+            reaction.push(Command::Worker(WorkerCommand::Collect(id)));
+            true
+        }
+        CollectionAdvice::Wait => true,
+        CollectionAdvice::Replace => false,
     }
 }
 

@@ -8,6 +8,7 @@ pub(super) mod molds;
 pub(super) mod running_process;
 mod unclaimed_exits;
 pub(super) mod worker;
+pub(super) mod worker_collection;
 mod worker_stage;
 pub(super) mod worker_status;
 pub(super) mod workers;

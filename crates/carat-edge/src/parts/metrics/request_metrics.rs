@@ -171,8 +171,8 @@ impl RequestObserver for RequestMetrics {
         self.ended(pool, status, request.took);
         if request.answered.is_some() {
             let pool = &self.pools[pool];
-            pool.queue_times.observe(status, request.queue_time);
-            pool.app_times.observe(status, request.app_time);
+            pool.queue_times.observe(status, request.times.queue);
+            pool.app_times.observe(status, request.times.app());
         }
         if let Some(refusal) = request.refusal {
             self.refused.add(refusal.reason());

@@ -3,9 +3,10 @@ use std::future::poll_fn;
 use std::os::fd::OwnedFd;
 use std::rc::{Rc, Weak};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use carat_link::{Inbox, Outbox};
-use carat_wire::control::{PartMessage, Stack, decode_load};
+use carat_wire::control::{Collected, PartMessage, Stack, decode_load};
 use carat_wire::{Frame, Hello, Kind, Malformed};
 use tokio::task::spawn_local;
 
@@ -146,10 +147,8 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
             return Ok(report_of(process, frame.kind, text(frame.payload)));
         }
         (Kind::NotForkSafe, RubyProcess::Mold(generation)) => {
-            Event::Process(ProcessEvent::NotForkSafe {
-                generation,
-                cause: text(frame.payload),
-            })
+            let cause = text(frame.payload);
+            Event::Process(ProcessEvent::NotForkSafe { generation, cause })
         }
         (Kind::NotForkSafe, RubyProcess::Worker(worker)) => {
             Event::Worker(WorkerEvent::ForkSafety {
@@ -157,14 +156,16 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
                 result: Err(text(frame.payload)),
             })
         }
-        (Kind::ForkSafe, RubyProcess::Worker(worker)) => Event::Worker(WorkerEvent::ForkSafety {
-            worker,
-            result: Ok(()),
-        }),
-        (Kind::Load, RubyProcess::App(id)) => Event::App(AppEvent::Load {
-            meter: id,
-            load: decode_load(frame.payload)?,
-        }),
+        (Kind::ForkSafe, RubyProcess::Worker(worker)) => {
+            let result = Ok(());
+            Event::Worker(WorkerEvent::ForkSafety { worker, result })
+        }
+        (Kind::Load, RubyProcess::App(meter)) => {
+            let load = decode_load(frame.payload)?;
+            Event::App(AppEvent::Load { meter, load })
+        }
+        // A worker may have become the mold meanwhile.
+        (Kind::Collected, _) => collected(process, frame.payload)?,
         (Kind::Leaving, RubyProcess::Worker(worker)) => Event::Worker(WorkerEvent::Leaving(worker)),
         // A worker that is becoming the mold got a signal to end.
         (Kind::Leaving, RubyProcess::Mold(_)) => Event::Process(ProcessEvent::Closed(process)),
@@ -174,6 +175,12 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
         _ => return Err(Malformed::BadValue("kind of frame on a control socket")),
     };
     Ok(Message::Event(event))
+}
+
+fn collected(process: RubyProcess, payload: &[u8]) -> Result<Event, Malformed> {
+    let micros = Collected::decode(payload)?.micros;
+    let took = Duration::from_micros(micros.into());
+    Ok(Event::Process(ProcessEvent::Collected { process, took }))
 }
 
 fn stack_report(worker: WorkerId, payload: &[u8]) -> Result<StackReport, Malformed> {

@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 
 use carat_policy::{MemoryTrend, ReplacementReason, WorkerLoad};
 
+use super::worker_collection::WorkerCollection;
 use super::worker_stage::WorkerStage;
 use crate::command::{Command, WorkerCommand};
 use crate::exit_status::ExitStatus;
@@ -38,6 +39,9 @@ pub struct Worker {
     pub requests_at_trim: u64,
     /// How many connections its application has taken over.
     pub tunnels: usize,
+    /// Whether it can be told when to collect its garbage.
+    pub collects: bool,
+    pub collection: WorkerCollection,
     pub role: WorkerRole,
     /// Whether the worker closed a lane, perhaps before it was known to be ready.
     pub has_lost_lane: bool,
@@ -90,6 +94,8 @@ impl Worker {
             idle: Duration::ZERO,
             requests_at_trim: 0,
             tunnels: 0,
+            collects: false,
+            collection: WorkerCollection::default(),
             role: WorkerRole::Regular,
             has_lost_lane: false,
             replacement: None,

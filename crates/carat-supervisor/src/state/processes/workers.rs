@@ -115,6 +115,7 @@ impl Workers {
                 worker.requests = known.requests;
                 worker.idle = known.idle;
                 worker.tunnels = known.tunnels;
+                worker.collects = known.collects;
             }
         }
     }

@@ -109,6 +109,32 @@ fn a_worker_that_grew_above_its_limit_is_replaced_after_three_readings() {
 }
 
 #[test]
+fn a_worker_that_a_collection_makes_small_enough_is_not_replaced() {
+    let mut world = with_worker_memory(2);
+    let pid = world.serving_pids()[0];
+    grow(&mut world, pid, 500, 3 * WORKER_BYTES);
+    world.process(pid).collects_to = Some(WORKER_BYTES);
+    world.read(9);
+    world.settle();
+    assert_eq!(world.count(REPLACED), 0);
+    assert!(world.processes.contains_key(&pid));
+}
+
+#[test]
+fn a_worker_that_a_collection_does_not_help_is_replaced_after_the_next_reading() {
+    let mut world = with_worker_memory(2);
+    let pid = world.serving_pids()[0];
+    grow(&mut world, pid, 500, 3 * WORKER_BYTES);
+    world.process(pid).collects_to = Some(3 * WORKER_BYTES);
+    world.read(3);
+    assert_eq!(world.count(REPLACED), 0);
+    world.read(1);
+    assert_eq!(world.count(REPLACED), 1);
+    world.settle();
+    assert!(!world.processes.contains_key(&pid));
+}
+
+#[test]
 fn a_limit_that_workers_soon_exceed_is_logged_and_not_chased() {
     let mut world = with_worker_memory(1);
     for _ in 0..2 {

@@ -111,6 +111,8 @@ pub(super) struct FakeProcess {
     pub(super) idle: Duration,
     pub(super) tunnels: usize,
     pub(super) bytes: u64,
+    /// Its memory after a full garbage collection; `None` if it cannot be told to run one.
+    pub(super) collects_to: Option<u64>,
     /// Measures the load of other processes.
     pub(super) is_meter: bool,
 }
@@ -241,6 +243,7 @@ impl World {
                 requests: it.requests,
                 idle: it.idle,
                 tunnels: it.tunnels,
+                collects: it.collects_to.is_some(),
             }),
             RubyProcess::Mold(_) | RubyProcess::App(_) => None,
         });
@@ -326,6 +329,7 @@ impl World {
                     it.is_draining = false;
                 });
             }
+            WorkerCommand::Collect(worker) => return Some(self.collect(worker)),
             WorkerCommand::TrimMemory(_)
             | WorkerCommand::AskStack { .. }
             | WorkerCommand::CloseLanes(_) => {}
@@ -412,6 +416,7 @@ impl World {
             idle: Duration::ZERO,
             tunnels: 0,
             bytes,
+            collects_to: None,
             is_meter: false,
         };
         self.processes.insert(pid, started);
@@ -475,6 +480,13 @@ impl World {
         self.with(process, |it| it.is_draining = true);
         let is_busy = self.find(process).is_some_and(|(_, it)| it.is_busy);
         (!is_busy).then_some(Event::Worker(WorkerEvent::Drained(worker)))
+    }
+
+    fn collect(&mut self, worker: WorkerId) -> Event {
+        let process = RubyProcess::Worker(worker);
+        self.with(process, |it| it.bytes = it.collects_to.unwrap_or(it.bytes));
+        let took = Duration::from_millis(80);
+        Event::Process(ProcessEvent::Collected { process, took })
     }
 
     fn reply_fork_safety(&self, worker: WorkerId) -> Option<Event> {

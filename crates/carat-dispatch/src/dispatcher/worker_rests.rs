@@ -1,0 +1,288 @@
+use std::time::{Duration, Instant};
+
+use carat_log::WorkerId;
+use carat_policy::RestStep;
+use carat_wire::Collection;
+
+use crate::dispatcher::Dispatcher;
+use crate::lanes::{LaneEvent, LaneState};
+
+/// The rests of the workers: what workers and supervisor say of full garbage collections, and what follows for the lanes.
+#[derive(Clone, Copy)]
+pub struct WorkerRests<'a>(&'a Dispatcher);
+
+impl WorkerRests<'_> {
+    /// The rests of the workers of this dispatcher.
+    pub fn of(dispatcher: &Dispatcher) -> WorkerRests<'_> {
+        WorkerRests(dispatcher)
+    }
+
+    /// Whether this worker has ever said that a collection is due: others manage their collectors themselves.
+    pub fn knows(self, worker: WorkerId) -> bool {
+        self.0.resting.knows(worker)
+    }
+
+    /// A worker says that a collection is due.
+    pub(crate) fn due(self, worker: WorkerId, now: Instant) {
+        self.0.resting.need(worker, false, now);
+        self.0.advance_rests(now);
+    }
+
+    /// A worker is to collect before it would be replaced.
+    pub fn order(self, worker: WorkerId, now: Instant) {
+        self.0.resting.need(worker, true, now);
+        self.0.advance_rests(now);
+    }
+
+    /// A request waited for collections.
+    pub(crate) fn waited(self, worker: WorkerId, collection: Collection, now: Instant) {
+        self.0.resting.note_collection(worker, collection);
+        self.0.advance_rests(now);
+    }
+
+    /// A worker that was told to collect has done so.
+    pub fn collected(self, worker: WorkerId, took: Duration, now: Instant) {
+        self.0.resting.note_collected(worker, took);
+        end(self.0, worker, now);
+        self.0.advance_rests(now);
+    }
+}
+
+impl Dispatcher {
+    /// Takes every step that is due.
+    pub(crate) fn advance_rests(&self, now: Instant) {
+        // Requests that are held wait for no worker.
+        let waiting = || {
+            if self.is_held() {
+                0
+            } else {
+                self.queue.waiting()
+            }
+        };
+        while let Some(next) = self.resting.next_step(&self.lanes, waiting(), now) {
+            let worker = next.worker;
+            if next.is_silent {
+                let message = "worker did not say that it has collected its garbage";
+                self.log.warn(message, &[("worker", &worker)]);
+            }
+            match next.step {
+                RestStep::Begin(_) => begin(self, worker),
+                RestStep::Collect(_) => self.events.send(LaneEvent::Collect(worker)),
+                RestStep::End(_) => end(self, worker, now),
+            }
+        }
+    }
+}
+
+/// The worker gets no new request, and those that it has not begun go to others.
+fn begin(dispatcher: &Dispatcher, worker: WorkerId) {
+    dispatcher.lanes.forget_idle_of(worker);
+    let own = dispatcher.lanes.of_worker(worker).into_iter();
+    let open: Vec<_> = own.filter(|it| it.state() == LaneState::Open).collect();
+    for lane in &open {
+        lane.set_state(LaneState::Resting);
+    }
+    for lane in open.iter().filter(|lane| lane.is_ahead()) {
+        dispatcher.recall(lane);
+    }
+}
+
+/// The worker takes requests again.
+fn end(dispatcher: &Dispatcher, worker: WorkerId, now: Instant) {
+    if !dispatcher.resting.end_rest(worker, now) {
+        return;
+    }
+    for lane in dispatcher.lanes.of_worker(worker) {
+        if lane.state() == LaneState::Resting {
+            lane.set_state(LaneState::Open);
+            dispatcher.note_idle(&lane);
+        }
+    }
+    dispatcher.hand_out(now);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::fixture::{Fixture, locally};
+    use crate::lanes::Lane;
+    use carat_exchange::clock;
+
+    const TOOK: Duration = Duration::from_millis(80);
+
+    fn rests(fixture: &Fixture) -> WorkerRests<'_> {
+        WorkerRests::of(&fixture.dispatcher)
+    }
+
+    fn is_due(fixture: &Fixture, lane: &Lane) {
+        rests(fixture).due(lane.tag.worker, clock::now());
+    }
+
+    fn has_collected(fixture: &Fixture, lane: &Lane) {
+        rests(fixture).collected(lane.tag.worker, TOOK, clock::now());
+    }
+
+    /// The workers that were told to collect since the last call.
+    fn told(fixture: &mut Fixture) -> Vec<u32> {
+        let mut told = Vec::new();
+        while let Ok(event) = fixture.events.try_recv() {
+            if let LaneEvent::Collect(worker) = event {
+                told.push(worker.number);
+            }
+        }
+        told
+    }
+
+    #[test]
+    fn a_worker_that_rests_gets_no_request_until_it_has_collected() {
+        locally(|| {
+            let (mut fixture, workers) = Fixture::with_threads(2, 2);
+            is_due(&fixture, &workers[1][0]);
+            assert_eq!(told(&mut fixture), [2]);
+            let pending: Vec<_> = (0..3).map(|_| fixture.dispatch("GET", "/")).collect();
+            assert_eq!(
+                (fixture.load(), fixture.queue().len()),
+                (vec![1, 1, 0, 0], 1)
+            );
+            has_collected(&fixture, &workers[1][0]);
+            assert_eq!((pending.len(), fixture.load().iter().sum()), (3, 3_usize));
+            let totals = fixture.dispatcher.resting.totals();
+            assert_eq!((totals.between_requests.count, totals.rests), (1, 1));
+            assert!(rests(&fixture).knows(workers[1][0].tag.worker));
+        });
+    }
+
+    #[test]
+    fn what_a_worker_has_not_begun_goes_to_another_before_it_rests() {
+        locally(|| {
+            let mut fixture = Fixture::new(&[4, 4]);
+            let pending: Vec<_> = (0..4).map(|_| fixture.dispatch("POST", "/")).collect();
+            let lane = Rc::clone(&fixture.lanes[0]);
+            let first = lane.ids()[0];
+            lane.worker_begins(first);
+            is_due(&fixture, &lane);
+            assert_eq!((fixture.load(), told(&mut fixture)), (vec![1, 3], vec![]));
+            fixture.reply(&lane);
+            assert_eq!((pending.len(), told(&mut fixture)), (4, vec![1]));
+        });
+    }
+
+    #[test]
+    fn a_stream_that_lasts_does_not_delay_a_collection() {
+        locally(|| {
+            tokio::time::pause();
+            let mut fixture = Fixture::new(&[4, 4]);
+            let pending = fixture.dispatch("GET", "/events");
+            let lane = fixture.lanes.iter().find(|it| !it.is_empty());
+            let lane = Rc::clone(lane.expect("one"));
+            let before = clock::now();
+            let (sender, _body) = crate::fixture::ignored_stream();
+            lane.worker_begins(1);
+            lane.in_flight_mut().stream(1, sender, before);
+            let later = before + Duration::from_secs(5);
+            rests(&fixture).due(lane.tag.worker, later);
+            assert_eq!(told(&mut fixture), [lane.tag.worker.number]);
+            assert_eq!(lane.state(), LaneState::Resting);
+            drop(pending);
+        });
+    }
+
+    #[test]
+    fn the_worker_that_is_left_serves_at_once() {
+        locally(|| {
+            let mut fixture = Fixture::new(&[1, 1]);
+            let [first, second] = [0, 1].map(|index| Rc::clone(&fixture.lanes[index]));
+            is_due(&fixture, &second);
+            assert_eq!(
+                (told(&mut fixture), second.state()),
+                (vec![2], LaneState::Resting)
+            );
+            fixture.dispatcher.lane_lost(&first, None);
+            assert_eq!(second.state(), LaneState::Open);
+            let pending = fixture.dispatch("GET", "/");
+            assert_eq!(second.in_flight().len(), 1);
+            drop(pending);
+        });
+    }
+
+    #[test]
+    fn a_worker_that_drains_rests_no_more_and_another_may() {
+        locally(|| {
+            let mut fixture = Fixture::new(&[1, 1, 1]);
+            let [second, third] = [1, 2].map(|index| Rc::clone(&fixture.lanes[index]));
+            is_due(&fixture, &second);
+            is_due(&fixture, &third);
+            assert_eq!(told(&mut fixture), [2]);
+            fixture.dispatcher.drain(second.tag.worker);
+            assert_eq!(
+                (told(&mut fixture), second.state()),
+                (vec![3], LaneState::Draining)
+            );
+            has_collected(&fixture, &second);
+            assert_eq!(second.state(), LaneState::Draining);
+        });
+    }
+
+    #[test]
+    fn a_worker_that_does_not_reply_serves_again_and_a_late_reply_counts() {
+        locally(|| {
+            let mut fixture = Fixture::new(&[1, 1]);
+            let second = Rc::clone(&fixture.lanes[1]);
+            is_due(&fixture, &second);
+            assert_eq!(told(&mut fixture), [2]);
+            let now = clock::now();
+            fixture
+                .dispatcher
+                .advance_rests(now + Duration::from_secs(4));
+            assert_eq!(second.state(), LaneState::Resting);
+            // The edge itself stood still for a while.
+            fixture.dispatcher.note_freeze(now, Duration::from_secs(3));
+            fixture
+                .dispatcher
+                .advance_rests(now + Duration::from_secs(7));
+            assert_eq!(second.state(), LaneState::Resting);
+            fixture
+                .dispatcher
+                .advance_rests(now + Duration::from_secs(9));
+            assert_eq!(second.state(), LaneState::Open);
+            has_collected(&fixture, &second);
+            let totals = fixture.dispatcher.resting.totals();
+            assert_eq!(totals.beside_requests.count, 1);
+        });
+    }
+
+    #[test]
+    fn a_collection_within_a_request_ends_the_need_and_is_counted_once() {
+        locally(|| {
+            let mut fixture = Fixture::new(&[4, 4]);
+            let pending = fixture.dispatch("GET", "/");
+            let lane = fixture.lanes.iter().find(|it| !it.is_empty());
+            let lane = Rc::clone(lane.expect("one"));
+            lane.worker_begins(1);
+            is_due(&fixture, &lane);
+            assert_eq!(lane.state(), LaneState::Resting);
+            for full in [1, 0] {
+                let micros = 80_000;
+                let request = 1;
+                let collection = Collection {
+                    request,
+                    micros,
+                    full,
+                };
+                rests(&fixture).waited(lane.tag.worker, collection, clock::now());
+            }
+            assert_eq!(
+                (lane.state(), told(&mut fixture)),
+                (LaneState::Open, vec![])
+            );
+            let totals = fixture.dispatcher.resting.totals();
+            assert_eq!(
+                (totals.within_requests.count, totals.waited_requests),
+                (1, 2)
+            );
+            drop(pending);
+        });
+    }
+}

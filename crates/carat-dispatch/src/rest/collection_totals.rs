@@ -1,0 +1,44 @@
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// The full garbage collections of all workers so far, by what they stopped.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct CollectionTotals {
+    /// Those of workers that served nobody.
+    pub between_requests: CollectionCount,
+    /// Those that the edge has ordered although requests lasted.
+    pub beside_requests: CollectionCount,
+    /// Those that began by themselves, in the midst of a request.
+    pub within_requests: CollectionCount,
+    /// Requests that waited for a collection.
+    pub waited_requests: u64,
+    /// Rests of workers that are over.
+    pub rests: u64,
+    /// Seconds that these rests lasted.
+    pub rest_seconds: f64,
+}
+
+/// A number of collections.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct CollectionCount {
+    /// How many there were.
+    pub count: u64,
+    /// How long they took together.
+    pub seconds: f64,
+}
+
+impl CollectionCount {
+    pub(super) fn add(&mut self, count: u64, took: Duration) {
+        self.count += count;
+        self.seconds += took.as_secs_f64();
+    }
+}
+
+impl CollectionTotals {
+    /// A rest that lasted for so long is over.
+    pub(super) fn end_rest(&mut self, lasted: Duration) {
+        self.rests += 1;
+        self.rest_seconds += lasted.as_secs_f64();
+    }
+}

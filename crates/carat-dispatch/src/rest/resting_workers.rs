@@ -1,0 +1,241 @@
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+
+use carat_log::WorkerId;
+use carat_policy::{CollectionNeed, RestStep, Rotation, ServingWorker, pause_after_rest};
+use carat_wire::Collection;
+
+use crate::lane_choice::LaneChoice;
+use crate::lanes::{Lane, LaneState};
+use crate::rest::collection_totals::CollectionTotals;
+
+/// The workers that have needed a full garbage collection, and how far their rests are. Empty while nobody has.
+#[derive(Debug, Default)]
+pub(crate) struct RestingWorkers {
+    known: RefCell<Vec<WorkerRest>>,
+    totals: Cell<CollectionTotals>,
+}
+
+/// The need of one worker, and its rest.
+#[derive(Debug)]
+struct WorkerRest {
+    worker: WorkerId,
+    need: Option<CollectionNeed>,
+    rests_since: Option<Instant>,
+    /// When the worker was told to collect.
+    told: Option<Instant>,
+    /// Whether it had requests then.
+    is_crowded: bool,
+    not_before: Option<Instant>,
+}
+
+/// A step in the rest of a worker.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WorkerStep {
+    pub(crate) worker: WorkerId,
+    pub(crate) step: RestStep,
+    /// Whether the worker ends its rest without a reply.
+    pub(crate) is_silent: bool,
+}
+
+impl RestingWorkers {
+    /// The collections so far.
+    pub(crate) fn totals(&self) -> CollectionTotals {
+        self.totals.get()
+    }
+
+    /// Whether this worker has ever said that a collection is due.
+    pub(crate) fn knows(&self, worker: WorkerId) -> bool {
+        self.known.borrow().iter().any(|it| it.worker == worker)
+    }
+
+    /// A worker needs a collection. An older need stays.
+    pub(crate) fn need(&self, worker: WorkerId, is_urgent: bool, now: Instant) {
+        let mut known = self.known.borrow_mut();
+        let found = known.iter_mut().find(|it| it.worker == worker);
+        let Some(rest) = found else {
+            return known.push(WorkerRest::of(worker, is_urgent, now));
+        };
+        let need = rest.need.get_or_insert(CollectionNeed {
+            since: now,
+            is_urgent,
+        });
+        need.is_urgent |= is_urgent;
+    }
+
+    /// A request waited for collections; one that no lane had reported was none that the edge ordered.
+    pub(crate) fn note_collection(&self, worker: WorkerId, collection: Collection) {
+        self.count(|totals| {
+            totals.waited_requests += 1;
+            if collection.full > 0 {
+                let took = Duration::from_micros(collection.micros.into());
+                totals.within_requests.add(collection.full.into(), took);
+            }
+        });
+        if collection.full > 0 {
+            self.with(worker, |rest| rest.need = None);
+        }
+    }
+
+    /// A worker has collected as it was told; `took` is zero if it manages its collector itself. A reply that comes too
+    /// late counts.
+    pub(crate) fn note_collected(&self, worker: WorkerId, took: Duration) {
+        let is_crowded = self.with(worker, |rest| {
+            rest.need = None;
+            rest.told.take().is_none() || rest.is_crowded
+        });
+        if !took.is_zero() {
+            self.count(|totals| match is_crowded {
+                Some(false) => totals.between_requests.add(1, took),
+                Some(true) | None => totals.beside_requests.add(1, took),
+            });
+        }
+    }
+
+    /// The worker has no lane any more.
+    pub(crate) fn forget(&self, worker: WorkerId, now: Instant) {
+        self.end_rest(worker, now);
+        self.known.borrow_mut().retain(|it| it.worker != worker);
+    }
+
+    /// The server stood still: nothing lasted meanwhile.
+    pub(crate) fn note_freeze(&self, duration: Duration) {
+        for rest in self.known.borrow_mut().iter_mut() {
+            for since in [&mut rest.rests_since, &mut rest.told]
+                .into_iter()
+                .flatten()
+            {
+                *since += duration;
+            }
+        }
+    }
+
+    /// The next step that is due, which counts as taken. `waiting`: how many requests wait for a worker.
+    pub(crate) fn next_step(
+        &self,
+        lanes: &LaneChoice,
+        waiting: usize,
+        now: Instant,
+    ) -> Option<WorkerStep> {
+        if self.known.borrow().iter().all(WorkerRest::is_over) {
+            return None;
+        }
+        let workers = self.serving(lanes, now);
+        let rotation = Rotation {
+            workers: &workers,
+            waiting,
+            now,
+        };
+        let step = rotation.next_step()?;
+        let (RestStep::Begin(serial) | RestStep::Collect(serial) | RestStep::End(serial)) = step;
+        let running = workers.iter().find(|it| it.serial == serial)?.running;
+        let mut known = self.known.borrow_mut();
+        let rest = known.iter_mut().find(|it| it.worker.serial == serial)?;
+        let is_silent = matches!(step, RestStep::End(_)) && rest.told.is_some();
+        match step {
+            RestStep::Begin(_) => rest.rests_since = Some(now),
+            RestStep::Collect(_) => {
+                rest.told = Some(now);
+                rest.is_crowded = running > 0;
+            }
+            RestStep::End(_) if rest.told.take().is_some() => rest.need = None,
+            RestStep::End(_) => {}
+        }
+        let worker = rest.worker;
+        Some(WorkerStep {
+            worker,
+            step,
+            is_silent,
+        })
+    }
+
+    /// The worker takes requests again. False if it has never ceased to.
+    pub(crate) fn end_rest(&self, worker: WorkerId, now: Instant) -> bool {
+        let lasted = self.with(worker, |rest| {
+            let lasted = now.saturating_duration_since(rest.rests_since.take()?);
+            rest.not_before = Some(now + pause_after_rest(lasted));
+            Some(lasted)
+        });
+        let Some(lasted) = lasted.flatten() else {
+            return false;
+        };
+        self.count(|totals| totals.end_rest(lasted));
+        true
+    }
+
+    /// The workers that take requests, or rest.
+    fn serving(&self, lanes: &LaneChoice, now: Instant) -> Vec<ServingWorker> {
+        let known = self.known.borrow();
+        let mut workers: Vec<ServingWorker> = Vec::new();
+        for lane in lanes.list() {
+            let state = lane.state();
+            if !matches!(state, LaneState::Open | LaneState::Resting) {
+                continue;
+            }
+            let serial = lane.tag.worker.serial;
+            let found = workers.iter().position(|it| it.serial == serial);
+            let index = found.unwrap_or_else(|| {
+                let rest = known.iter().find(|it| it.worker.serial == serial);
+                workers.push(serving_worker(serial, rest));
+                workers.len() - 1
+            });
+            add_lane(&mut workers[index], &lane, now);
+        }
+        workers
+    }
+
+    fn with<T>(&self, worker: WorkerId, act: impl FnOnce(&mut WorkerRest) -> T) -> Option<T> {
+        let mut known = self.known.borrow_mut();
+        known.iter_mut().find(|it| it.worker == worker).map(act)
+    }
+
+    fn count(&self, add: impl FnOnce(&mut CollectionTotals)) {
+        let mut totals = self.totals.get();
+        add(&mut totals);
+        self.totals.set(totals);
+    }
+}
+
+impl WorkerRest {
+    fn of(worker: WorkerId, is_urgent: bool, now: Instant) -> WorkerRest {
+        WorkerRest {
+            worker,
+            need: Some(CollectionNeed {
+                since: now,
+                is_urgent,
+            }),
+            rests_since: None,
+            told: None,
+            is_crowded: false,
+            not_before: None,
+        }
+    }
+
+    /// Whether nothing is to be done.
+    fn is_over(&self) -> bool {
+        self.need.is_none() && self.rests_since.is_none() && self.told.is_none()
+    }
+}
+
+/// A worker with what is known of its rest, and yet without a lane.
+fn serving_worker(serial: u64, rest: Option<&WorkerRest>) -> ServingWorker {
+    let worker = ServingWorker {
+        idle: Duration::MAX,
+        is_able: false,
+        ..ServingWorker::new(serial)
+    };
+    let Some(rest) = rest else { return worker };
+    ServingWorker {
+        need: rest.need,
+        rests_since: rest.rests_since,
+        told: rest.told,
+        not_before: rest.not_before,
+        ..worker
+    }
+}
+
+fn add_lane(worker: &mut ServingWorker, lane: &Lane, now: Instant) {
+    worker.running += lane.disturbed(now);
+    worker.idle = worker.idle.min(lane.idle(now));
+    worker.is_able |= lane.state() == LaneState::Open && !lane.stall.is_on();
+}

@@ -1,0 +1,424 @@
+//! When a worker rests: it gets no new request, runs a full garbage collection while it serves nobody, and serves again.
+//!
+//! A full collection stops every thread of its process, the longer the larger the heap is. In a worker that rests, no
+//! request waits for that.
+//!
+//! ```
+//! use carat_policy::{CollectionNeed, RestStep, Rotation, ServingWorker};
+//! use std::time::{Duration, Instant};
+//!
+//! let now = Instant::now();
+//! let busy = ServingWorker::new(1);
+//! let due = ServingWorker { need: Some(CollectionNeed { since: now, is_urgent: false }), ..ServingWorker::new(2) };
+//! let rotation = Rotation { workers: &[busy, due], waiting: 0, now };
+//! assert_eq!(rotation.next_step(), Some(RestStep::Begin(2)));
+//! ```
+
+use std::cmp::Reverse;
+use std::time::{Duration, Instant};
+
+/// One worker of so many rests at a time; one where there are fewer.
+const ONE_OF: usize = 4;
+
+/// A worker whose requests last is told to collect with them after this time: until then it only gets fewer of them, so
+/// the end of the time is the moment of the fewest. Nearly all requests of web applications are shorter.
+const EMPTY_WITHIN: Duration = Duration::from_secs(2);
+
+/// The same while clients wait for a worker, since the others cannot serve them all: an idle thread of the worker that rests
+/// costs more than the collection.
+const EMPTY_WITHIN_UNDER_LOAD: Duration = Duration::from_millis(100);
+
+/// How long a collection that is due waits for a moment at which no client waits for a worker. Under full load there is
+/// none, and the heap grows meanwhile.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// A worker that is the only one is told to collect when it has had no request for this long: under load, gaps between
+/// requests are shorter.
+const LULL: Duration = Duration::from_millis(50);
+
+/// A worker that has not replied by then serves, and collects among its requests. A full collection of a heap of many
+/// gigabytes takes less.
+const REPLY_WITHIN: Duration = Duration::from_secs(5);
+
+/// For how many times the length of its last rest a worker serves at least, however often its collector is due.
+const SERVES_FOR: u32 = 19;
+
+/// A full collection that a worker needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CollectionNeed {
+    /// When the worker said so.
+    pub since: Instant,
+    /// Whether the worker is replaced unless the collection frees enough.
+    pub is_urgent: bool,
+}
+
+/// A worker that takes requests, or rests.
+#[derive(Debug, Clone, Copy)]
+pub struct ServingWorker {
+    /// Identifies the worker.
+    pub serial: u64,
+    /// `None` for a worker that needs no full collection.
+    pub need: Option<CollectionNeed>,
+    /// Since when it rests.
+    pub rests_since: Option<Instant>,
+    /// When it was told to collect.
+    pub told: Option<Instant>,
+    /// When its next rest may begin, after others.
+    pub not_before: Option<Instant>,
+    /// The requests that would wait for a collection. A response that has been streamed for long is none of them.
+    pub running: usize,
+    /// How long it has had no request.
+    pub idle: Duration,
+    /// Whether it would begin a request, as far as is known: code of the application that computes may keep its threads.
+    pub is_able: bool,
+}
+
+impl ServingWorker {
+    /// A worker that could begin a request, and needs no collection.
+    pub fn new(serial: u64) -> ServingWorker {
+        ServingWorker {
+            serial,
+            need: None,
+            rests_since: None,
+            told: None,
+            not_before: None,
+            running: 0,
+            idle: Duration::ZERO,
+            is_able: true,
+        }
+    }
+
+    fn rests(&self) -> bool {
+        self.rests_since.is_some()
+    }
+}
+
+/// All workers that take requests, or rest.
+#[derive(Debug, Clone, Copy)]
+pub struct Rotation<'a> {
+    /// The workers, in any order.
+    pub workers: &'a [ServingWorker],
+    /// How many requests wait for a worker.
+    pub waiting: usize,
+    /// The time.
+    pub now: Instant,
+}
+
+/// A step in the rest of the worker with this serial number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestStep {
+    /// It takes no new request from now on.
+    Begin(u64),
+    /// It is told to collect, whether it rests or not.
+    Collect(u64),
+    /// It takes requests again, and needs no collection any more unless it has not been told to run one.
+    End(u64),
+}
+
+impl Rotation<'_> {
+    /// The next step, if any is due. The caller takes it, and asks again.
+    pub fn next_step(&self) -> Option<RestStep> {
+        self.end()
+            .or_else(|| self.collect())
+            .or_else(|| self.begin())
+            .or_else(|| self.collect_alone())
+    }
+
+    /// The rest of the only worker that is left ends at once, and so does one that is needless, or lasts for too long.
+    fn end(&self) -> Option<RestStep> {
+        let nobody_serves = self.resting() == self.workers.len();
+        let ends = |worker: &&ServingWorker| {
+            let is_late = worker
+                .told
+                .is_some_and(|told| self.since(told) >= REPLY_WITHIN);
+            let is_needless = worker.need.is_none() && worker.told.is_none();
+            is_late || worker.rests() && (is_needless || nobody_serves)
+        };
+        // One that has been told to collect would begin a request later.
+        let ending = self.workers.iter().filter(ends);
+        let first = ending.min_by_key(|worker| worker.told.is_some())?;
+        Some(RestStep::End(first.serial))
+    }
+
+    /// A worker that rests collects once its requests are over, or have lasted for too long.
+    fn collect(&self) -> Option<RestStep> {
+        let limit = if self.waiting > 0 {
+            EMPTY_WITHIN_UNDER_LOAD
+        } else {
+            EMPTY_WITHIN
+        };
+        let is_due = |worker: &&ServingWorker| {
+            let rested = worker.rests_since.map(|since| self.since(since));
+            worker.told.is_none()
+                && rested.is_some_and(|rested| worker.running == 0 || rested >= limit)
+        };
+        let worker = self.workers.iter().find(is_due)?;
+        Some(RestStep::Collect(worker.serial))
+    }
+
+    /// The worker that needs a collection most, and of several the one that has needed it for longest, rests if others can
+    /// serve meanwhile.
+    fn begin(&self) -> Option<RestStep> {
+        if self.resting() >= (self.workers.len() / ONE_OF).max(1) {
+            return None;
+        }
+        let may_rest = |worker: &&ServingWorker| {
+            let serves = |other: &&ServingWorker| other.serial != worker.serial && !other.rests();
+            let mut others = self.workers.iter().filter(serves);
+            self.needs(worker) && others.any(|other| other.is_able)
+        };
+        let ready = self.workers.iter().filter(may_rest);
+        let next = ready.min_by_key(|worker| order(worker))?;
+        let waited = next.need.map(|need| self.since(need.since));
+        let has_moment = self.waiting == 0 || waited.is_some_and(|waited| waited >= PATIENCE);
+        has_moment.then_some(RestStep::Begin(next.serial))
+    }
+
+    /// The only worker collects while nobody wants anything of it.
+    fn collect_alone(&self) -> Option<RestStep> {
+        let [worker] = self.workers else { return None };
+        let is_lull = self.waiting == 0 && worker.running == 0 && worker.idle >= LULL;
+        (is_lull && self.needs(worker)).then_some(RestStep::Collect(worker.serial))
+    }
+
+    /// Whether a worker that serves needs a collection now.
+    fn needs(&self, worker: &ServingWorker) -> bool {
+        let may = worker.not_before.is_none_or(|at| self.now >= at);
+        let serves = !worker.rests() && worker.told.is_none();
+        may && serves && worker.need.is_some()
+    }
+
+    fn resting(&self) -> usize {
+        self.workers.iter().filter(|worker| worker.rests()).count()
+    }
+
+    fn since(&self, then: Instant) -> Duration {
+        self.now.saturating_duration_since(then)
+    }
+}
+
+/// By need, then by its age; the serial number makes the order complete.
+fn order(worker: &ServingWorker) -> (Reverse<bool>, Option<Instant>, u64) {
+    let need = worker.need;
+    let is_urgent = need.is_some_and(|need| need.is_urgent);
+    (
+        Reverse(is_urgent),
+        need.map(|need| need.since),
+        worker.serial,
+    )
+}
+
+/// How long a worker serves at least after a rest that lasted for `rest`: it rests at most a twentieth of its time.
+pub fn pause_after_rest(rest: Duration) -> Duration {
+    rest.saturating_mul(SERVES_FOR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn now() -> Instant {
+        Instant::now()
+    }
+
+    fn due(serial: u64, since: Instant) -> ServingWorker {
+        let is_urgent = false;
+        ServingWorker {
+            need: Some(CollectionNeed { since, is_urgent }),
+            ..ServingWorker::new(serial)
+        }
+    }
+
+    fn resting(serial: u64, since: Instant) -> ServingWorker {
+        ServingWorker {
+            rests_since: Some(since),
+            ..due(serial, since)
+        }
+    }
+
+    fn step(workers: &[ServingWorker], waiting: usize, now: Instant) -> Option<RestStep> {
+        let rotation = Rotation {
+            workers,
+            waiting,
+            now,
+        };
+        rotation.next_step()
+    }
+
+    /// Carries out every step that is due.
+    fn settle(workers: &mut [ServingWorker], now: Instant) {
+        while let Some(step) = step(workers, 0, now) {
+            let mut with = |serial: u64, act: &dyn Fn(&mut ServingWorker)| {
+                workers
+                    .iter_mut()
+                    .filter(|it| it.serial == serial)
+                    .for_each(act);
+            };
+            match step {
+                RestStep::Begin(serial) => with(serial, &|it| it.rests_since = Some(now)),
+                RestStep::Collect(serial) => with(serial, &|it| it.told = Some(now)),
+                RestStep::End(serial) => with(serial, &|it| {
+                    (it.need, it.rests_since, it.told) = (None, None, None);
+                }),
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_rests_where_nobody_needs_to() {
+        let workers = [ServingWorker::new(1), ServingWorker::new(2)];
+        assert_eq!(step(&workers, 0, now()), None);
+        assert_eq!(step(&[], 0, now()), None);
+    }
+
+    #[test]
+    fn one_worker_of_four_rests_at_a_time_and_one_of_fewer() {
+        for (count, expected) in [(2, 1), (3, 1), (4, 1), (7, 1), (8, 2), (16, 4)] {
+            let now = now();
+            let mut workers: Vec<_> = (0..count).map(|serial| due(serial, now)).collect();
+            settle(&mut workers, now);
+            let resting = workers.iter().filter(|it| it.rests()).count();
+            assert_eq!(resting, expected, "of {count}");
+        }
+    }
+
+    #[test]
+    fn all_that_are_due_at_once_rest_one_after_the_other() {
+        let now = now();
+        let mut workers: Vec<_> = (1..=3).map(|serial| due(serial, now)).collect();
+        let mut order = Vec::new();
+        for _ in 0..3 {
+            settle(&mut workers, now);
+            let out = workers.iter_mut().find(|it| it.told.is_some());
+            let out = out.expect("one that collects");
+            order.push(out.serial);
+            (out.need, out.rests_since, out.told) = (None, None, None);
+        }
+        settle(&mut workers, now);
+        assert_eq!(order, [1, 2, 3]);
+        assert!(workers.iter().all(|it| !it.rests()));
+    }
+
+    #[test]
+    fn the_worker_with_the_greatest_need_rests_first_and_of_several_the_one_that_waits_for_longest()
+    {
+        let now = now();
+        let mut workers = [due(1, now + 2 * MS), due(2, now), due(3, now + MS)];
+        let later = now + 3 * MS;
+        assert_eq!(step(&workers, 0, later), Some(RestStep::Begin(2)));
+        workers[2].need = Some(CollectionNeed {
+            since: later,
+            is_urgent: true,
+        });
+        assert_eq!(step(&workers, 0, later), Some(RestStep::Begin(3)));
+    }
+
+    #[test]
+    fn a_worker_collects_once_it_is_empty() {
+        let now = now();
+        let mut workers = [ServingWorker::new(1), resting(2, now)];
+        workers[1].running = 1;
+        assert_eq!(step(&workers, 0, now), None);
+        workers[1].running = 0;
+        assert_eq!(step(&workers, 0, now), Some(RestStep::Collect(2)));
+        workers[1].told = Some(now);
+        assert_eq!(step(&workers, 0, now), None);
+    }
+
+    #[test]
+    fn a_worker_that_does_not_become_empty_collects_with_its_requests() {
+        let now = now();
+        let mut workers = [ServingWorker::new(1), resting(2, now)];
+        workers[1].running = 1;
+        let at = |waiting, after: Duration| step(&workers, waiting, now + after);
+        assert_eq!(at(0, EMPTY_WITHIN.saturating_sub(MS)), None);
+        assert_eq!(at(0, EMPTY_WITHIN), Some(RestStep::Collect(2)));
+        // Clients wait, and the worker that rests keeps a thread idle.
+        assert_eq!(at(1, EMPTY_WITHIN_UNDER_LOAD.saturating_sub(MS)), None);
+        assert_eq!(at(1, EMPTY_WITHIN_UNDER_LOAD), Some(RestStep::Collect(2)));
+    }
+
+    #[test]
+    fn a_rest_begins_when_no_client_waits_or_the_need_is_old() {
+        let now = now();
+        let workers = [ServingWorker::new(1), due(2, now)];
+        assert_eq!(step(&workers, 1, now + PATIENCE.saturating_sub(MS)), None);
+        assert_eq!(step(&workers, 1, now + PATIENCE), Some(RestStep::Begin(2)));
+        assert_eq!(step(&workers, 0, now), Some(RestStep::Begin(2)));
+    }
+
+    #[test]
+    fn the_only_worker_never_rests_and_collects_in_a_lull() {
+        let now = now();
+        let mut worker = due(1, now);
+        assert_eq!(step(&[worker], 0, now), None);
+        worker.idle = LULL;
+        assert_eq!(step(&[worker], 1, now), None);
+        assert_eq!(step(&[worker], 0, now), Some(RestStep::Collect(1)));
+        worker.told = Some(now);
+        assert_eq!(step(&[worker], 0, now), None);
+        assert_eq!(
+            step(&[worker], 0, now + REPLY_WITHIN),
+            Some(RestStep::End(1))
+        );
+    }
+
+    #[test]
+    fn a_worker_does_not_rest_while_the_others_compute() {
+        let now = now();
+        let mut workers = [ServingWorker::new(1), due(2, now)];
+        workers[0].is_able = false;
+        assert_eq!(step(&workers, 0, now + PATIENCE), None);
+        workers[0].is_able = true;
+        assert_eq!(step(&workers, 0, now), Some(RestStep::Begin(2)));
+    }
+
+    #[test]
+    fn a_worker_that_is_left_alone_serves_again_at_once() {
+        let now = now();
+        let mut worker = resting(1, now);
+        assert_eq!(step(&[worker], 0, now), Some(RestStep::End(1)));
+        worker.told = Some(now);
+        assert_eq!(step(&[worker], 0, now), Some(RestStep::End(1)));
+        // Of two, the one that begins a request sooner.
+        let other = resting(2, now);
+        assert_eq!(step(&[worker, other], 0, now), Some(RestStep::End(2)));
+    }
+
+    #[test]
+    fn a_rest_that_is_needless_ends() {
+        let now = now();
+        let mut worker = resting(2, now);
+        worker.need = None;
+        let workers = [ServingWorker::new(1), worker];
+        assert_eq!(step(&workers, 0, now), Some(RestStep::End(2)));
+    }
+
+    #[test]
+    fn a_worker_that_does_not_reply_serves_again() {
+        let now = now();
+        let mut worker = resting(2, now);
+        worker.told = Some(now);
+        let workers = [ServingWorker::new(1), worker];
+        assert_eq!(
+            step(&workers, 0, now + REPLY_WITHIN.saturating_sub(MS)),
+            None
+        );
+        let late = step(&workers, 0, now + REPLY_WITHIN);
+        assert_eq!(late, Some(RestStep::End(2)));
+    }
+
+    #[test]
+    fn a_worker_rests_at_most_a_twentieth_of_its_time() {
+        let now = now();
+        let rest = Duration::from_millis(200);
+        let mut worker = due(2, now);
+        worker.not_before = Some(now + pause_after_rest(rest));
+        let workers = [ServingWorker::new(1), worker];
+        assert_eq!(step(&workers, 0, now), None);
+        let later = now + 19 * rest;
+        assert_eq!(step(&workers, 0, later), Some(RestStep::Begin(2)));
+    }
+}

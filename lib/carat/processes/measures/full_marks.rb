@@ -8,11 +8,12 @@ module Carat
     #
     # Ruby decides that one is due, as ever. From then on it may run only minor ones, and grows the heap meanwhile,
     # until the edge has emptied the worker and orders one, or a bound is passed. See
-    # docs/decisions/0026-full-collections-between-requests.md.
+    # docs/decisions/0016-room-for-garbage.md.
     class FullMarks
-      # What a collection that is due may cost before it runs within requests: the share of the slots in use by which
-      # the heap has grown, and the bytes from malloc, half of Ruby's own limit for them.
+      # A collection that is due runs within requests when the heap has grown by this share of the slots in use. A
+      # worker that can be emptied grows by a step or two until then, of 20 000 slots each.
       SLOTS_SHARE = 0.25
+      # The same for bytes from malloc: half of what Ruby itself lets them grow by before it collects.
       MALLOC_BYTES = 64 * 1024 * 1024
 
       # The size of the heap: all `slots`, those in `use`, and the bytes from malloc since the last full collection.

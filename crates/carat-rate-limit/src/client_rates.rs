@@ -11,7 +11,7 @@ const CLIENTS_LIMIT: usize = 64 * 1024;
 /// clients share one.
 const ROW: usize = 8;
 
-/// A number of requests in a period, of which a client may send all at once.
+/// A number of requests in a period. A client may send all of them at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// How many requests, at least one.
@@ -20,8 +20,9 @@ pub struct Rate {
     pub period: Duration,
 }
 
-/// The requests of client addresses, by the generic cell rate algorithm (ITU-T I.371): a client is known by the time at
-/// which all that it has sent would be done, if each request took its share of the period.
+/// The requests of client addresses, counted by the generic cell rate algorithm (ITU-T I.371). Of a
+/// client, only a time is kept: when all its requests would be done, if each took its share of the
+/// period.
 pub struct ClientRates {
     period: u64,
     share: u64,
@@ -30,7 +31,8 @@ pub struct ClientRates {
     hasher: RandomState,
 }
 
-/// A client, and when all that it has sent is done. Times are nanoseconds since the start.
+/// A client, and the time at which all its requests are done. Times are nanoseconds since the
+/// start.
 #[derive(Clone, Copy, Default)]
 struct ClientPlace {
     client: u64,
@@ -92,13 +94,14 @@ fn place_of(row: &mut [ClientPlace; ROW], client: u64) -> &mut ClientPlace {
     &mut row[index.expect("a row has places")]
 }
 
-/// The duration in nanoseconds: 64 bits hold centuries.
+/// The duration in nanoseconds, which fit into 64 bits for centuries.
 fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).expect("less than centuries")
 }
 
-/// The unit that counts as one client: an address of IPv4, or a network of IPv6 with 64 bits, all of which one host may use. No
-/// client of IPv6 has the numbers of IPv4: they are in `0000::/8` (RFC 4291, section 2.4).
+/// The number of a client. A client is an address of IPv4, or a network of IPv6 with 64 bits, since
+/// one host may use all its addresses. The numbers of IPv4 are in `0000::/8`, where no client of
+/// IPv6 is (RFC 4291, section 2.4).
 fn network(client: IpAddr) -> u64 {
     match client.to_canonical() {
         IpAddr::V4(address) => 0xffff << 32 | u64::from(address.to_bits()),
@@ -201,7 +204,8 @@ mod tests {
         let client = address("192.0.2.1");
         assert_eq!(rates.take(client, start), Ok(()));
         assert_eq!(rates.take(client, start), Ok(()));
-        // All of its row have used up their rates then: nobody is done before the client is.
+        // All clients of its row have used up their rates then: none of them is done before this
+        // client.
         let refused = 1_000_000 - flood(&rates, 1_000_000, start);
         assert!(refused > 8 * CLIENTS_LIMIT, "{refused}");
         assert_eq!(rates.take(client, start), Err(SECOND / 2));

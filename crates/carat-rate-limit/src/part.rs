@@ -16,7 +16,7 @@ use carat_http::{
 };
 use carat_log::{Field, Log};
 
-/// The client has sent more than its rate.
+/// The refusal of a request beyond the client's rate.
 const TOO_MANY: Refusal = Refusal::ByPart(&PartRefusal {
     status: StatusCode::TOO_MANY_REQUESTS,
     reason: "too many requests come from this address",
@@ -53,7 +53,7 @@ struct Return {
     keeps_connection: bool,
 }
 
-/// `None` without the option `rate_limit`.
+/// The part; `None` without the option `rate_limit`.
 pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
     let limit = core.settings.parts.rate_limit.limit?;
     let (requests, period) = (limit.requests, limit.period);
@@ -85,7 +85,8 @@ impl Part for RateLimitPart {
         ControlFlow::Break(RequestAnswer::Now(Err(TOO_MANY)))
     }
 
-    /// A client without a connection would need another one at once, which costs the edge more than the request.
+    /// Tells a refused client when to come back, and leaves its connection open if it can: a new
+    /// connection would cost the edge more than the request.
     fn refused(
         &self,
         _: Refusal,

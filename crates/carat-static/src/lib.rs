@@ -1,5 +1,6 @@
-//! Finds the static file that a request asks for: beneath a folder and nowhere else, in the coding that the client
-//! prefers, and only if the client does not have it already; and the part of the edge that sends it, [`part()`].
+//! Finds the static file that a request asks for: only in the folders that are served, in the
+//! coding that the client prefers, and without its content if the client has the file already. The
+//! [`part()`] sends it.
 //!
 //! A lookup asks the kernel for what it has cached first, which never waits for a disk. When that does not suffice,
 //! the same lookup is made once more on a thread that may wait.
@@ -42,7 +43,7 @@ mod disk {
 }
 
 mod headers {
-    //! The header fields of a response about a file, and whether the client has it already.
+    //! The header fields of a response with a file, and whether the client has the file already.
 
     mod conditions;
     mod content;

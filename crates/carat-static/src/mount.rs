@@ -50,14 +50,14 @@ impl UrlMount {
         self
     }
 
-    /// Responds with 404 and the file called `page` to what is not there.
+    /// Responds with 404 and the file called `page` to requests for files that do not exist.
     #[must_use]
     pub fn with_not_found(mut self, page: String) -> UrlMount {
         self.not_found = Some(page);
         self
     }
 
-    /// How long the prefix is: the longest one serves a request.
+    /// The length of the prefix. The mount with the longest one is searched first.
     pub(crate) fn depth(&self) -> usize {
         self.prefix.len()
     }
@@ -67,13 +67,15 @@ impl UrlMount {
         path.below(&self.prefix)
     }
 
-    /// The name in the directory of what has this absolute path.
+    /// The name in the directory of the file with this absolute path, if the file is in the
+    /// directory.
     pub(crate) fn name_of<'a>(&self, path: &'a [u8]) -> Option<&'a [u8]> {
         let mut roots = self.paths.iter().map(|root| root.as_os_str().as_bytes());
         roots.find_map(|root| path.strip_prefix(root)?.strip_prefix(b"/"))
     }
 
-    /// The path in the directory, if there may be something.
+    /// The path in the directory, if a file may be there, or if the mount has a page for files that
+    /// do not exist.
     pub(crate) fn path(&self, path: &UrlPath) -> Option<UrlPath> {
         let path = self.below_prefix(path)?;
         let first = path.first_segment();

@@ -15,13 +15,13 @@ use crate::url_path::UrlPath;
 pub struct Mounts(Vec<Arc<UrlMount>>);
 
 impl Mounts {
-    /// The mount with the longest prefix serves a request.
+    /// The mounts in the order in which they are searched: the one with the longest prefix first.
     pub fn new(mut mounts: Vec<UrlMount>) -> Mounts {
         mounts.sort_by_key(|mount| Reverse(mount.depth()));
         Mounts(mounts.into_iter().map(Arc::new).collect())
     }
 
-    /// Whether there is none.
+    /// Whether no directory is served.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -64,17 +64,17 @@ impl Mounts {
             .any(|mount| mount.top_level.is_stale(mount.directory.descriptor()))
     }
 
-    /// Forgets content that nobody has asked for lately. Called from time to time.
+    /// Forgets the content of files that no request has asked for lately. Called from time to time.
     pub fn tick(&self, now: Instant) {
         for mount in &self.0 {
             mount.directory.recent.tick(now);
         }
     }
 
-    /// Notices files that are new in the directories, or gone. It may wait for the disk.
+    /// Reads anew which files are in the directories, which may wait for the disk.
     pub fn refresh(&self) {
         for mount in &self.0 {
-            // A directory that cannot be read any more has the names that it had.
+            // A directory that cannot be read any more keeps its old names.
             let _ = mount.top_level.refresh(mount.directory.descriptor());
         }
     }

@@ -18,7 +18,8 @@ impl NamedFile {
         }
     }
 
-    /// Opens it, within what `access` allows, and returns it with its size in bytes. `None` when there is no such file.
+    /// Opens the file, and returns it with its size in bytes. The call waits only as `access`
+    /// allows. `None` when there is no such file.
     ///
     /// # Errors
     ///

@@ -16,7 +16,8 @@ use crate::headers::{
 use crate::mount::UrlMount;
 use crate::url_path::UrlPath;
 
-/// For a file whose name tells its content: a year, the longest time that caches know.
+/// The Cache-Control of a file with a digest of its content in its name: a year, as long as caches
+/// keep anything.
 const FOREVER: &str = "public, max-age=31536000, immutable";
 
 /// Where the file of a request may be.
@@ -44,7 +45,7 @@ struct Variant {
 }
 
 impl FileQuery {
-    /// `None` without a place.
+    /// The query of a request; `None` without a place.
     pub(crate) fn new(places: Vec<FilePlace>, request: &Parts) -> Option<FileQuery> {
         let codings = request.headers.get_all(ACCEPT_ENCODING);
         (!places.is_empty()).then(|| FileQuery {
@@ -56,8 +57,8 @@ impl FileQuery {
         })
     }
 
-    /// Looks for the file, within what `access` allows, and returns the response: also that the client has the file
-    /// already. `None` when there is no such file.
+    /// Looks for the file, and returns the response, which may also say that the client has the
+    /// file already. The call waits only as `access` allows. `None` when there is no such file.
     ///
     /// # Errors
     ///
@@ -160,7 +161,8 @@ impl Lookup<'_> {
         Ok(self.finish(verdict, headers, name, found))
     }
 
-    /// The best compressed variant that lies beside the file and is not older.
+    /// The best compressed variant that lies beside the file and is not older than it; the file
+    /// itself without one.
     fn compressed(&self, name: &[u8], plain: Variant) -> Result<Variant, LookupError> {
         for coding in self.query.codings.iter() {
             let name = [name, extension(coding)].concat();
@@ -227,7 +229,7 @@ impl Lookup<'_> {
     }
 }
 
-/// The endings of compressed files.
+/// The extension of a file that is compressed in this coding.
 fn extension(coding: Coding) -> &'static [u8] {
     match coding {
         Coding::Zstd => b".zst",

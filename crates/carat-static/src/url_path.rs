@@ -1,4 +1,4 @@
-/// The one hidden directory that is public (RFC 8615).
+/// The only hidden directory that is public (RFC 8615).
 const WELL_KNOWN: &[u8] = b".well-known";
 
 /// The path of a URL as the name of a file: decoded, relative, and without a segment that leads elsewhere.
@@ -11,8 +11,9 @@ pub(crate) struct UrlPath {
 }
 
 impl UrlPath {
-    /// Reads the path of a request. `None` when it names no file that may be served: `.` and `..`, names that begin with
-    /// a dot, empty segments, encoded slashes and zero bytes, and what is not percent-encoded correctly.
+    /// Reads the path of a request. `None` when it names no file that may be served. So are
+    /// refused: `.` and `..`, names that begin with a dot, empty segments, encoded slashes and zero
+    /// bytes, and what is not percent-encoded correctly.
     pub(crate) fn parse(path: &str) -> Option<UrlPath> {
         let path = path.strip_prefix('/')?;
         if path.is_empty() {

@@ -8,16 +8,16 @@ use std::time::{Duration, SystemTime};
 /// Files up to this size are compared by content.
 const CONTENT_LIMIT: u64 = 1024 * 1024;
 
-/// The clock of a file system stands still for a few milliseconds at a time: a file that was written this recently may
-/// be written again without another stamp.
+/// The clock of a file system stands still for a few milliseconds at a time. A file that was
+/// written this recently may be written again and keep its stamp.
 const STAMP_PRECISION: Duration = Duration::from_secs(1);
 
-/// A file at one time.
+/// The state of a file at one time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileState {
     stamp: Stamp,
     content: u64,
-    /// Whether another content would have another stamp.
+    /// Whether a further change of the content will change the stamp.
     is_stamp_final: bool,
 }
 
@@ -68,7 +68,7 @@ impl Stamp {
         }
     }
 
-    /// The number that stands for a content that is not read.
+    /// The number that stands for the content when it is not read.
     fn digest(&self) -> u64 {
         digest(self)
     }
@@ -107,7 +107,7 @@ mod tests {
         fs::write(&path, "one").expect("written");
         let same = FileState::read(&path, Some(&one)).expect("a file");
         assert!(one.equals(&same));
-        // Within one tick of the file system's clock.
+        // The second write follows within one tick of the file system's clock.
         fs::write(&path, "two").expect("written");
         assert!(!one.equals(&FileState::read(&path, Some(&same)).expect("a file")));
     }

@@ -1,5 +1,6 @@
-//! The files of the application that have changed, and the part of the edge that loads them. The kernel's notices say when to
-//! look; the files themselves decide.
+//! Finds the source files of the application that have changed, and has the changed code loaded, as
+//! a part of the edge. The kernel's notices only say when to look: the content of the files
+//! decides.
 
 mod file_state;
 mod notices;

@@ -13,11 +13,13 @@ use super::source_files::is_source;
 
 const BUFFER_BYTES: usize = 4096;
 
-/// A notice with a name of 255 bytes.
+/// Bytes of the longest notice, whose name has 255 bytes.
 const NOTICE_MOST: usize = 272;
 
-/// The kernel's notices of files in watched directories. It gives one before the call returns that closes a file which was
-/// written. Of a single write it says nothing: logs have many, and a source file is not complete before it is closed.
+/// The kernel's notices about files in watched directories (inotify). A file that was written is
+/// noticed when it is closed, before the call of the program that closes it returns. Each single
+/// write is not noticed: logs are written often, and a source file is not complete before it is
+/// closed.
 #[derive(Debug, Clone)]
 pub(super) struct Notices(Rc<OwnedFd>);
 
@@ -32,7 +34,7 @@ impl Notices {
         Rc::clone(&self.0)
     }
 
-    /// Watches a directory, without those below.
+    /// Watches a directory, without its subdirectories.
     pub(super) fn watch(&self, directory: &Path) -> io::Result<()> {
         let flags = WatchFlags::CLOSE_WRITE
             | WatchFlags::CREATE
@@ -45,14 +47,16 @@ impl Notices {
         Ok(())
     }
 
-    /// Takes the notices that there are, and returns whether one may be about a source file. Those that come meanwhile may
-    /// stay: whoever writes without end would be read without end.
+    /// Takes the notices that there are, and returns whether one may be about a source file.
+    /// Notices that arrive meanwhile may stay: otherwise, a program that writes without end would
+    /// keep this call busy without end.
     pub(super) fn take(&self) -> bool {
         self.take_each(is_relevant)
     }
 
     fn take_each(&self, mut is_relevant: impl FnMut(&inotify::Event<'_>) -> bool) -> bool {
-        // The kernel limits them (`fs.inotify.max_queued_events`). A read takes whole ones, as many as there is room for.
+        // The kernel limits the notices (`fs.inotify.max_queued_events`). A read takes whole
+        // notices, as many as the buffer has room for.
         let Ok(bytes) = ioctl_fionread(&*self.0) else {
             return true;
         };
@@ -74,7 +78,7 @@ impl Notices {
     }
 }
 
-/// Whether it is about a source file, a directory, or notices that were lost.
+/// Whether a notice is about a source file or a directory, or says that notices were lost.
 fn is_relevant(notice: &inotify::Event<'_>) -> bool {
     let about_directory = notice.events().contains(ReadFlags::ISDIR);
     let name = notice.file_name().map(CStr::to_bytes);

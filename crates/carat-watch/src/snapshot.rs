@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 use super::file_state::FileState;
 use super::source_files::{SourceFiles, is_own_folder, is_source};
 
-/// How many directories are looked into.
+/// Most directories that are read.
 const DIRECTORIES_LIMIT: usize = 4096;
 
-/// How many names are read before no further directory is.
+/// After so many names, no further directory is read.
 const ENTRIES_LIMIT: usize = 200_000;
 
-/// How many files are known.
+/// Most files that are compared.
 const FILES_LIMIT: usize = 20_000;
 
 /// The source files at one time.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
     files: BTreeMap<PathBuf, FileState>,
-    /// Whether there are more than the limits allow.
+    /// Whether more files or directories exist than the limits allow.
     pub(super) is_cut: bool,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Snapshot {
 enum Found {
     Folder,
     Source,
-    /// A source file elsewhere.
+    /// A symbolic link to a source file, whose path this is.
     Link(PathBuf),
     Other,
 }
@@ -56,7 +56,8 @@ impl Found {
 }
 
 impl Snapshot {
-    /// Reads what has changed since `before`. `enter` is called with each directory before its files are read.
+    /// Reads the source files. A file whose stamp is the same in `before` is not read again.
+    /// `enter` is called with each directory before its files are read.
     pub(super) fn take(
         sources: &SourceFiles,
         before: &Snapshot,
@@ -64,7 +65,7 @@ impl Snapshot {
     ) -> Snapshot {
         let mut snapshot = Snapshot::default();
         let mut entries = 0;
-        // The nearest come first: those beyond a limit are deep in the tree.
+        // Directories near the top come first: those beyond a limit are deep in the tree.
         let mut ahead: VecDeque<_> = sources.trees.iter().cloned().collect();
         let mut directories = 0..DIRECTORIES_LIMIT;
         while let Some(directory) = ahead.pop_front() {
@@ -73,7 +74,7 @@ impl Snapshot {
                 break;
             }
             enter(&directory);
-            // What cannot be read, or is gone by now, has no files.
+            // A directory that cannot be read, or is gone by now, has no files.
             let found = fs::read_dir(&directory).into_iter().flatten().flatten();
             for entry in found.take(ENTRIES_LIMIT).inspect(|_| entries += 1) {
                 match Found::of(&entry, sources) {
@@ -102,7 +103,7 @@ impl Snapshot {
         }
     }
 
-    /// The files that are in only one of the two, or have another content.
+    /// The files that only one of the two snapshots has, or that differ in content.
     pub(super) fn differences<'a>(&'a self, other: &'a Snapshot) -> Vec<&'a Path> {
         let here = self.files.iter().filter(|(path, state)| {
             let there = other.files.get(*path);
@@ -116,8 +117,9 @@ impl Snapshot {
             .collect()
     }
 
-    /// Turns the snapshot of `old` into one of `new`, with the files that only `new` has as `seen` says. A file among
-    /// both that has changed since this snapshot remains a change.
+    /// Turns the snapshot of the sources `old` into one of the sources `new`. Files that only `new`
+    /// has are taken from `seen`. A file of both that has changed since this snapshot remains a
+    /// change.
     pub(super) fn retarget(
         mut self,
         old: &SourceFiles,

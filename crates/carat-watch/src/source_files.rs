@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// Ruby code, templates, and configuration.
+/// The extensions of Ruby code, templates, and configuration.
 const EXTENSIONS: [&str; 26] = [
     "rb", "ru", "erb", "rhtml", "erubi", "haml", "hamlit", "slim", "liquid", "mustache", "hbs",
     "builder", "jbuilder", "rabl", "arb", "nokogiri", "mab", "axlsx", "prawn", "ruby", "md",
@@ -14,7 +14,8 @@ const EXTENSIONS: [&str; 26] = [
 /// Files of source code without one of these extensions.
 const NAMES: [&str; 4] = ["Gemfile", "Gemfile.lock", ".env", ".ruby-version"];
 
-/// Directories of other programs, wherever they are. So are hidden ones.
+/// The name of directories with code of others, wherever they are. Hidden directories count as
+/// such, too.
 const FOREIGN: &str = "node_modules";
 
 /// The files whose content is the code of the application, as its mold names them.
@@ -32,7 +33,8 @@ pub(crate) struct SourceFiles {
 }
 
 impl SourceFiles {
-    /// Adds the files that are known from before, as long as the code is being loaded.
+    /// Adds the files that were known before, as long as the code is being loaded and not all are
+    /// known again.
     pub(super) fn supplement(&mut self, before: &SourceFiles) {
         if self.complete {
             return;
@@ -44,14 +46,14 @@ impl SourceFiles {
         }
     }
 
-    /// Whether this file counts.
+    /// Whether this file is one of the sources.
     pub(super) fn include(&self, path: &Path) -> bool {
         let is_in_tree = |tree: &PathBuf| path.strip_prefix(tree).is_ok_and(is_source_path);
         self.files.iter().any(|file| file == path)
             || (self.trees.iter().any(is_in_tree) && !self.exclude(path))
     }
 
-    /// Whether the trees do not include this file or directory.
+    /// Whether this file or directory is taken out of the trees.
     pub(super) fn exclude(&self, path: &Path) -> bool {
         self.except.iter().any(|except| path.starts_with(except))
     }

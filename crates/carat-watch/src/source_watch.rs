@@ -10,8 +10,8 @@ use super::notices::Notices;
 use super::snapshot::Snapshot;
 use super::source_files::SourceFiles;
 
-/// File systems whose files also change on other machines, without a notice: NFS, FUSE, 9P, SMB, CIFS, SMB2, and that of
-/// `VirtualBox`.
+/// File systems whose files also change on other machines, without a notice: NFS, FUSE, 9P, SMB,
+/// CIFS, SMB2, and shared folders of `VirtualBox`.
 const REMOTE: [u64; 7] = [
     0x6969,
     0x6573_5546,
@@ -26,7 +26,7 @@ const REMOTE: [u64; 7] = [
 #[derive(Debug, Default)]
 pub(crate) struct SourceWatch {
     sources: SourceFiles,
-    /// The files as the code that serves, or is about to, found them.
+    /// The files as they were when the code was loaded that serves, or is about to serve.
     baseline: Snapshot,
     /// `None` where the kernel does not notice changes: then the files are compared each time.
     notices: Option<Notices>,
@@ -39,7 +39,7 @@ pub(crate) struct SourceWatch {
 pub(crate) struct SourceChange {
     /// One of the files.
     pub path: PathBuf,
-    /// How many there are.
+    /// How many files have changed.
     pub files: usize,
 }
 
@@ -53,7 +53,7 @@ pub(crate) enum WatchRemark {
 }
 
 impl SourceWatch {
-    /// Knows no sources yet.
+    /// A watch without sources. The remark says why there are no notices.
     pub(crate) fn new() -> (SourceWatch, Option<WatchRemark>) {
         let (notices, remark) = match Notices::new() {
             Ok(notices) => (Some(notices), None),
@@ -71,7 +71,7 @@ impl SourceWatch {
         self.notices.as_ref().map(Notices::descriptor)
     }
 
-    /// From now on these are the sources. Files that are new among them count as unchanged.
+    /// Sets the sources. Files that are new among them count as unchanged.
     pub(crate) fn retarget(&mut self, mut sources: SourceFiles) -> Vec<WatchRemark> {
         sources.supplement(&self.sources);
         if sources == self.sources {
@@ -92,7 +92,7 @@ impl SourceWatch {
         remarks
     }
 
-    /// Whether a file may have changed since the last comparison. Always true where nobody says so.
+    /// Whether a file may have changed since the last comparison. Always true without notices.
     pub(crate) fn may_have_changed(&mut self) -> bool {
         let Some(notices) = &self.notices else {
             return true;
@@ -125,7 +125,7 @@ impl SourceWatch {
         let notices = self.notices.as_ref();
         let now = Snapshot::take(sources, &self.baseline, |directory| {
             let result = notices.map_or(Ok(()), |notices| notices.watch(directory));
-            // A directory that is gone by now is a change of the one above.
+            // A directory that is gone by now is noticed as a change of the directory above.
             let result = result.err();
             failure = failure.take().or(result.filter(is_of_limits));
         });

@@ -9,10 +9,10 @@ use rustix::io::Errno;
 
 use crate::disk::recent_files::RecentFiles;
 
-/// How often a name is resolved again when directories were renamed meanwhile.
+/// How often a name is resolved at most, if directories are renamed meanwhile.
 const RETRIES: usize = 4;
 
-/// A FIFO in the directory must not wait for its writer.
+/// The flags with which a file is opened: a FIFO in the directory must not wait for its writer.
 const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC)
     .union(OFlags::NONBLOCK)
@@ -30,7 +30,7 @@ pub enum Access {
 /// Why a lookup has no result.
 #[derive(Debug)]
 pub enum LookupError {
-    /// The kernel has not cached what it takes to know: look again with [`Access::Any`].
+    /// The kernel's caches do not say: look again with [`Access::Any`].
     WouldBlock,
     /// The file cannot be opened now.
     Io(io::Error),
@@ -46,16 +46,17 @@ pub(crate) struct Directory {
 /// A file that may be sent.
 pub(crate) enum FoundFile {
     Opened(File),
-    /// Nothing was opened: what it contains is known.
+    /// The content is in memory, so no file was opened.
     Known(Bytes),
 }
 
 /// How the kernel resolves names, the best way first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Resolution {
-    /// Linux 5.12: symbolic links within the directory are followed, and what is cached is known.
+    /// Linux 5.12: symbolic links within the directory are followed, and a lookup can be limited to
+    /// what is cached.
     Cached,
-    /// Linux 5.6: the same, without knowing what is cached.
+    /// Linux 5.6: symbolic links are followed, and every lookup may wait for the disk.
     Beneath,
     /// Sandboxes without openat2(2): no symbolic link is followed.
     Walk,
@@ -116,7 +117,8 @@ impl Directory {
             Err(error @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO)) => {
                 Err(LookupError::Io(error.into()))
             }
-            // Missing, forbidden, too long, out of the directory by a link, a socket ...
+            // The file is missing or forbidden, its name is too long, a link leads out of the
+            // directory, it is a socket ...
             Err(_) => Ok(None),
         }
     }
@@ -131,7 +133,8 @@ impl Directory {
         rustix::io::retry_on_intr(|| openat2(&self.descriptor, name, flags, Mode::empty(), resolve))
     }
 
-    /// Renames elsewhere in the tree make the kernel give up.
+    /// Resolves a name again if the kernel has given up, as it does when directories are renamed
+    /// elsewhere in the tree.
     fn resolve_again(&self, name: &[u8]) -> rustix::io::Result<OwnedFd> {
         let mut opened = self.resolve(name, FILE, ResolveFlags::empty());
         for _ in 1..RETRIES {

@@ -6,23 +6,25 @@ use std::time::{Duration, Instant, SystemTime};
 use bytes::Bytes;
 use rustix::fs::{AtFlags, Stat, StatxFlags, major, minor, statx};
 
-/// Content of small files that one directory keeps, and how many they may be.
+/// Most bytes of content that are kept for one directory.
 const CONTENT_LIMIT: usize = 2 * 1024 * 1024;
+/// Most files whose content is kept for one directory.
 const FILES_LIMIT: usize = 1024;
 
-/// How long content is kept that nobody asks for.
+/// How long the content of a file is kept that no request asks for.
 const KEPT: Duration = Duration::from_secs(1);
 
-/// A file that has changed within this time may change again within the resolution of its time stamps.
+/// A file that has changed within this time may change again and keep its time stamps, because
+/// their resolution is limited.
 const SETTLING: Duration = Duration::from_secs(2);
 
-/// Small files that were sent within the last second. Each request asks the kernel whether the name still leads to the same
-/// file, and whether that has changed: what is replaced is never sent again.
+/// Small files that were sent within the last second. Each request asks the kernel whether the name
+/// still leads to the same file, and whether the file has changed: outdated content is never sent.
 pub(crate) struct RecentFiles(Mutex<KeptFiles>);
 
 struct KeptFiles {
     files: HashMap<Box<[u8]>, RecentFile>,
-    /// Of all of them.
+    /// Bytes of the content of all files.
     bytes: usize,
     looked: Instant,
 }
@@ -31,11 +33,12 @@ struct RecentFile {
     version: FileVersion,
     stat: Stat,
     content: Bytes,
-    /// Whether somebody has asked for it since the last look.
+    /// Whether a request has asked for the file since the last look for unused ones.
     is_used: bool,
 }
 
-/// Tells a file, and what it contains, from any other.
+/// Identifies a file and its state: another file, and the same file after a change, have other
+/// versions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct FileVersion {
     device: (u32, u32),
@@ -54,8 +57,8 @@ impl RecentFiles {
         }))
     }
 
-    /// The content of the file with this name, if it is kept and current. `resolve` opens what the name leads to now, as a
-    /// mere place (`O_PATH`), and without waiting for a disk.
+    /// The content of the file with this name, if it is kept and current. `resolve` opens the file
+    /// to which the name leads now, with `O_PATH` and without waiting for a disk.
     pub(crate) fn take(
         &self,
         name: &[u8],
@@ -71,7 +74,7 @@ impl RecentFiles {
         None
     }
 
-    /// Keeps the content of a file that was opened with this status before it was read.
+    /// Keeps the content of a file. `stat` is its status before it was read.
     pub(crate) fn keep(&self, name: &[u8], stat: &Stat, content: &Bytes) {
         if !is_settled(stat) {
             return;
@@ -91,7 +94,7 @@ impl RecentFiles {
         kept.files.insert(name.into(), file);
     }
 
-    /// Forgets what nobody has asked for lately.
+    /// Forgets the files that no request has asked for lately.
     pub(crate) fn tick(&self, now: Instant) {
         let mut kept = self.lock();
         if kept.files.is_empty() || now.saturating_duration_since(kept.looked) < KEPT {
@@ -135,7 +138,7 @@ impl FileVersion {
         }
     }
 
-    /// The version of an open file, as the kernel knows it: a disk is not asked.
+    /// The version of an open file, as far as the kernel knows it without asking a disk.
     fn now(file: &OwnedFd) -> Option<FileVersion> {
         let flags = AtFlags::STATX_DONT_SYNC | AtFlags::EMPTY_PATH;
         let stat = statx(file, c"", flags, StatxFlags::BASIC_STATS).ok()?;
@@ -149,8 +152,8 @@ impl FileVersion {
     }
 }
 
-/// Whether every later change of the file will have another time. Not even a clock that was set back makes two changes look
-/// the same: the time of the change that is known lies in the past.
+/// Whether every later change of the file will get other time stamps. After a clock was set back, a
+/// time stamp may lie in the future: then the answer is no.
 fn is_settled(stat: &Stat) -> bool {
     let changed = u64::try_from(stat.st_ctime.max(stat.st_mtime)).unwrap_or(u64::MAX);
     let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(changed));

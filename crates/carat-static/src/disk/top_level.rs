@@ -6,20 +6,21 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, Dir, Stat, StatxFlags, fstat, statx};
 
-/// With more names than this, every request is looked up.
+/// Most names that are kept. In a directory with more, every request is looked up.
 const NAMES_LIMIT: usize = 10_000;
 
-/// A directory that has changed within this time may change again within the resolution of its time stamp.
+/// A directory that has changed within this time may change again and keep its time stamp, because
+/// the resolution is limited.
 const SETTLING: Duration = Duration::from_secs(2);
 
-/// The names in a directory. Most requests are for the application: these names show without a system call that no file
-/// is meant.
+/// The names in a directory. Most requests are for the application: the names show without a system
+/// call that no file is meant.
 #[derive(Default)]
 pub(crate) struct TopLevel(Mutex<Listing>);
 
 #[derive(Default)]
 struct Listing {
-    /// `None` when there are too many.
+    /// `None` when there are too many names.
     names: Option<HashSet<Box<[u8]>>>,
     /// The time stamp of the directory when its names were read. `None` if a later change may get the same one.
     changed: Option<(i64, u64)>,
@@ -31,9 +32,9 @@ impl TopLevel {
         Ok(TopLevel(Mutex::new(Listing::read(directory)?)))
     }
 
-    /// Whether there may be a file or directory called `name`, or a page with this name.
+    /// Whether there may be a file or directory called `name`, or a page called `name.html`.
     pub(crate) fn may_contain(&self, name: &[u8]) -> bool {
-        let listing = self.0.lock().expect("nobody panics with it");
+        let listing = self.0.lock().expect("no code panics with the lock held");
         listing.names.as_ref().is_none_or(|names| {
             names.contains(name) || names.contains([name, b".html"].concat().as_slice())
         })
@@ -41,7 +42,11 @@ impl TopLevel {
 
     /// Whether the directory may have changed, as far as the kernel knows without asking a disk or another machine.
     pub(crate) fn is_stale(&self, directory: BorrowedFd<'_>) -> bool {
-        let known = self.0.lock().expect("nobody panics with it").changed;
+        let known = self
+            .0
+            .lock()
+            .expect("no code panics with the lock held")
+            .changed;
         let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
         let change = statx(directory, c"", flags, StatxFlags::CTIME);
         known.is_none()
@@ -51,10 +56,10 @@ impl TopLevel {
                     .map(|now| (now.stx_ctime.tv_sec, now.stx_ctime.tv_nsec.into()))
     }
 
-    /// Reads the names again. It may wait for the disk.
+    /// Reads the names again, which may wait for the disk.
     pub(crate) fn refresh(&self, directory: BorrowedFd<'_>) -> io::Result<()> {
         let listing = Listing::read(directory)?;
-        *self.0.lock().expect("nobody panics with it") = listing;
+        *self.0.lock().expect("no code panics with the lock held") = listing;
         Ok(())
     }
 }
@@ -73,7 +78,7 @@ impl Listing {
                 });
             }
         }
-        let age = SystemTime::now().duration_since(modified(&stat));
+        let age = SystemTime::now().duration_since(changed_at(&stat));
         let is_settled = age.is_ok_and(|age| age > SETTLING);
         Ok(Listing {
             names: Some(names),
@@ -86,7 +91,7 @@ fn change(stat: &Stat) -> (i64, u64) {
     (stat.st_ctime, stat.st_ctime_nsec)
 }
 
-fn modified(stat: &Stat) -> SystemTime {
+fn changed_at(stat: &Stat) -> SystemTime {
     let seconds = u64::try_from(stat.st_ctime).unwrap_or(0);
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }

@@ -25,7 +25,8 @@ pub(crate) enum Verdict {
 }
 
 impl Conditions {
-    /// Reads the header fields of a request. Dates that are none, or that occur twice, count as missing.
+    /// Reads the header fields of a request. A date that is invalid, or that occurs twice, counts
+    /// as missing.
     pub(crate) fn of(headers: &HeaderMap) -> Conditions {
         let lines = |name| headers.get_all(name).iter().cloned().collect();
         Conditions {
@@ -36,7 +37,7 @@ impl Conditions {
         }
     }
 
-    /// Judges them for one version of a file, in the order of RFC 9110, 13.2.2.
+    /// Judges the conditions for one version of a file, in the order of RFC 9110, 13.2.2.
     pub(crate) fn judge(&self, version: &Validators) -> Verdict {
         let etag = version.etag.as_bytes();
         let fails = if self.matches.is_empty() {
@@ -55,7 +56,8 @@ impl Conditions {
             self.modified_since
                 .is_some_and(|date| version.last_modified <= date)
         } else {
-            // The weak comparison: this server weakens the tags of what it compresses.
+            // The weak comparison, because this server weakens the entity tags of responses that it
+            // compresses.
             let is_same = |tag: &[u8]| tag.strip_prefix(b"W/").unwrap_or(tag) == etag;
             self.none_match.iter().any(|line| lists(line, is_same))
         };

@@ -4,8 +4,8 @@ use std::io::IoSliceMut;
 use bytes::Bytes;
 use rustix::io::{ReadWriteFlags, preadv2};
 
-/// Files up to this size are read at once, if they are cached: the descriptor is closed before the client gets the
-/// first byte.
+/// Files up to this size are read at once, if they are cached: then no descriptor is open while the
+/// client reads.
 const READ_LIMIT: u64 = 64 * 1024;
 
 /// The content of a response.
@@ -14,7 +14,7 @@ pub enum FileContent {
     Empty,
     /// The bytes themselves.
     Bytes(Bytes),
-    /// A number of bytes of a file.
+    /// A file, and how many of its first bytes are sent.
     File(File, u64),
 }
 

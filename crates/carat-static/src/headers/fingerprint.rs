@@ -1,4 +1,4 @@
-/// Propshaft's digests have 8 digits, those of Sprockets 64.
+/// The fewest digits of a digest: Propshaft's digests have 8, those of Sprockets 64.
 const SHORTEST: usize = 8;
 
 /// Whether the name of a file contains a digest of its content, as in `app-3f786850.js` and `app.3f786850.js`: then the

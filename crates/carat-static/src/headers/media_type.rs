@@ -2,7 +2,7 @@ use std::str::from_utf8;
 
 use http::HeaderValue;
 
-/// For a name whose extension says nothing, as in Rack.
+/// The media type for an unknown extension, as in Rack.
 const UNKNOWN: &str = "application/octet-stream";
 
 /// The media type of a file, by its extension.
@@ -14,7 +14,7 @@ pub(crate) fn media_type(name: &[u8]) -> HeaderValue {
     HeaderValue::from_static(known.unwrap_or(UNKNOWN))
 }
 
-/// Whether compressed variants of a file are worth a look.
+/// Whether a file of this type may have compressed variants.
 pub(crate) fn is_compressible(media_type: &HeaderValue) -> bool {
     const OTHERS: [&[u8]; 5] = [b"javascript", b"json", b"xml", b"wasm", b"ttf"];
     let media_type = media_type.as_bytes();

@@ -9,7 +9,7 @@ use rustix::fs::Stat;
 pub(crate) struct Validators {
     /// A strong entity tag: the time of the last change in nanoseconds, the size, and the coding.
     pub(crate) etag: HeaderValue,
-    /// The time of the change, in whole seconds.
+    /// The time of the last change in whole seconds.
     pub(crate) last_modified: SystemTime,
 }
 

@@ -7,14 +7,15 @@ use tokio::time::timeout;
 use carat_exchange::Refusal;
 use carat_files::LOOKUP_THREADS;
 
-/// Lookups that may wait for a disk at once. Beyond that, the disk does not respond, and requests are refused at once.
+/// Most lookups that may wait for a disk at once. If there are so many, the disk does not respond,
+/// and further requests are refused at once.
 const LOOKUPS_LIMIT: usize = 256;
 
 /// How long a disk may take to tell whether there is a file.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Lookups of files on threads that may wait for a disk. Each one holds a reference until it ends, even if nobody waits
-/// for it any more.
+/// Lookups of files on threads that may wait for a disk. Each lookup holds a reference until it
+/// ends, even if no request waits for it any more: so the running ones can be counted.
 #[derive(Default)]
 pub(super) struct DiskLookups(Arc<()>);
 

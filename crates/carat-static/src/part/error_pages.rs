@@ -24,7 +24,7 @@ const STATUSES: [u16; 15] = [
 pub(super) struct ErrorPages {
     directory: RefCell<Option<PathBuf>>,
     pages: RefCell<HashMap<StatusCode, Bytes>>,
-    /// Whether they may have changed since they were read.
+    /// Whether the pages may have changed since they were read.
     is_stale: Cell<bool>,
     is_reading: Cell<bool>,
     pub(super) maintenance: Rc<Maintenance>,
@@ -32,7 +32,7 @@ pub(super) struct ErrorPages {
 }
 
 impl ErrorPages {
-    /// Reads the pages. An error names the one that cannot be read.
+    /// Reads the pages. An error names the page that cannot be read.
     pub(super) fn open(settings: &Settings, log: &Rc<Log>) -> Result<Rc<ErrorPages>, String> {
         let directory = settings.parts.site.error_pages.clone();
         let read = directory.clone();
@@ -54,7 +54,8 @@ impl ErrorPages {
         self.reload();
     }
 
-    /// Reads the pages again. If that fails, the old ones stay. A disk that does not respond holds one thread.
+    /// Reads the pages again. If that fails, the old ones stay. At most one thread reads, also on a
+    /// disk that does not respond.
     pub(super) fn reload(self: &Rc<Self>) {
         self.is_stale.set(true);
         if !self.is_reading.replace(true) {
@@ -77,7 +78,8 @@ impl ErrorPages {
         self.is_reading.set(false);
     }
 
-    /// Puts the page into the response of an application that failed.
+    /// Puts a page into the response if the application has failed, and there is a page for the
+    /// status.
     pub(super) fn explain_failure(&self, reply: &mut Result<Reply, Refusal>) {
         if let Ok(reply) = reply {
             if reply.response.body().is_failure {
@@ -86,13 +88,13 @@ impl ErrorPages {
         }
     }
 
-    /// Whether the client of a request gets pages.
+    /// Whether the client of a request gets pages: there are some, and the client accepts HTML.
     pub(super) fn are_for(&self, request: &HeaderMap) -> bool {
         let is_empty = self.pages.borrow().is_empty() && !self.maintenance.is_on();
         !is_empty && accepts_html(request)
     }
 
-    /// Puts the page into a response of the server, if there is one for it.
+    /// Puts a page into a response of the server, if there is one for the status.
     pub(super) fn dress(&self, refusal: Option<Refusal>, response: &mut Response<ReplyBody>) {
         let maintained = (refusal == Some(MAINTAINED)).then(|| self.maintenance.page());
         let page = maintained.flatten();

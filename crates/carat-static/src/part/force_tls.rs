@@ -8,7 +8,7 @@ use carat_exchange::{Call, Fault, PartRefusal, Refusal, RequestTarget};
 use carat_http::{ArrivedRequest, ReadinessPaths, RequestContext, RequestStep};
 use carat_settings::Settings;
 
-/// A request in clear: the response says where to go.
+/// The refusal of a request over plain HTTP. The response names the URL with HTTPS.
 const TLS_REQUIRED: Refusal = Refusal::ByPart(&PartRefusal {
     status: StatusCode::PERMANENT_REDIRECT,
     reason: "this server is reached over HTTPS",
@@ -16,12 +16,12 @@ const TLS_REQUIRED: Refusal = Refusal::ByPart(&PartRefusal {
     retry_after: None,
 });
 
-/// Where the client of a request in clear is sent.
+/// The URL with HTTPS for the client of a refused request.
 struct Location(HeaderValue);
 
 /// Sends clients of plain HTTP to HTTPS, and has browsers stay there: the option `force_tls`.
 pub(super) struct ForceTls {
-    /// The paths that load balancers ask for in clear.
+    /// The paths that load balancers ask for over plain HTTP.
     exempt: ReadinessPaths,
     /// `Strict-Transport-Security` (RFC 6797). `None` when the option is off.
     hsts: Option<HeaderValue>,
@@ -44,7 +44,7 @@ impl ForceTls {
         self.hsts.is_some()
     }
 
-    /// Refuses a request in clear. The response says where to go.
+    /// Refuses a request over plain HTTP. The response names the URL with HTTPS.
     pub(super) fn check(
         &self,
         request: &mut ArrivedRequest,
@@ -57,7 +57,8 @@ impl ForceTls {
         context.refuse_if(true, TLS_REQUIRED)
     }
 
-    /// Where the client of a request in clear is sent: to the same target at the default port of HTTPS.
+    /// The URL with HTTPS for a request over plain HTTP: the same target at the default port.
+    /// `None` if the request is not to be refused.
     fn location(&self, call: &Call) -> Option<HeaderValue> {
         if self.hsts.is_none() || call.scheme() == Scheme::Https {
             return None;
@@ -78,7 +79,8 @@ impl ForceTls {
         Some(value.expect("the guard passes no control bytes"))
     }
 
-    /// Completes a response: to a request over HTTPS, and to one that is sent there.
+    /// Completes the header fields of a response. A client of plain HTTP gets the URL with HTTPS; a
+    /// browser that has come over HTTPS is told to stay there.
     pub(super) fn complete(&self, fields: &mut HeaderMap, context: &mut RequestContext) {
         if let Some(Location(location)) = context.slots.take() {
             fields.insert(LOCATION, location);
@@ -89,7 +91,7 @@ impl ForceTls {
 
     fn keep_browsers(&self, headers: &mut HeaderMap) {
         if let Some(hsts) = &self.hsts {
-            // The application may know better.
+            // A value that the application has set stays.
             let field = headers.entry(STRICT_TRANSPORT_SECURITY);
             field.or_insert_with(|| hsts.clone());
         }

@@ -13,10 +13,10 @@ use carat_http::{ArrivedRequest, ReadinessPaths, RequestContext, RequestStep};
 use carat_log::{Field, Log};
 use carat_settings::Settings;
 
-/// The largest page. It stays in memory.
+/// Most bytes of a page, which stays in memory.
 pub(super) const PAGE_LIMIT: u64 = 256 * 1024;
 
-/// The file of the option `maintenance` is there.
+/// The refusal of requests as long as the file of the option `maintenance` exists.
 pub(super) const MAINTAINED: Refusal = Refusal::ByPart(&PartRefusal {
     status: StatusCode::SERVICE_UNAVAILABLE,
     reason: "the application is under maintenance",
@@ -24,20 +24,21 @@ pub(super) const MAINTAINED: Refusal = Refusal::ByPart(&PartRefusal {
     retry_after: Some(60),
 });
 
-/// The page that all clients get as long as a file is there: the option `maintenance`.
+/// The page that all clients get as long as its file exists: the option `maintenance`.
 #[derive(Debug)]
 pub(super) struct Maintenance {
     path: RefCell<Option<PathBuf>>,
-    /// The checks of load balancers: without a server, clients would not see the page.
+    /// The paths of load balancers' checks. If they failed, the balancers would send no clients,
+    /// and nobody would see the page.
     exempt: ReadinessPaths,
-    /// `None` while the application serves; without content when the page cannot be read.
+    /// `None` while the application serves; empty when the page cannot be read.
     page: RefCell<Option<Bytes>>,
     is_looking: Cell<bool>,
     log: Rc<Log>,
 }
 
 impl Maintenance {
-    /// Looks for the file at once: the application must not see even the first request.
+    /// Looks for the file at once, so that not even the first request reaches the application.
     pub(super) fn new(settings: &Settings, log: &Rc<Log>) -> Rc<Maintenance> {
         let path = path_of(settings);
         let looked = path.clone();
@@ -56,7 +57,7 @@ impl Maintenance {
         maintenance
     }
 
-    /// Looks for another file from now on.
+    /// Looks for the file of new settings from now on.
     pub(super) fn adopt(&self, settings: &Settings) {
         let path = path_of(settings);
         if path.is_none() {
@@ -65,7 +66,7 @@ impl Maintenance {
         self.path.replace(path);
     }
 
-    /// Keeps requests from the application.
+    /// Refuses a request during maintenance.
     pub(super) fn check(
         &self,
         request: &mut ArrivedRequest,
@@ -75,7 +76,7 @@ impl Maintenance {
         context.refuse_if(keeps_out, MAINTAINED)
     }
 
-    /// Whether no request reaches the application.
+    /// Whether the application is under maintenance.
     pub(super) fn is_on(&self) -> bool {
         self.page.borrow().is_some()
     }
@@ -86,8 +87,8 @@ impl Maintenance {
         page.clone().filter(|page| !page.is_empty())
     }
 
-    /// Notices that the file has appeared, changed, or gone. Called once a tick. A disk that does not respond holds one
-    /// thread, and changes nothing.
+    /// Looks whether the file has appeared, changed, or gone. Called once a tick. At most one
+    /// thread looks: if the disk does not respond, nothing changes.
     pub(super) fn tick(self: &Rc<Self>) {
         let Some(path) = self.path.borrow().clone() else {
             return;
@@ -130,13 +131,15 @@ impl Maintenance {
     }
 }
 
-/// A relative path begins in the directory of the start, whose links are followed anew at each look.
+/// The path of the page. A relative path begins in the directory in which the server was started.
+/// Symbolic links in that are followed anew at each look.
 fn path_of(settings: &Settings) -> Option<PathBuf> {
     let path = settings.parts.site.maintenance.as_ref()?;
     Some(settings.directory.join(path))
 }
 
-/// The content of a page; `None` when there is none. An error when it is too large, or no regular file.
+/// The content of a page; `None` when there is none. An error when the file is too large, or no
+/// regular file.
 pub(super) fn read_page(path: &Path) -> io::Result<Option<Bytes>> {
     match read_configured(path, PAGE_LIMIT) {
         Ok(page) => Ok(Some(page.into())),

@@ -30,11 +30,11 @@ struct SitePart {
     named: Rc<SendFiles>,
 }
 
-/// Remembers that an error is a page for the client of a request.
+/// Marks a request whose client gets an error as a page.
 struct GetsPage;
 
-/// The part, also without any of its options, which a restart may bring. An error names a directory or page that cannot be
-/// read.
+/// The part, which exists also without any of its options, because a restart may turn them on. An
+/// error names a directory or page that cannot be read.
 pub fn part(core: &EdgeCore) -> Result<Option<Box<dyn Part>>, String> {
     let (settings, log, disk) = (&core.settings, &core.log, Rc::default());
     Ok(Some(Box::new(SitePart {

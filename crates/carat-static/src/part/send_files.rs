@@ -16,10 +16,10 @@ use carat_http::{ReplyStep, SlowReply};
 use carat_log::Log;
 use carat_settings::Settings;
 
-/// Names a file by its absolute path, as with Apache and lighttpd.
+/// The header field that names a file by its absolute path, as with Apache and lighttpd.
 const X_SENDFILE: HeaderName = HeaderName::from_static("x-sendfile");
 
-/// Names a file by a URL, as with nginx.
+/// The header field that names a file by a URL, as with nginx.
 const X_ACCEL_REDIRECT: HeaderName = HeaderName::from_static("x-accel-redirect");
 
 /// The directories of the `sendfile` option, from which the application may name files.
@@ -33,14 +33,14 @@ pub(super) struct SendFiles {
 struct Named {
     /// The value of the header field that names the file.
     value: HeaderValue,
-    /// `None` when it lies elsewhere.
+    /// `None` when the file is in none of the directories.
     file: Option<NamedFile>,
     disk: Rc<DiskLookups>,
     log: Rc<Log>,
 }
 
 impl SendFiles {
-    /// Opens the directories. An error names the one that cannot be read.
+    /// Opens the directories. An error names the directory that cannot be read.
     pub(super) fn open(
         settings: &Settings,
         disk: &Rc<DiskLookups>,
@@ -54,17 +54,17 @@ impl SendFiles {
         }))
     }
 
-    /// Opens the directories of new settings, or those that the same paths name now. If that fails, the old ones stay.
+    /// Opens the directories of new settings. The same paths may lead to other directories now. If
+    /// that fails, the old directories stay.
     pub(super) fn adopt(self: &Rc<Self>, settings: &Settings) {
         let (files, directories) = (Rc::clone(self), settings.parts.site.sendfile.clone());
         spawn_local(async move {
             let opening = LOOKUP_THREADS.run(move || open_all("sendfile", "", &directories));
             match opening.await.unwrap_or_else(|panic| Err(panic.to_string())) {
                 Ok(mounts) => drop(files.mounts.replace(mounts)),
-                Err(cause) => files.log.error(
-                    "named files come from the old directories",
-                    &[("cause", &cause)],
-                ),
+                Err(cause) => files
+                    .log
+                    .error("sendfile: the old directories stay", &[("cause", &cause)]),
             }
         });
     }

@@ -17,13 +17,13 @@ use carat_settings::{Settings, StaticDirectory, UrlPrefix};
 pub(super) struct StaticFiles {
     mounts: RefCell<Mounts>,
     disk: Rc<DiskLookups>,
-    /// Reads the names in the directories again.
+    /// The task that reads the names in the directories again.
     refresh: RefCell<Option<JoinHandle<()>>>,
     log: Rc<Log>,
 }
 
 impl StaticFiles {
-    /// Opens the directories. An error names the one that cannot be read.
+    /// Opens the directories. An error names the directory that cannot be read.
     pub(super) fn open(
         settings: &Settings,
         disk: &Rc<DiskLookups>,
@@ -41,8 +41,8 @@ impl StaticFiles {
         }))
     }
 
-    /// Looks for the file that a request asks for: first where nothing waits for a disk, and then, with what it returns,
-    /// on the disk.
+    /// Looks for the file that a request asks for: at first only in what the kernel has cached. If
+    /// that does not tell, the returned future asks the disk.
     pub(super) fn look(&self, request: &mut ArrivedRequest, context: &RequestContext) -> PartStep {
         let Some(query) = self.mounts.borrow().query(&request.call().parts) else {
             return PartStep::Next;
@@ -64,21 +64,24 @@ impl StaticFiles {
         }
     }
 
-    /// Notices new and removed files, and forgets those that nobody asks for. Called once a tick.
+    /// Looks for new and removed files, and forgets the content of files that no request asks for.
+    /// Called once a tick.
     pub(super) fn tick(&self) {
         let mounts = self.mounts.borrow();
         mounts.tick(clock::now());
         let mut refresh = self.refresh.borrow_mut();
-        // A disk that does not respond holds one thread, and not one more each second.
+        // At most one thread reads: on a disk that does not respond, there is not one more each
+        // second.
         if refresh.as_ref().is_none_or(JoinHandle::is_finished) && mounts.is_stale() {
             let mounts = mounts.clone();
             let reading = LOOKUP_THREADS.run(move || mounts.refresh());
-            // A panic is logged, and the next look is another one.
+            // A panic is logged, and a later tick reads again.
             *refresh = Some(spawn(async { drop(reading.await) }));
         }
     }
 
-    /// Opens the directories of new settings, or those that the same paths name now. If that fails, the old ones stay.
+    /// Opens the directories of new settings. The same paths may lead to other directories now. If
+    /// that fails, the old directories stay.
     pub(super) fn adopt(self: &Rc<Self>, settings: &Settings) {
         let (files, directories) = (Rc::clone(self), settings.parts.site.static_files.clone());
         let prefix = prefix_of(settings).to_owned();
@@ -90,21 +93,22 @@ impl StaticFiles {
             let opening = LOOKUP_THREADS.run(move || open_all("static", &prefix, &directories));
             match opening.await.unwrap_or_else(|panic| Err(panic.to_string())) {
                 Ok(mounts) => drop(files.mounts.replace(mounts)),
-                Err(cause) => files.log.error(
-                    "static files come from the old directories",
-                    &[("cause", &cause)],
-                ),
+                Err(cause) => files
+                    .log
+                    .error("static: the old directories stay", &[("cause", &cause)]),
             }
         });
     }
 }
 
-/// Static files are below the prefix of the application, which names them so.
+/// The prefix of the application, below which static files are, too: the application uses it in
+/// their URLs.
 fn prefix_of(settings: &Settings) -> &str {
     settings.prefix.as_ref().map_or("", UrlPrefix::as_str)
 }
 
-/// Opens the directories of the option called `option` for URLs below `prefix`. An error names the one that cannot be read.
+/// Opens the directories of the option called `option` for URLs below `prefix`. An error names the
+/// directory that cannot be read.
 pub(super) fn open_all(
     option: &str,
     prefix: &str,

@@ -13,7 +13,7 @@ use carat_settings::Settings;
 /// The loading of changed code.
 struct ReloadPart(Rc<Reload>);
 
-/// `None` without the option.
+/// The part; `None` without the option `reload`.
 pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
     if !core.settings.parts.reload.enabled {
         return None;

@@ -21,19 +21,20 @@ use carat_settings::Settings;
 /// Code is loaded once the files have been quiet for this long, unless a request waits for it.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// Files count as quiet after twice this many times `QUIET` at the latest: a checkout of a large repository takes
-/// less.
+/// Files count as quiet after so many rounds at the latest, each of at most twice `QUIET`. A
+/// checkout of a large repository takes less.
 const QUIET_LIMIT: u32 = 40;
 
-/// How many failed loads in a row may be overtaken by changes of the files. After that, the error is shown anyway.
+/// After a failed load, the code is loaded again at once if files have changed meanwhile. After so
+/// many failed loads in a row, it is not, and the error is shown.
 const ATTEMPTS_LIMIT: u8 = 3;
 
 /// How long requests get the error of a failed load without another attempt: a browser sends several requests for a
 /// page, and a cause outside the files takes longer to mend.
 const FAILURE_HOLDS: Duration = Duration::from_secs(2);
 
-/// The option `reload`: which code the workers have, compared with the files. Requests get the code of the files as they
-/// are when the request arrives.
+/// The option `reload`: compares the code that the workers have with the files. Requests get the
+/// code of the files as they are when the request arrives.
 pub(super) struct Reload {
     log: Rc<Log>,
     dispatcher: Rc<Dispatcher>,
@@ -41,8 +42,8 @@ pub(super) struct Reload {
     phase: RefCell<ReloadPhase>,
     /// How long requests wait for new code.
     limit: Cell<Duration>,
-    /// Code is loaded without waiting for a request once between two requests: an application that writes its own files
-    /// does not keep the server busy.
+    /// Whether code may be loaded before a request asks for it. This happens only once between two
+    /// requests, so that an application that writes its own files does not keep the server busy.
     may_begin_early: Cell<bool>,
     attempts: Cell<u8>,
 }
@@ -50,13 +51,13 @@ pub(super) struct Reload {
 /// The code that the workers have.
 #[derive(Debug)]
 enum ReloadPhase {
-    /// Nothing yet: the server does not serve.
+    /// The server does not serve yet.
     Idle,
     /// The workers have the code of the files, as far as is known.
     Current,
     /// The workers have old code, and a new mold loads the code of the files.
     Loading,
-    /// The workers have old code, and the code of the files could not be loaded at this time.
+    /// The workers have old code. The code of the files could not be loaded, at this time.
     Failed(FailurePage, Instant),
 }
 
@@ -77,17 +78,17 @@ impl Reload {
         reload
     }
 
-    /// Requests wait for new code long enough for an application that is loaded twice.
+    /// Sets how long requests wait for new code: long enough to load the application twice.
     pub(super) fn adopt(&self, settings: &Settings) {
         self.limit.set(settings.boot_timeout * 2);
     }
 
-    /// The server serves: from now on it watches its files.
+    /// Begins to compare the files, because the server serves from now on.
     pub(super) fn begin(&self) {
         self.phase.replace(ReloadPhase::Current);
     }
 
-    /// The mold that loads the application named its files, as JSON.
+    /// Sets the files to watch, which the mold has named as JSON while it loads the application.
     pub(super) fn watch_sources(&self, json: &str) {
         match serde_json::from_str::<SourceFiles>(json) {
             Ok(sources) => report(self.watch.borrow_mut().retarget(sources), &self.log),
@@ -122,8 +123,8 @@ impl Reload {
         self.dispatcher.renewal().ask();
     }
 
-    /// The workers that take requests have the code of the files, or why they have not. Responds to the requests that
-    /// wait if the code cannot be loaded.
+    /// Ends a load: the workers that take requests have the code of the files, or `result` says why
+    /// not. Then the requests that wait get the error.
     pub(super) fn end(&self, result: &Result<(), String>) {
         let renewal = self.dispatcher.renewal();
         if renewal.is_asked() || renewal.is_over() {
@@ -139,7 +140,7 @@ impl Reload {
             Err(_) if matches!(*self.phase.borrow(), ReloadPhase::Current) => {}
             Err(cause) => {
                 self.fail(cause, clock::now());
-                // Perhaps not all files were there yet.
+                // Perhaps not all files were written yet.
                 let attempts = self.attempts.get() + 1;
                 self.attempts.set(attempts);
                 if attempts < ATTEMPTS_LIMIT {
@@ -150,7 +151,7 @@ impl Reload {
         }
     }
 
-    /// Does not let requests wait for new code for ever. Called once a tick.
+    /// Ends the wait of requests for new code after a time. Called once a tick.
     pub(super) fn expire(&self, now: Instant) {
         let left = self.dispatcher.renewal().left(now);
         if left.is_some_and(|left| left.is_zero()) {
@@ -160,7 +161,8 @@ impl Reload {
         }
     }
 
-    /// Responds to all waiting requests if the code cannot be loaded. Others go on unless code is being loaded.
+    /// Responds with the error to all waiting requests if the code cannot be loaded. Lets requests
+    /// go on, unless code is being loaded.
     fn respond_to_waiting(&self) {
         if let ReloadPhase::Failed(page, _) = &*self.phase.borrow() {
             (self.dispatcher).answer_waiting(|request| page.response(request));
@@ -179,7 +181,7 @@ impl Reload {
         matches!(*self.phase.borrow(), ReloadPhase::Loading)
     }
 
-    /// Requests get the cause from now on, unless the server stops.
+    /// Shows requests the cause from now on, unless the server stops.
     fn fail(&self, cause: &str, now: Instant) {
         if !self.is_idle() {
             let page = FailurePage::unloadable(cause);
@@ -187,7 +189,7 @@ impl Reload {
         }
     }
 
-    /// Whether the code failed so long ago that what it needs may be there by now.
+    /// Whether the load failed so long ago that its cause may be gone by now.
     fn may_be_mended(&self, now: Instant) -> bool {
         match *self.phase.borrow() {
             ReloadPhase::Failed(_, since) => {
@@ -205,13 +207,14 @@ impl Reload {
         };
         #[expect(
             deprecated,
-            reason = "its successor is unsafe, and an OwnedFd is what that asks for"
+            reason = "its successor is unsafe, and asks for no more than an OwnedFd guarantees"
         )]
         let descriptor = AsyncFd::with_interest(descriptor, Interest::READABLE)?;
         loop {
             descriptor.readable().await?.clear_ready();
             if !self.is_suspect() {
-                // A program that writes other files without end causes a look once in a while only.
+                // So a program that writes other files without end causes a look only once in a
+                // while.
                 sleep(QUIET).await;
                 continue;
             }
@@ -242,7 +245,8 @@ impl Reload {
 }
 
 impl CodeCheck for Reload {
-    /// Begins to load the code first if files have changed, and then the request has to wait.
+    /// Begins to load the code if files have changed: then the request has to wait. Returns the
+    /// error if the code could not be loaded.
     fn check(&self, request: &Parts) -> Option<Response<ReplyBody>> {
         // A client is interested in the newest code.
         self.may_begin_early.set(true);
@@ -259,7 +263,7 @@ impl CodeCheck for Reload {
     }
 }
 
-/// Logs what limits the watch.
+/// Logs the limits of the watch.
 fn report(remarks: impl IntoIterator<Item = WatchRemark>, log: &Log) {
     for remark in remarks {
         match remark {

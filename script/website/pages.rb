@@ -33,7 +33,7 @@ module Website
       Dir.glob(IMAGES, base: @root).each { |path| put(File.join(target, path), File.read(File.join(@root, path))) }
     end
 
-    # Returns the text of a page.
+    # Returns the text of a page. Raises when it has a link to a file that is not there.
     def text(path)
       File.read(File.join(@root, path)).gsub(LINK) do |whole|
         match = Regexp.last_match
@@ -43,13 +43,15 @@ module Website
 
     private
 
-    # Where a link of the page at `path` leads on the site.
+    # Returns where a link of the page at `path` leads on the site. mkdocs checks those to pages.
     def place(path, target)
       return target if target.match?(/\A([a-z]+:|#)/)
 
       file, anchor = target.split("#", 2)
       found = File.expand_path(file, "/#{File.dirname(path)}").delete_prefix("/")
       return target if paths.include?(found) || File.fnmatch?(IMAGES, found)
+
+      raise "#{path}: there is no #{target}" unless File.exist?(File.join(@root, found))
 
       kind = File.directory?(File.join(@root, found)) ? "tree" : "blob"
       ["#{@address}/#{kind}/main/#{found}", *anchor].join("#")

@@ -21,6 +21,13 @@ class WebsiteTest < Minitest::Test
                  "[f](https://f.example) [g](images/g.svg)", pages.text("docs/bodies.md")
   end
 
+  def test_a_link_to_nothing_raises
+    write("docs/bodies.md", "[x](../nowhere.rb)")
+    error = assert_raises(RuntimeError) { pages.text("docs/bodies.md") }
+
+    assert_equal "docs/bodies.md: there is no ../nowhere.rb", error.message
+  end
+
   def test_code_stays_as_it_is
     text = "`[x](../x)`\n```md\n[x](../x)\n```\n"
     write("docs/bodies.md", text)
@@ -42,6 +49,7 @@ class WebsiteTest < Minitest::Test
     write("docs/README.md",
           "| you want to | page |\n|---|---|\n| keep it small | [memory.md](memory.md) |\n| x | [y](../y.rb) |\n")
     write("docs/memory.md", "# Memory of `x`\n")
+    write("y.rb", "")
 
     assert_equal "# Carat\n\n> A server.\n\nIt serves.\n\n## Pages\n\n" \
                  "- [Memory of x](https://c.example/docs/memory.md): keep it small\n",

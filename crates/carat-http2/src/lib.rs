@@ -1,6 +1,7 @@
-//! HTTP/2 (RFC 9113): [`FrameGuard`] checks the frames of a client and notices floods of them, [`DecodedHead`] checks
-//! requests, and [`SentResets`] finds those that the protocol refuses, all of it without sockets, clock, and runtime.
-//! What needs these is in `part`, the part of the edge.
+//! HTTP/2 (RFC 9113). [`FrameGuard`] checks the frames of a client and notices floods of them,
+//! [`DecodedHead`] checks requests, and [`SentResets`] finds the streams that h2 has reset. They
+//! need no socket, no clock, and no async runtime. The code that needs these is in `part`, which
+//! makes HTTP/2 a part of the edge.
 //!
 //! ```
 //! use carat_http2::{FrameFault, FrameGuard, PREFACE};

@@ -9,7 +9,7 @@ const PADDED: u8 = 0x8;
 const PRIORITY: u8 = 0x20;
 const PRIORITY_BYTES: usize = 5;
 
-/// Where the block is in a HEADERS or CONTINUATION frame.
+/// The place of the header block in a HEADERS or CONTINUATION frame.
 pub(crate) struct BlockFrame {
     /// Whether the length of the padding comes next.
     is_padded: bool,
@@ -22,7 +22,7 @@ pub(crate) struct BlockFrame {
 }
 
 impl BlockFrame {
-    /// `None` for a frame without a block.
+    /// The place of the block in a frame; `None` for a frame without a block.
     pub(crate) fn of(header: FrameHeader) -> Option<BlockFrame> {
         let has = |flag| header.kind == HEADERS && header.flags & flag != 0;
         matches!(header.kind, HEADERS | CONTINUATION).then(|| BlockFrame {

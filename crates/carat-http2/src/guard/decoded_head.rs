@@ -54,7 +54,7 @@ impl DecodedHead<'_> {
         match self.method {
             b"CONNECT" => Err(GuardError::Connect),
             method if method.len() > METHOD_LIMIT => Err(GuardError::MethodTooLong),
-            // A malformed method ends with a backtick.
+            // A backtick at the end marks a malformed method: see `TextKind::substitute`.
             method if !is_all(ByteClass::TOKEN, method) || matches!(method, [] | [.., b'`']) => {
                 Err(GuardError::RequestLine)
             }
@@ -62,7 +62,7 @@ impl DecodedHead<'_> {
         }
     }
 
-    /// The target is in origin-form, or `*` for OPTIONS.
+    /// Checks that the target is in origin-form, or is `*` for OPTIONS.
     fn check_target(&self, limits: &HeaderLimits) -> Result<(), GuardError> {
         let target = self.target.ok_or(GuardError::Target)?;
         if target.len() > limits.max_uri {
@@ -89,7 +89,7 @@ fn check_fields<'f>(
         if count == limits.max_headers {
             return Err(GuardError::TooManyHeaders);
         }
-        // The `http` crate accepts a quotation mark in a name.
+        // A quotation mark, which the `http` crate accepts, marks a malformed name.
         if name.contains(&b'"') {
             return Err(GuardError::FieldName);
         }

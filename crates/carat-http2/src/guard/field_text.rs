@@ -5,12 +5,15 @@ use carat_guard::ByteClass;
 
 /// A text that is being read.
 ///
-/// For some malformed texts, h2 ends the connection, where RFC 9113 (section 8.1.1) wants only the stream to end:
-/// behind a proxy, one client would end the requests of others. So each malformed byte is replaced by one that the
-/// decoder accepts, and for which the request is refused. The length of the text, and thus the decoder's table, stays
-/// as it was. A malformed text in Huffman code is replaced as a whole by a plain text. If the field is added to the
-/// table, that is no longer than the decoded text: a table that is less full than the client's has all that the
-/// client refers to. A Huffman text of which only a part has arrived stays as it is.
+/// For some malformed texts, h2 ends the connection, where RFC 9113 (section 8.1.1) wants only the
+/// stream to end: behind a proxy, one client would end the requests of others. So each malformed
+/// byte is replaced by one that the decoder accepts, and for which the request is refused. The
+/// length of the text, and thus the decoder's table, stays as it was.
+///
+/// A malformed text in Huffman code is replaced as a whole by a plain text. If the field is added
+/// to the table, the plain text is no longer than the decoded one: then the decoder's table is no
+/// fuller than the client's, and still has each field that the client refers to. A Huffman text of
+/// which only a part has arrived stays as it is.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldText {
     kind: TextKind,
@@ -26,7 +29,7 @@ pub(crate) enum TextKind {
     Value,
     Method,
     PseudoValue,
-    /// The value of a field that no request has: `:status`, or one without a name.
+    /// The value of a field that no request has: `:status`, or a field without a name.
     Status,
 }
 
@@ -35,8 +38,8 @@ enum TextState {
     Huffman,
     Begun,
     WellFormed,
-    /// The name of a pseudo-field that h2 knows, or the arrived part of a name, with the kind of the text that
-    /// follows.
+    /// The name of a pseudo-field that h2 knows, or the first part of a name that may become one,
+    /// with the kind of the text that follows.
     PseudoName(TextKind),
     Malformed,
 }
@@ -56,7 +59,8 @@ impl TextKind {
             TextKind::Name => ByteClass::TOKEN.has(byte) && !byte.is_ascii_uppercase(),
             TextKind::Value => ByteClass::TEXT.has(byte),
             TextKind::Method => ByteClass::TOKEN.has(byte),
-            // The decoder wants UTF-8; any other fault ends the stream.
+            // The decoder ends the connection for a value that is not UTF-8; for any other fault,
+            // it ends the stream.
             TextKind::PseudoValue => byte.is_ascii(),
             TextKind::Status => false,
         }
@@ -105,7 +109,8 @@ impl FieldText {
         }
     }
 
-    /// Looks at a text in Huffman code that has come as a whole. Returns how many substitutes replace it, if it is malformed.
+    /// Checks a text in Huffman code that has come as a whole. Returns how many substitutes replace
+    /// it, if it is malformed.
     pub(crate) fn replaced(&mut self, own: &[u8], is_indexed: bool) -> Option<usize> {
         let is_name = self.kind == TextKind::Name;
         let may_be_plain = matches!(self.kind, TextKind::Value | TextKind::PseudoValue);
@@ -118,7 +123,7 @@ impl FieldText {
             self.state = TextState::PseudoName(TextKind::after_pseudo(name));
             return None;
         }
-        // The end-of-text symbol within a text is an error of the connection.
+        // The end-of-text symbol within a text is an error of the connection, which h2 reports.
         let text: Vec<u8> = text.map(u8::try_from).collect::<Result<_, _>>().ok()?;
         if self.is_well_formed(&text) {
             return None;
@@ -163,7 +168,7 @@ impl FieldText {
         self.left == 0
     }
 
-    /// The text that follows this one, unless the field is complete.
+    /// The kind of the text that follows this one; `None` when the field is complete.
     pub(crate) fn next(self) -> Option<TextKind> {
         match (self.kind, self.state) {
             (TextKind::Name, TextState::PseudoName(kind)) => Some(kind),
@@ -172,7 +177,7 @@ impl FieldText {
         }
     }
 
-    /// Whether a text that has come as a whole is one that the decoder and the guard take.
+    /// Whether the decoder and the guard accept a text that has come as a whole.
     fn is_well_formed(self, text: &[u8]) -> bool {
         match self.kind {
             TextKind::PseudoValue => std::str::from_utf8(text).is_ok(),

@@ -1,4 +1,5 @@
-//! Where the frames of HTTP/2 are in the bytes of one direction of a connection (RFC 9113, section 4.1).
+//! Finds the frames of HTTP/2 in the bytes of one direction of a connection (RFC 9113, section
+//! 4.1).
 
 const HEADER_BYTES: usize = 9;
 
@@ -30,7 +31,7 @@ impl FrameHeader {
 pub(crate) enum FramePart<'a> {
     /// A frame begins.
     Header(FrameHeader),
-    /// Bytes of the payload of that frame, or of the preface.
+    /// Bytes of the payload of the last frame, or of the preface.
     Payload(&'a [u8]),
 }
 

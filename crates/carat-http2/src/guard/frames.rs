@@ -1,5 +1,5 @@
-//! The frames that a client of HTTP/2 sends (RFC 9113, section 4): their number, and faults that h2 does not tell
-//! apart.
+//! The frames that a client of HTTP/2 sends (RFC 9113, section 4): how many there are, and faults
+//! that h2 does not tell from others.
 
 use crate::guard::block_frame::BlockFrame;
 use crate::guard::frame_parts::{FrameHeader, FramePart, FrameParts};
@@ -12,12 +12,14 @@ pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 pub(crate) const OVERHEAD_LIMIT: u32 = 1000;
 /// How many more such frames the client may send in each tick of 100 ms.
 const TICK_CREDIT: u32 = 10;
-/// How many more such frames the client may send for each request: a window update or a reset may follow.
+/// How many more such frames the client may send for each request, since a window update or a reset
+/// may follow.
 const REQUEST_CREDIT: u32 = 4;
-/// How many bytes of bodies, in either direction, allow one more such frame: the smallest step of a window update.
+/// How many bytes of bodies, in either direction, allow one more such frame. A client opens its
+/// window in steps of at least so many.
 const BYTES_CREDIT: usize = 256;
-/// How many more such frames the client may send for each piece that the application sends, however short: some
-/// clients return a window update for the stream and one for the connection.
+/// How many more such frames the client may send for each piece that the application sends, however
+/// short. Some clients return a window update for the stream and one for the connection.
 const PIECE_CREDIT: u32 = 2;
 
 const ACK: u8 = 0x1;
@@ -29,8 +31,9 @@ const CONTINUATION: u8 = 0x9;
 /// How far before the end of its header the flags of a frame are.
 const FLAGS_FROM_END: usize = 5;
 
-/// Header blocks up to this size, in up to this many frames, wait until they have come as a whole. A larger one goes on as it
-/// comes: a malformed field that two reads divide ends the connection.
+/// Header blocks up to this size, in up to this many frames, wait until they have come as a whole.
+/// A larger block is passed on in parts: if two reads divide a malformed field of it, the
+/// connection ends.
 const BLOCK_LIMIT: usize = 32 * 1024;
 const BLOCK_FRAMES: usize = 8;
 
@@ -90,9 +93,9 @@ impl From<BlockError> for FrameFault {
     }
 }
 
-/// Counts the frames of one connection as their bytes arrive, and mends the malformed fields of their header blocks: one that
-/// h2 would end the connection for becomes one for which the request is refused. It copies 9 bytes a frame and allocates
-/// nothing.
+/// Counts the frames of one connection as their bytes arrive, and mends malformed fields of their
+/// header blocks. Where h2 would end the connection, only the request with the malformed field is
+/// refused. The guard copies 9 bytes a frame and allocates nothing.
 ///
 /// ```
 /// use carat_http2::{FrameFault, FrameGuard, PREFACE};
@@ -116,7 +119,7 @@ pub struct FrameGuard {
     blocks: HpackBlocks,
     /// The part of a header block in the current frame.
     block: Option<BlockFrame>,
-    /// The index of the flags of the last HEADERS frame in what is passed.
+    /// The index of the flags of the last HEADERS frame, in the bytes that are being passed.
     flags: Option<usize>,
     /// The last bytes of the settings in the current frame, and how many are still to come.
     setting: u64,
@@ -132,7 +135,7 @@ pub struct FrameGuard {
 }
 
 impl FrameGuard {
-    /// A guard for a new connection, which begins with the preface. `tick` is the time.
+    /// A guard for a new connection, which begins with the preface. `tick` is the time in ticks.
     pub fn new(tick: u32) -> Self {
         Self {
             parts: FrameParts::after(PREFACE.len()),
@@ -166,7 +169,7 @@ impl FrameGuard {
         Ok(at)
     }
 
-    /// Whether a header block, or what may be one, begins and is not complete.
+    /// Whether `rest` begins with a header block, or with what may be one, that is not complete.
     fn must_wait(&self, mut rest: &[u8]) -> bool {
         let (mut left, mut kind) = (BLOCK_LIMIT, HEADERS);
         for _ in 0..BLOCK_FRAMES * usize::from(!self.is_in_frame()) {
@@ -187,7 +190,7 @@ impl FrameGuard {
         false
     }
 
-    /// Looks at what begins at this index. Returns the index of what follows it.
+    /// Passes the part of a frame that begins at this index. Returns the index of the next part.
     fn pass_part(&mut self, bytes: &mut [u8], at: usize) -> Result<usize, FrameFault> {
         let mut rest = &bytes[at..];
         let part = self.parts.next(&mut rest);
@@ -208,7 +211,8 @@ impl FrameGuard {
             Some(FramePart::Payload(_)) => {
                 self.pass_payload(&mut bytes[at..end])?;
                 if self.block.is_some() && self.blocks.are_malformed_trailers() {
-                    // h2 ignores such fields. It resets the stream for trailers that do not end it.
+                    // h2 ignores pseudo-fields in trailers. Without END_STREAM, the trailers do not
+                    // end their stream, and h2 resets it.
                     let flags = self.flags.and_then(|at| bytes.get_mut(at));
                     *flags.ok_or(FrameFault::PseudoFieldInTrailers)? &= !END_STREAM;
                 }
@@ -221,7 +225,7 @@ impl FrameGuard {
         Ok(end)
     }
 
-    /// The client was sent this many bytes, for which it may return window updates.
+    /// Earns credit for bytes that the client was sent, and for which it may return window updates.
     pub fn note_sent(&mut self, bytes: usize) {
         self.bytes += bytes;
         let credit = self.bytes / BYTES_CREDIT;
@@ -229,8 +233,9 @@ impl FrameGuard {
         self.earn(u32::try_from(credit).unwrap_or(OVERHEAD_LIMIT));
     }
 
-    /// The client was sent this many pieces of responses as the application made them. Parts of a piece do not count: a
-    /// client that opens its window by single bytes would earn a frame with each.
+    /// Earns credit for pieces of responses that the client was sent, as the application made them.
+    /// Parts of a piece earn nothing: otherwise, a client that opens its window by single bytes
+    /// would earn a frame with each.
     pub fn note_pieces(&mut self, count: u32) {
         self.earn(count.saturating_mul(PIECE_CREDIT));
     }
@@ -308,7 +313,7 @@ impl FrameGuard {
     }
 }
 
-/// RFC 9113, section 6: frames of one size, or of several times a size.
+/// Whether the payload has a size that the type of the frame allows (RFC 9113, section 6).
 fn has_its_size(header: FrameHeader) -> bool {
     let length = header.length;
     match header.kind {

@@ -1,5 +1,5 @@
-//! The fields of compressed header blocks (RFC 7541, section 6): where their texts are. Malformed texts are replaced in
-//! place.
+//! Finds the texts of the fields in compressed header blocks (RFC 7541, section 6). Malformed texts
+//! are replaced in place.
 
 use crate::guard::field_text::{FieldText, TextKind};
 
@@ -15,7 +15,8 @@ const PATH_INDEX: u8 = 4;
 const INDEXED: u8 = 0x40;
 /// The bit in the first byte of a text that says that the text is in Huffman code.
 const HUFFMAN: u8 = 0x80;
-/// The largest integer that 7 bits hold alone.
+/// The low 7 bits of the first byte of an integer that goes on in further bytes: the least value
+/// that needs them.
 const INTEGER_MOST: usize = 0x7f;
 /// The byte that fills the room behind a text that became shorter: a whole field, the `age` of the static table,
 /// without a value.
@@ -98,7 +99,7 @@ enum IntegerOf {
 }
 
 impl HpackBlocks {
-    /// A block begins.
+    /// Begins a block.
     pub(crate) fn begin(&mut self, are_trailers: bool) {
         self.are_trailers = are_trailers;
         self.has_pseudo_field = false;
@@ -111,7 +112,7 @@ impl HpackBlocks {
 
     /// Reads bytes of the block, and mends them: malformed texts are replaced, as [`FieldText`] says.
     pub(crate) fn pass(&mut self, bytes: &mut [u8]) -> Result<(), BlockError> {
-        // Where the field, and the length of its text, begin in this piece.
+        // The indices at which the field, and the length of its text, begin in this piece.
         let (mut field, mut length) = (None, None);
         let mut at = 0;
         while at < bytes.len() {
@@ -156,9 +157,10 @@ impl HpackBlocks {
         Ok(())
     }
 
-    /// Renames a field for which the decoder would end the connection, although no byte of a text is malformed: its
-    /// name or method is empty, or it is the `:status` of the static table. `field` has its bytes so far; `empty` is
-    /// the kind of the text whose length, 0, is the last of them.
+    /// Renames a field for which the decoder would end the connection, although no byte of a text
+    /// is malformed: its name or method is empty, or it is the `:status` of the static table.
+    /// `field` has the bytes of the field so far. `empty` is the kind of the text, if the last byte
+    /// is the length of an empty text.
     fn mend_without_text(&mut self, field: &mut [u8], empty: Option<TextKind>) {
         let last = field.len() - 1;
         match empty {
@@ -192,7 +194,7 @@ impl HpackBlocks {
         }
     }
 
-    /// The block is complete.
+    /// Ends a block. Returns an error if the block ends within a field.
     pub(crate) fn end(&mut self) -> Result<(), BlockError> {
         match self.stage {
             Stage::Field => Ok(()),
@@ -210,7 +212,7 @@ impl HpackBlocks {
         }
     }
 
-    /// An integer begins in the low bits of this byte (RFC 7541, section 5.1).
+    /// Begins an integer in the low bits of this byte (RFC 7541, section 5.1).
     fn begin_integer(&mut self, byte: u8, bits: u32, of: IntegerOf) -> Result<(), BlockError> {
         let most = (1 << bits) - 1;
         let value = usize::from(byte) & most;
@@ -244,7 +246,7 @@ impl HpackBlocks {
         }
     }
 
-    /// An integer is complete.
+    /// Goes on behind a complete integer.
     fn have(&mut self, value: usize, of: IntegerOf) -> Result<(), BlockError> {
         match of {
             IntegerOf::Field => {
@@ -271,7 +273,8 @@ impl HpackBlocks {
         Ok(())
     }
 
-    /// The kind of the values of a field, by its index in both tables.
+    /// The kind of a field's value, by the index of the field in the static table and, behind it,
+    /// the dynamic table.
     fn kind_after(&self, index: usize) -> Option<TextKind> {
         match index {
             0 => None,
@@ -288,7 +291,7 @@ impl HpackBlocks {
         self.stage = Stage::Length(kind);
     }
 
-    /// A text is complete. A name is followed by a value, and a value by another field.
+    /// Goes on behind a complete text: a name is followed by a value, and a value by another field.
     fn complete(&mut self, text: FieldText) {
         if let Some(kind) = text.next() {
             return self.begin_value(kind);
@@ -327,8 +330,9 @@ fn names_status(first: u8) -> bool {
     }
 }
 
-/// Makes `:path` the name of a field, in the bytes that precede its value: the decoder would end the connection for the
-/// field's own name. The request is refused, since the field is empty, or has only tabs.
+/// Makes `:path` the name of a field, in the bytes that precede its value, because the decoder
+/// would end the connection for the field's own name. The request is refused, since the field is
+/// empty, or has only tabs.
 fn name_path(head: &mut [u8]) {
     let first = head[0];
     let representation = if first & INDEXED != 0 {

@@ -1,12 +1,12 @@
-//! The streams that a server has reset, as far as its bytes show.
+//! The streams that a server has reset, found in the bytes that it sends.
 
 use crate::guard::frame_parts::{FramePart, FrameParts};
 
 const RESET: u8 = 0x3;
 const CODE_BYTES: u32 = 4;
 
-/// Finds the `RST_STREAM` frames (RFC 9113, section 6.4) in the bytes that a server sends. Its library resets streams that
-/// break the protocol without telling anyone else.
+/// Finds the `RST_STREAM` frames (RFC 9113, section 6.4) in the bytes that a server sends. h2
+/// resets streams that break the protocol without telling its caller.
 ///
 /// ```
 /// use carat_http2::SentResets;

@@ -9,13 +9,14 @@ use crate::part::http2::Http2;
 use carat_exchange::{ConnectionState, MemoryReservation, Peer};
 use carat_http::{ClientStream, ProtocolCore, ProtocolEnd};
 
-/// The memory of a connection: h2's buffers, of which the one for reading has `FIRST_ROOM`, and the task.
+/// Bytes of memory that a connection takes: its task, and h2's buffers.
 pub(super) const CONNECTION_COST: usize = 32 * 1024;
+/// Bytes of h2's buffer for reading at first, which are in `CONNECTION_COST`.
 pub(super) const FIRST_ROOM: usize = 8 * 1024;
 
 /// The state that the streams of one connection share.
 pub(super) struct Http2Client {
-    /// The state that the client shares with others.
+    /// The state that all connections of HTTP/2 share.
     pub(super) protocol: Rc<Http2>,
     pub(super) core: Rc<dyn ProtocolCore>,
     pub(super) peer: Rc<Peer>,
@@ -55,7 +56,8 @@ impl Http2Client {
         self.protocol.note_failure(&self.peer, reason.to_owned());
     }
 
-    /// How a connection ends after h2 has finished with it.
+    /// How a connection ends after an error of h2. An error that h2 has found itself, such as a
+    /// fault of the client, is noted for the log.
     pub(super) fn note_error(&self, error: &Error) -> ProtocolEnd {
         if !error.is_library() {
             return ProtocolEnd::Closed;

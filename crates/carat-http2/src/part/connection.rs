@@ -26,13 +26,15 @@ use carat_http::{
     ActiveEnd, ClientStream, EndedConnection, ProtocolConnection, ProtocolCore, ProtocolEnd,
 };
 
-/// The memory that h2 keeps for each stream of the time when most were open, as long as the connection lasts.
+/// Bytes of memory that h2's tables take for each stream. The tables grow with the number of open
+/// streams, and never shrink.
 const SLOT_COST: usize = 1792;
 
 /// Streams for which h2's tables have room at first.
 const FIRST_SLOTS: usize = 4;
 
-/// Empty SETTINGS, and GOAWAY: no request was processed, `ENHANCE_YOUR_CALM` (RFC 9113, sections 6.5 and 6.8).
+/// The refusal of a connection: empty SETTINGS, and a GOAWAY with `ENHANCE_YOUR_CALM`, which says
+/// that no request was processed (RFC 9113, sections 6.5 and 6.8).
 const REFUSAL: [u8; 26] = [
     0, 0, 0, 4, 0, 0, 0, 0, 0, // SETTINGS
     0, 0, 8, 7, 0, 0, 0, 0, 0, // GOAWAY
@@ -59,7 +61,7 @@ pub(crate) async fn serve_http2(
     let framed = FramedStream::new(connection.leading, &fault, &client);
     let mut timer = PhaseTimer::new(&deadline, &client.state, core.settings());
     timer.timeouts.allow_idle(core.settings().idle_timeout);
-    // Boxed: its room would stay with the connection.
+    // Boxed: otherwise, its memory would be part of this future until the connection ends.
     let begun = Box::pin(begin(framed, &mut timer, &client)).await;
     let driver = begun.map(|connection| Http2Connection {
         connection,
@@ -80,7 +82,8 @@ pub(crate) async fn serve_http2(
                 mut streams,
                 ..
             } = driver;
-            // It may have requests that were never admitted, and counted; the streams end only in their turn.
+            // The connection goes first: it may have requests that were never admitted, and count
+            // nowhere. The tasks of the streams end only in their turn.
             drop(connection);
             streams.shutdown().await;
             end
@@ -91,7 +94,8 @@ pub(crate) async fn serve_http2(
     EndedConnection { stream, end }
 }
 
-/// Says that memory is used up before anything is kept for the client, which may try again.
+/// Refuses a connection because memory is used up, before anything is kept for the client. The
+/// client may try again.
 async fn refuse(mut stream: ClientStream, core: &dyn ProtocolCore) -> EndedConnection {
     core.client_memory().refuse();
     let written = timeout(LEAVE_TIMEOUT, stream.write_all(&REFUSAL)).await;
@@ -134,7 +138,7 @@ async fn begin(
 /// A connection whose prefaces were exchanged.
 struct Http2Connection<'a> {
     connection: server::Connection<FramedStream, SentPiece>,
-    /// Aborted when the connection ends.
+    /// The tasks of the streams, which are aborted when the connection ends.
     streams: JoinSet<Http2StreamEnd>,
     client: Rc<Http2Client>,
     resets: ResetBudget,
@@ -143,7 +147,7 @@ struct Http2Connection<'a> {
     /// The fault in the client's frames, if there is one.
     fault: Rc<Cell<Option<FrameFault>>>,
     timer: PhaseTimer<'a>,
-    /// Whether a stream has ended since clients are to go elsewhere.
+    /// Whether a stream has ended since clients are asked to go elsewhere.
     has_served_last: bool,
     /// Whether the client was asked to send no further requests.
     is_leaving: bool,
@@ -209,7 +213,8 @@ impl Http2Connection<'_> {
         })
     }
 
-    /// Counts what h2's tables take when this many streams are open. They double when they are full.
+    /// Counts the memory that h2's tables take when this many streams are open. The tables double
+    /// when they are full.
     fn count_slots(&mut self, open: usize) {
         let bytes = open.next_power_of_two().max(FIRST_SLOTS) * SLOT_COST;
         if self.slots.bytes() < bytes as u64 {
@@ -260,7 +265,7 @@ impl Http2Connection<'_> {
         true
     }
 
-    /// Whether the client gets no time to leave.
+    /// Whether the client gets no time to leave, because memory is short.
     fn must_hurry(&self) -> bool {
         self.client.core.client_memory().is_short()
     }
@@ -277,14 +282,15 @@ impl Http2Connection<'_> {
         self.timer.timeouts.allow_idle(LEAVE_TIMEOUT);
     }
 
-    /// Ends the connection of a client that does what none should.
+    /// Ends the connection of a client that behaves as no client should.
     fn fail(&mut self, reason: &str, cx: &mut Context<'_>) -> ProtocolEnd {
         self.client.note_failure(reason);
         self.go_away(Reason::ENHANCE_YOUR_CALM, cx);
         ProtocolEnd::GoneAway
     }
 
-    /// Says why the connection ends. The socket has room for that, or the client does not read.
+    /// Tells the client why the connection ends, without waiting: if the socket has no room, the
+    /// client does not read.
     fn go_away(&mut self, reason: Reason, cx: &mut Context<'_>) {
         self.connection.abrupt_shutdown(reason);
         let _ = self.connection.poll_closed(cx);

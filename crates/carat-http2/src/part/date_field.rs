@@ -14,7 +14,7 @@ pub(super) struct DateField {
 impl DateField {
     /// The value of this second.
     pub(super) fn value(&self) -> HeaderValue {
-        // A clock before 1970 stands still.
+        // A clock before 1970 counts as the start of 1970.
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let second = now.map_or(0, |now| now.as_secs());
         let mut value = self.value.borrow_mut();

@@ -7,10 +7,10 @@ use carat_exchange::Refusal;
 pub(super) enum Http2StreamEnd {
     /// The stream ended with a complete response.
     Complete,
-    /// With the response to a request of which a field is malformed, and a reset unless there is no body (RFC 9113,
-    /// section 8.1.1).
+    /// The stream ended with the response to a request that has a malformed field, and with a reset
+    /// unless the response has no body (RFC 9113, section 8.1.1).
     Malformed,
-    /// The client has reset the stream, or sent what cannot be responded to.
+    /// The client has reset the stream, or has sent a request to which no response is possible.
     Broken,
     /// The server has reset the stream, because the client was too slow or memory is used up.
     CutOff,

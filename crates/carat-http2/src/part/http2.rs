@@ -13,24 +13,27 @@ use carat_settings::Settings;
 /// Bytes of a body that a client may send before they are consumed.
 pub(super) const UPLOAD_WINDOW: u32 = 128 * 1024;
 
-/// Streams of a connection that begins while memory is short: the tables of h2 grow with them, and stay.
+/// Most open streams of a connection that begins while memory is short: the tables of h2 grow with
+/// the streams, and never shrink.
 const SHORT_STREAMS: u32 = 16;
 
-/// Requests that a client may cancel before this server has seen them.
+/// Most requests that a client may cancel before this server has seen them.
 const UNSEEN_RESETS_LIMIT: usize = 20;
 
-/// Streams that this server may have to reset because of what the client sent in them, as long as the connection lasts. They
-/// may wait for a client that does not read; behind a proxy, one client should not end the connection of all soon.
+/// Most streams that this server may have to reset, as long as the connection lasts, because of
+/// what the client sent in them. The resets may wait for a client that does not read, so there is a
+/// limit. It is high: behind a proxy, one client should not soon end the connection of all.
 const STREAM_ERRORS_LIMIT: usize = 1000;
 
-/// Streams that were reset and are remembered, because frames for them may be under way, and for how long.
+/// How many streams that were reset are remembered, and for how long: frames for them may be under
+/// way.
 const ENDED_STREAMS_LIMIT: usize = 50;
 const ENDED_STREAMS_KEPT: Duration = Duration::from_secs(1);
 
-/// The memory that small DATA frames may take beside their bytes until they are consumed.
+/// Most memory that small DATA frames may take beside their bytes until they are consumed.
 const SMALL_FRAMES_LIMIT: usize = 256 * 1024;
 
-/// Bytes of responses that wait for the socket of one connection.
+/// Most bytes of responses that wait for the socket of one connection.
 pub(super) const UNSENT_LIMIT: usize = 128 * 1024;
 
 /// The largest window of flow control.
@@ -39,7 +42,7 @@ const WINDOW_LIMIT: u32 = (1 << 31) - 1;
 /// The state that all connections of HTTP/2 share.
 pub(super) struct Http2 {
     builder: Builder,
-    /// For connections that begin while memory is short.
+    /// The limits of connections that begin while memory is short.
     short_builder: Builder,
     pub(super) date: DateField,
     failures: RefCell<Failures>,
@@ -74,7 +77,8 @@ impl Http2 {
         self.failures.borrow_mut().note(peer, reason);
     }
 
-    /// Counts a request that was reset, if the client is to blame. `serve_stream` resets for other reasons.
+    /// Counts a stream that was reset, if the client is to blame. The codes with which
+    /// `serve_stream` resets streams do not count.
     pub(super) fn note_reset(&self, peer: &Peer, reason: Reason) {
         let own = [Reason::NO_ERROR, Reason::INTERNAL_ERROR, Reason::CANCEL];
         if !own.contains(&reason) {
@@ -90,8 +94,8 @@ impl Http2 {
     }
 }
 
-/// The limits of the protocol. The window of the connection has room for those of all streams, so that no stream waits
-/// because others do.
+/// The limits of the protocol. The window of the connection has room for the windows of all
+/// streams, so that no stream waits because others do.
 fn builder(settings: &Settings, streams: u32) -> Builder {
     let window = UPLOAD_WINDOW.saturating_mul(streams).min(WINDOW_LIMIT);
     let headers = u32::try_from(settings.max_header_bytes).unwrap_or(u32::MAX);

@@ -1,5 +1,6 @@
-//! HTTP/2 (RFC 9113), over TLS and in clear with prior knowledge. The `h2` crate speaks the protocol; this folder bounds what
-//! a client can make it do, and passes each request along the path that HTTP/1.1 takes.
+//! HTTP/2 (RFC 9113), over TLS, and without TLS with prior knowledge. The `h2` crate speaks the
+//! protocol. This folder bounds what a client can make it do, and passes each request along the
+//! path that HTTP/1.1 takes.
 
 mod client;
 mod connection;

@@ -7,7 +7,7 @@ use carat_http::{EdgeCore, Part, Protocol, ProtocolConnection, ServingProtocol};
 use carat_log::Log;
 use carat_settings::Settings;
 
-/// The name of HTTP/2 in a handshake (RFC 9113, section 3.2).
+/// The name of HTTP/2 in a TLS handshake (RFC 9113, section 3.2).
 const TOKEN: &str = "h2";
 
 /// The part of HTTP/2, if the settings ask for it.

@@ -27,7 +27,8 @@ const CONNECTION_FIELDS: [HeaderName; 6] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// Sends a response as fast as the client reads it, and ends the stream. An error means that it is over.
+/// Sends a response as fast as the client reads it, and ends the stream. An error means that the
+/// stream is over.
 pub(super) async fn respond(
     response: Response<TrackedBody>,
     is_head: bool,
@@ -68,7 +69,8 @@ pub(super) async fn respond(
     Ok(())
 }
 
-/// Waits until the socket takes bytes: headers do not count as unsent. The response holds `body` bytes meanwhile.
+/// Waits until the socket takes bytes, since h2 would keep headers without a bound: they do not
+/// count as unsent. The response holds `body` bytes meanwhile.
 async fn await_socket(
     parts: &Parts,
     body: usize,
@@ -114,7 +116,7 @@ fn prepare(parts: &mut Parts, body: &TrackedBody, is_head: bool, client: &Http2C
     has_none || is_head || body.is_end_stream()
 }
 
-/// Removes the fields that belong to a connection of HTTP/1.1, those that `Connection` names among them.
+/// Removes the fields that belong to a connection of HTTP/1.1, with those that `Connection` names.
 pub(super) fn without_connection_fields(headers: &mut HeaderMap) {
     let lines = headers
         .get_all(CONNECTION)
@@ -159,7 +161,7 @@ impl Http2Sender<'_> {
         match ready!(body.poll_bytes(cx)) {
             Some(Ok(piece)) => Poll::Ready(Some(Ok(Some(piece)))),
             Some(Err(_)) => {
-                // The application has broken off.
+                // The application has broken off the response.
                 self.stream.send_reset(Reason::INTERNAL_ERROR);
                 Poll::Ready(None)
             }
@@ -193,8 +195,8 @@ impl Http2Sender<'_> {
         Ok(())
     }
 
-    /// How many bytes the client and the socket take. Only the wait for the client is timed here: the connection times the
-    /// socket.
+    /// How many bytes the client and the socket take now. Only the wait for the client is timed
+    /// here: the connection times the wait for the socket.
     fn poll_room(&mut self, wanted: usize, cx: &mut Context<'_>) -> Poll<Result<usize, Error>> {
         if self.client.unsent.is_full(cx) {
             self.held.set(wanted);

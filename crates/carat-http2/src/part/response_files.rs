@@ -2,15 +2,15 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The files that the responses of one connection may have open at once: one, and further ones as long as all connections
-/// together leave some.
+/// The files that the responses of one connection may have open at once: one of its own, and
+/// further ones from a number that all connections share.
 pub(super) struct ResponseFiles {
     own: Arc<Semaphore>,
     further: Arc<Semaphore>,
 }
 
 impl ResponseFiles {
-    /// The connection has a descriptor of its own; `further` are those that it shares with others.
+    /// The connection has a permit of its own; `further` are those that it shares with others.
     pub(super) fn new(further: &Arc<Semaphore>) -> ResponseFiles {
         ResponseFiles {
             own: Arc::new(Semaphore::new(1)),
@@ -18,7 +18,8 @@ impl ResponseFiles {
         }
     }
 
-    /// Waits for the permit to open the file of a response. The streams of this connection at least serve one another.
+    /// Waits for a permit to open the file of a response. With the connection's own permit, its
+    /// streams are at least served one after the other.
     pub(super) async fn take(&self) -> OwnedSemaphorePermit {
         let permit = tokio::select! {
             biased;
@@ -28,13 +29,14 @@ impl ResponseFiles {
         permit.expect("nobody closes the semaphore")
     }
 
-    /// The permit for a file that is open, if there is one.
+    /// A permit for a file that is open already, if one is left.
     pub(super) fn take_now(&self) -> Option<OwnedSemaphorePermit> {
         let own = Arc::clone(&self.own).try_acquire_owned().ok();
         own.or_else(|| self.further_one())
     }
 
-    /// The permit for the socket of a tunnel, which may last: it is not the one with which the other streams go on.
+    /// A shared permit for the socket of a tunnel, if one is left. A tunnel may last, so it does
+    /// not take the connection's own permit, which the other streams need.
     pub(super) fn further_one(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.further).try_acquire_owned().ok()
     }

@@ -19,7 +19,8 @@ use crate::part::tunnels::{TakenStream, serve_taken};
 use carat_exchange::{ConnectionState, Refusal, Takeover};
 use carat_http::{ActiveEnd, TrackedBody};
 
-/// How long a response may be expected to have a file. A request that takes longer lets another one have the permit.
+/// How long a request keeps the permit for a file that its response may have. After that, another
+/// request may have the permit.
 const FILE_EXPECTED: Duration = Duration::from_millis(200);
 
 /// Serves the request of one stream.
@@ -53,7 +54,7 @@ pub(super) async fn serve_stream(
                     let Some((from_client, window)) = tunnel else {
                         return Http2StreamEnd::CutOff;
                     };
-                    // A tunnel adds itself while it waits for its client.
+                    // A tunnel adds itself to the active connections while it waits for its client.
                     drop((active, window));
                     let taken = TakenStream {
                         takeover: *takeover,
@@ -92,7 +93,7 @@ async fn finish(
     .await
 }
 
-/// Why a request does not get the response of the path that all requests take.
+/// Why a request does not get a response in the usual way.
 enum StreamCut {
     Refused(Refusal),
     Ended(Http2StreamEnd),
@@ -156,11 +157,11 @@ fn inform(sender: &mut SendResponse<SentPiece>, status: StatusCode, headers: Hea
     let mut response = Response::new(());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
-    // If the stream is over, the next poll returns that.
+    // If the stream is over, the next poll of it says so.
     let _ = sender.send_informational(response);
 }
 
-/// The response with the permit for its file, if it has one: the file is open already.
+/// The response, with a permit if it has a file. The file is open already.
 fn permitted(
     mut response: Response<TrackedBody>,
     permit: Option<OwnedSemaphorePermit>,

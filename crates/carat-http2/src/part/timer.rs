@@ -23,7 +23,8 @@ impl<'a> PhaseTimer<'a> {
         }
     }
 
-    /// How it must end, if it must. Otherwise the task is woken when to look again.
+    /// How the connection, or the stream, must end, if it must. Otherwise, the task is woken when
+    /// it is to look again.
     pub(super) fn expired(&mut self, cx: &Context<'_>) -> Option<ActiveEnd> {
         if let Some(refusal) = self.state.end.refusal() {
             let may_refuse = self.state.may_refuse();

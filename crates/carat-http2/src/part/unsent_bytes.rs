@@ -7,7 +7,7 @@ use bytes::{Buf, Bytes};
 use super::http2::UNSENT_LIMIT;
 use carat_exchange::{MemoryAccount, MemoryReservation};
 
-/// The bytes that the streams of one connection have passed on and the socket has not taken.
+/// The bytes that the streams of one connection have passed to h2 and the socket has not taken.
 pub(super) struct UnsentBytes(RefCell<Unsent>);
 
 struct Unsent {
@@ -15,7 +15,8 @@ struct Unsent {
     /// Whether the socket takes nothing.
     is_blocked: bool,
     waiting: Vec<Waker>,
-    /// Pieces of responses that were passed on completely since the last look.
+    /// Pieces of responses that were passed on with their last byte since the last call of
+    /// `take_complete`.
     complete: u32,
 }
 
@@ -85,7 +86,7 @@ impl UnsentBytes {
         true
     }
 
-    /// A piece of a response was passed on, with its last byte.
+    /// Notes that a piece of a response was passed on with its last byte.
     pub(super) fn note_complete(&self) {
         self.0.borrow_mut().complete += 1;
     }
@@ -95,7 +96,7 @@ impl UnsentBytes {
         std::mem::take(&mut self.0.borrow_mut().complete)
     }
 
-    /// Passes bytes on.
+    /// Counts bytes as unsent until h2 drops the piece that has them.
     pub(super) fn piece(self: &Rc<Self>, bytes: Bytes) -> SentPiece {
         self.0.borrow_mut().bytes.grow(bytes.len());
         SentPiece {

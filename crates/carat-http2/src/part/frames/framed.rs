@@ -14,10 +14,12 @@ use crate::guard::{FrameFault, FrameGuard, SentResets};
 use crate::part::client::{FIRST_ROOM, Http2Client};
 use carat_exchange::{ConnectionState, MemoryReservation};
 
-/// Bytes that are read in a turn while memory is short: h2 decodes them before they can be counted.
+/// Most bytes that are read in a turn while memory is short: h2 decodes them before they can be
+/// counted.
 const SHORT_READ: usize = 8 * 1024;
 
-/// Bytes that are read in a turn while memory is used up: some requests at most, for each of which h2's tables grow.
+/// Most bytes that are read in a turn while memory is used up. They have only a few requests, each
+/// of which makes h2's tables grow.
 const LEAST_READ: usize = 128;
 
 /// A client's connection as h2 sees it. Its frames are counted as they arrive.
@@ -28,7 +30,8 @@ pub(crate) struct FramedStream {
     held: HeldBytes,
     fault: Rc<Cell<Option<FrameFault>>>,
     client: Rc<Http2Client>,
-    /// The memory of h2's buffer beyond its first room: a frame is kept until it is complete.
+    /// The memory of h2's buffer beyond `FIRST_ROOM`: the buffer keeps a frame until it is
+    /// complete.
     room: MemoryReservation,
     /// Whether the turn of this connection is over, because memory is short.
     gives_way: bool,
@@ -42,7 +45,8 @@ struct SeenFrames {
 }
 
 impl FramedStream {
-    /// Once there is a `fault` of the client, nothing is read any more.
+    /// The connection of a client. Once the client's frames have a `fault`, nothing is read any
+    /// more.
     pub(crate) fn new(
         leading: Bytes,
         fault: &Rc<Cell<Option<FrameFault>>>,
@@ -77,7 +81,8 @@ impl FramedStream {
         Poll::Ready(Ok(()))
     }
 
-    /// Reads a little, and then lets the requests that came be counted or refused, and others have their turn.
+    /// Reads a few bytes. The next call reads nothing, so that the requests that came are counted
+    /// or refused, and other connections have their turn.
     fn read_short(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if std::mem::take(&mut self.gives_way) {
             cx.waker().wake_by_ref();
@@ -96,7 +101,7 @@ impl FramedStream {
         Poll::Ready(Ok(()))
     }
 
-    /// h2 keeps the largest room that a frame has made it take.
+    /// Counts the memory of h2's buffer, which stays as large as the largest frame has made it.
     fn count_room(&mut self, room: usize) {
         let beyond = room.saturating_sub(FIRST_ROOM);
         if beyond as u64 > self.room.bytes() {
@@ -104,7 +109,8 @@ impl FramedStream {
         }
     }
 
-    /// A part of a frame, or of a TLS record, is the beginning of a request, with the same timeout.
+    /// Notes whether a request has begun. A part of a frame, or of a TLS record, counts as the
+    /// beginning of a request, and has the same timeout.
     fn note_position(&self) {
         let is_in_frame = !self.held.is_empty()
             || self.seen.frames.is_in_frame()
@@ -116,7 +122,8 @@ impl FramedStream {
         });
     }
 
-    /// Looks at what the client has sent, and mends it. Returns how many bytes are for h2 at once: none of those after a fault.
+    /// Checks and mends what the client has sent. Returns how many bytes h2 may have at once: none
+    /// of those after a fault.
     fn admit(&mut self, received: &mut [u8]) -> usize {
         self.state().bytes.count_received(received.len());
         let now = self.client.core.deadlines().now();
@@ -131,7 +138,7 @@ impl FramedStream {
         })
     }
 
-    /// Looks at what the client was sent, in `slices` and as far as the socket has taken it.
+    /// Notes what the client was sent: the bytes of `slices`, as far as the socket has taken them.
     fn note_written(&mut self, written: &Poll<io::Result<usize>>, slices: &[io::IoSlice<'_>]) {
         let Http2Client {
             state,
@@ -227,7 +234,8 @@ impl AsyncWrite for FramedStream {
         Poll::Ready(Ok(()))
     }
 
-    /// h2 ends a connection with this. `serve_connection` closes it.
+    /// Does nothing: h2 calls this at the end of a connection, and `serve_connection` closes the
+    /// socket.
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

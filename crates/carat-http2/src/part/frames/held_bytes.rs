@@ -1,10 +1,11 @@
 use carat_exchange::MemoryReservation;
 use tokio::io::ReadBuf;
 
-/// Bytes that were read and that h2 has not got: a header block that is not complete, after what h2 has no room for.
+/// Bytes that were read and that h2 has not got yet: those for which it has no room, and behind
+/// them a header block that is not complete.
 pub(super) struct HeldBytes {
     bytes: Vec<u8>,
-    /// How many are for h2.
+    /// How many of the bytes h2 may have.
     admitted: usize,
     room: MemoryReservation,
 }
@@ -22,8 +23,9 @@ impl HeldBytes {
         self.bytes.is_empty()
     }
 
-    /// Looks at bytes that were read, behind those that are held. `pass` says how many are for h2. Returns how many of those
-    /// that were read can stay where they are; the others are held.
+    /// Adds bytes that were read to the held ones. `pass` checks them, and says how many h2 may
+    /// have. Returns how many of those that were read h2 may take from `received`; the others are
+    /// held.
     pub(super) fn admit(
         &mut self,
         received: &mut [u8],
@@ -42,7 +44,8 @@ impl HeldBytes {
         staying
     }
 
-    /// Gives h2 what is for it, as far as there is room. Returns whether there was anything.
+    /// Gives h2 the bytes that it may have, as far as there is room. Returns whether there were
+    /// any.
     pub(super) fn hand_out(&mut self, room: &mut ReadBuf<'_>) -> bool {
         let count = self.admitted.min(room.remaining());
         if count == 0 {

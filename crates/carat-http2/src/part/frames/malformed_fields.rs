@@ -1,4 +1,5 @@
-//! Each byte in each kind of field, by the guard and then h2: what is malformed ends its own request and no other one.
+//! Passes each byte in each kind of field to the guard and then to h2: a malformed field ends its
+//! own request and no other one.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -53,7 +54,7 @@ impl Sender {
         }
     }
 
-    /// Returns the stream.
+    /// Adds a request. Returns its stream.
     fn request(&mut self, block: &[&[u8]]) -> u32 {
         let block = block.concat();
         let length = u8::try_from(block.len()).expect("short");
@@ -148,7 +149,7 @@ fn text(text: &[u8], is_huffman: bool) -> Vec<u8> {
     [&[length | flag][..], &text].concat()
 }
 
-/// The requests that h2 passes on until the last one, which are those of all streams that it does not reset.
+/// The requests that h2 passes on, until the last one: those of all streams that it does not reset.
 async fn passed(mut bytes: Vec<u8>, last: u32) -> HashMap<u32, Parts> {
     let count = FrameGuard::new(0).pass(&mut bytes, 0).expect("no fault");
     assert_eq!(count, bytes.len());
@@ -178,9 +179,9 @@ fn is_served(heads: &HashMap<u32, Parts>, stream: u32) -> bool {
     })
 }
 
-/// `None` where the rules of a target decide.
+/// Whether the byte may be there; `None` where the rules of a target decide.
 fn is_well_formed(byte: u8, at: Where) -> Option<bool> {
-    // A backtick says that a method is malformed.
+    // A backtick at the end marks a malformed method.
     let is_token = byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     match at {
         Where::Name => Some(is_token && !byte.is_ascii_uppercase()),
@@ -219,7 +220,7 @@ async fn check(kind: u8, is_huffman: bool, at: Where) {
             expect(stream, well_formed);
             expect(sender.request(&[HEAD, &Sender::entry(1)]), Some(true));
             let oldest = Sender::entry(sender.table.len() - 1);
-            // Whatever it is, h2 has it.
+            // Whatever field this is, h2's table has it.
             expect(sender.request(&[HEAD, &oldest]), None);
         }
         expect(sender.request(&[HEAD]), Some(true));

@@ -1,11 +1,12 @@
-/// Streams that may end without a complete response before the connection is closed: a browser cancels all requests of a
-/// page at once.
+/// Most streams that may end without a complete response before the connection is closed. A browser
+/// cancels all requests of a page at once.
 const RESETS_LIMIT: u32 = 200;
-/// How many more may in each tick of 100 ms.
+/// How many more streams may end so in each tick of 100 ms.
 const TICK_CREDIT: u32 = 2;
 
-/// Counts the streams that a client has made end early: by resets (CVE-2023-44487), and by frames that must be responded to
-/// with a reset (CVE-2025-8671). One that is refused has a complete response: behind a proxy, the connection has other clients.
+/// Counts the streams that a client has made end early: by resets (CVE-2023-44487), and by frames
+/// that must be responded to with a reset (CVE-2025-8671). A request that is refused with a
+/// response does not count: behind a proxy, the connection has other clients.
 pub(crate) struct ResetBudget {
     credit: u32,
     tick: u32,
@@ -19,12 +20,12 @@ impl ResetBudget {
         }
     }
 
-    /// A request got its response.
+    /// Notes that a request got its response.
     pub(crate) fn note_complete(&mut self) {
         self.credit = (self.credit + 1).min(RESETS_LIMIT);
     }
 
-    /// A stream ended early. Returns `false` when too many have.
+    /// Notes that a stream ended early. Returns `false` when too many have.
     pub(crate) fn note_broken(&mut self, tick: u32) -> bool {
         let ticks = tick.saturating_sub(self.tick);
         self.tick = tick;

@@ -10,8 +10,8 @@ use crate::part::http2::UPLOAD_WINDOW;
 use crate::part::unsent_bytes::SentPiece;
 use carat_exchange::{MemoryAccount, MemoryReservation};
 
-/// The memory of a stream beside its bodies and the bytes of its headers: its task, its states, and what the dispatcher
-/// keeps.
+/// Bytes of memory that a stream takes beside its bodies and the text of its headers: its task, its
+/// states, and what the dispatcher keeps.
 const STREAM_COST: usize = 5 * 1024;
 
 /// The memory of each header field beside its bytes: its part of a table that doubles, and two blocks.
@@ -21,14 +21,15 @@ const FIELD_COST: usize = 192;
 pub(crate) struct AdmittedStream {
     pub(crate) request: Request<RecvStream>,
     pub(crate) sender: SendResponse<SentPiece>,
-    /// Holds what the stream takes.
+    /// Counts the memory that the stream takes.
     pub(crate) account: Rc<MemoryAccount>,
     /// The bytes that the client may send of a body, or into a tunnel, before they are read.
     pub(crate) window: MemoryReservation,
 }
 
-/// Reserves what a request takes. Refuses it when memory is short, so that the client may repeat it (RFC 9113, section
-/// 8.7); one that is the only one of its connection, only when memory is used up.
+/// Reserves the memory that a request takes. The request is refused when memory is short, in a way
+/// that lets the client repeat it (RFC 9113, section 8.7). The only request of its connection is
+/// refused only when memory is used up.
 pub(crate) fn admit(
     request: Request<RecvStream>,
     mut sender: SendResponse<SentPiece>,
@@ -63,7 +64,8 @@ fn head_bytes(request: &Request<RecvStream>) -> usize {
     fields.sum::<usize>() + target.map_or(0, |target| target.as_str().len())
 }
 
-/// The bytes that the client may send at once. A Content-Length that is no number is refused later.
+/// The bytes of a body that the client may send at once. A Content-Length that is no number is
+/// refused later.
 fn window_bytes(request: &Request<RecvStream>) -> usize {
     let window = UPLOAD_WINDOW as usize;
     if request.body().is_end_stream() {

@@ -9,14 +9,14 @@ use super::expectation::Expectation;
 use carat_body::request::BodySource;
 use carat_exchange::{ConnectionState, MemoryReservation};
 
-/// The body of an arriving HTTP/2 request. The client may send more only once a piece has reached the spool or the
-/// application.
+/// The body of an HTTP/2 request that is arriving. The client may send more only once a piece has
+/// reached the spool or the application.
 pub(crate) struct Http2Body {
     stream: RecvStream,
     state: Rc<ConnectionState>,
     /// The length in bytes, if the client has declared it.
     length: Option<u64>,
-    /// Bytes of the last piece, which the client may not send anew yet.
+    /// Bytes of the last piece, for which the client's window was not opened again yet.
     unreleased: usize,
     expectation: Option<Rc<Expectation>>,
     _window: MemoryReservation,
@@ -45,10 +45,10 @@ impl Http2Body {
         }
     }
 
-    /// Lets the client send as much as was consumed.
+    /// Opens the client's window by the bytes that were consumed.
     fn release(&mut self) {
         if self.unreleased > 0 {
-            // A stream that is over has no window.
+            // A stream that is over has no window to open.
             let _ = self.stream.flow_control().release_capacity(self.unreleased);
             self.unreleased = 0;
         }

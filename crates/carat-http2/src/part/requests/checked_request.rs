@@ -21,17 +21,18 @@ pub(crate) struct CheckedRequest {
     pub(crate) request: Request<ReceivedBody>,
     /// Set when the client waits until it is asked for the body.
     pub(crate) expectation: Option<Rc<Expectation>>,
-    /// The stream on which the client sends into the tunnel that it asks for, and the bytes that it may send before
-    /// that is open.
+    /// The stream on which the client sends into the tunnel that it asks for, and the bytes that it
+    /// may send before the tunnel is open.
     pub(crate) tunnel: Option<(RecvStream, MemoryReservation)>,
 }
 
-/// Sixteen bytes in base64, for applications whose client has sent none.
+/// A `Sec-WebSocket-Key` for the application if the client has sent none: 16 bytes in base64.
 const WEBSOCKET_KEY: &str = "Y2FyYXQgb3ZlciBodHRwMg==";
 /// The accept key with which applications answer `WEBSOCKET_KEY`. No client waits for it.
 const WEBSOCKET_ACCEPT: &str = "f3Y4KrM3OVMzjMeBUH/95GtQLl0=";
 
-/// Checks a request by the rules of the guard. What names a target, a host, or a length is then as with HTTP/1.1.
+/// Checks a request by the rules of the guard. Afterwards, target, host, and length are where they
+/// are in HTTP/1.1.
 pub(crate) fn check_request(
     request: Request<RecvStream>,
     window: MemoryReservation,
@@ -58,7 +59,7 @@ pub(crate) fn check_request(
     }
     let has_body = !stream.is_end_stream();
     if has_body && length.is_none() {
-        // What the application is told of a body whose length nobody has declared.
+        // The application learns, as with HTTP/1.1, that the body has no declared length.
         let chunked = HeaderValue::from_static("chunked");
         parts.headers.insert(TRANSFER_ENCODING, chunked);
     }
@@ -73,9 +74,9 @@ pub(crate) fn check_request(
     })
 }
 
-/// Gives an extended CONNECT the fields of an upgrade in HTTP/1.1, which is what applications know. The key serves no
-/// purpose over HTTP/2 (RFC 8441, section 5.1), but libraries insist on one, and proxies such as Envoy pass on their
-/// client's, which waits for the answer.
+/// Gives an extended CONNECT the fields of an upgrade in HTTP/1.1, which applications know. The key
+/// serves no purpose over HTTP/2 (RFC 8441, section 5.1), but libraries insist on one. Proxies such
+/// as Envoy pass on the key of their client, which waits for the answer.
 fn name_upgrade(headers: &mut HeaderMap, protocol: &str) -> Result<(), Refusal> {
     // A name, and possibly a version behind a slash (RFC 9110, section 7.8).
     let mut parts = protocol.splitn(2, '/');
@@ -101,9 +102,10 @@ pub(crate) fn hide_own_accept(headers: &mut HeaderMap) {
     }
 }
 
-/// Moves the authority to Host. Returns the declared length of the body.
+/// Checks the head, and moves the authority to Host. Returns the declared length of the body.
 fn check(parts: &mut Parts, limits: &HeaderLimits) -> Result<Option<u64>, Refusal> {
-    // h2 takes an empty one (RFC 3986, section 3.1).
+    // h2 accepts an empty scheme, although a scheme has at least one letter (RFC 3986, section
+    // 3.1).
     if parts.uri.scheme_str().is_some_and(str::is_empty) {
         return Err(Refusal::Malformed(GuardError::Target));
     }
@@ -121,7 +123,7 @@ fn check(parts: &mut Parts, limits: &HeaderLimits) -> Result<Option<u64>, Refusa
         parts.headers.insert(HOST, host);
     }
     let path = uri.path_and_query.expect("checked");
-    // A copy: h2's is a part of the buffer with the whole frame.
+    // A copy: the path of h2 would keep the buffer with the whole frame.
     let path = PathAndQuery::try_from(path.as_str()).expect("checked");
     parts.uri = Uri::from(path);
     Ok(length)

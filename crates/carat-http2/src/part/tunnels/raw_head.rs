@@ -13,18 +13,18 @@ use carat_exchange::{MemoryAccount, MemoryReservation};
 
 /// Most bytes of the status and the headers that an application may write itself.
 const RAW_HEAD_LIMIT: usize = 16 * 1024;
-/// Most of its header fields.
+/// Most header fields that an application may write itself.
 const RAW_FIELDS_LIMIT: usize = 100;
 const READ_BYTES: usize = 4 * 1024;
 
-/// The response that an application writes into its socket in the form of HTTP/1.1.
+/// The head of the response that an application writes into its socket in the form of HTTP/1.1.
 pub(crate) struct RawHead {
     received: Vec<u8>,
     held: MemoryReservation,
 }
 
 impl RawHead {
-    /// Nothing of it has come.
+    /// A head of which nothing has come.
     pub(crate) fn new(memory: &Rc<MemoryAccount>) -> RawHead {
         RawHead {
             received: Vec::new(),
@@ -32,7 +32,7 @@ impl RawHead {
         }
     }
 
-    /// Reads it. Ready with the status and the headers, and what follows them.
+    /// Reads the head. Ready with the status and the headers, and the bytes that follow them.
     pub(crate) fn poll(
         &mut self,
         application: &mut (impl AsyncRead + Unpin),

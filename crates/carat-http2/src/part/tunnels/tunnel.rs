@@ -30,7 +30,8 @@ pub(crate) struct TakenStream<'a> {
     pub(crate) deadline: &'a Rc<Deadline>,
 }
 
-/// Sends the response of the application, and carries bytes both ways if that opens a tunnel.
+/// Sends the response of the application, and carries bytes both ways if the response opens a
+/// tunnel.
 pub(crate) async fn serve_taken(stream: TakenStream<'_>) -> Http2StreamEnd {
     let log = stream.client.core.log();
     open(stream).await.unwrap_or_else(|error| {
@@ -87,8 +88,8 @@ async fn open(stream: TakenStream<'_>) -> io::Result<Http2StreamEnd> {
     Ok(Http2StreamEnd::CutOff)
 }
 
-/// The response head that the application writes itself, and the bytes that follow it; `None` when the client or the
-/// worker is gone before.
+/// The response head that the application writes itself, and the bytes that follow it; `None` when
+/// the client or the worker is gone before that.
 async fn raw_head(
     application: &mut Application,
     place: &TunnelPlace,
@@ -105,8 +106,9 @@ async fn raw_head(
     .await
 }
 
-/// The response to an upgrade as one to CONNECT, and whether it opens the tunnel. What else the application writes itself
-/// loses its body: only it knows how that is framed.
+/// The response to an upgrade as a response to CONNECT, and whether it opens the tunnel. Any other
+/// response loses its body: only the application, which has written it itself, knows how the body
+/// is framed.
 fn translated(mut head: Parts, client: &Http2Client) -> (Parts, bool) {
     let is_tunnel = head.status == StatusCode::SWITCHING_PROTOCOLS;
     if is_tunnel {

@@ -10,7 +10,7 @@ use crate::part::client::Http2Client;
 use crate::part::http2::UPLOAD_WINDOW;
 use crate::part::unsent_bytes::SentPiece;
 
-/// A stream of HTTP/2 as a connection without frames.
+/// A stream of HTTP/2 that is read and written like a connection.
 pub(crate) struct TunnelStream<'a> {
     from_client: RecvStream,
     /// Bytes that have arrived and were not read.
@@ -82,7 +82,7 @@ impl AsyncRead for TunnelStream<'_> {
             let count = this.pending.len().min(buf.remaining());
             buf.put_slice(&this.pending[..count]);
             this.pending.advance(count);
-            // A stream that is over has no window.
+            // A stream that is over has no window to open.
             let _ = this.from_client.flow_control().release_capacity(count);
         }
         Poll::Ready(Ok(()))
@@ -129,7 +129,8 @@ impl TunnelClient for TunnelStream<'_> {
         self.poll_pending(cx).map_ok(|_| ())
     }
 
-    /// While nothing is read, the client may fill its window.
+    /// Bytes that the stream holds. While it is held back, nothing is read, and the client may fill
+    /// its window.
     fn held_bytes(&mut self, is_held_back: bool) -> usize {
         if is_held_back {
             UPLOAD_WINDOW as usize

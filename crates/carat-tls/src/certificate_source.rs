@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::acme::AcmeNames;
 use super::file_state::{FileState, state_of};
 
-/// The PEM files of a certificate, followed by its chain, and of its key.
+/// The PEM files of a certificate with its chain, and of its key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct TlsFiles {
     /// A file in PEM with the certificate and its chain.
@@ -27,7 +27,8 @@ pub(crate) enum CertificateSource {
 }
 
 impl CertificateSource {
-    /// The pairs of files that may be there, without a look at a file: its disk may not respond. The error is one sentence.
+    /// The pairs of files that may be there. No file is looked at, since its disk may not respond.
+    /// The error is one sentence.
     pub(super) fn candidates(&self) -> Result<Vec<TlsFiles>, String> {
         match self {
             CertificateSource::Files(files) => Ok(files.clone()),
@@ -43,7 +44,7 @@ impl CertificateSource {
         }
     }
 
-    /// Whether a candidate may lack a file.
+    /// Whether a pair of files may be incomplete.
     pub(super) fn may_lack_files(&self) -> bool {
         !matches!(self, CertificateSource::Files(_))
     }

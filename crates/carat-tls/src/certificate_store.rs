@@ -13,8 +13,8 @@ use super::certificate::read_certificate;
 use super::certificate_source::{CertificateSource, TlsFiles};
 use super::file_state::FileState;
 
-/// The certificates of a listener, by the names for which they are. Files that change replace them, each pair on its own;
-/// connections keep the certificate that they began with.
+/// The certificates of a listener, by the names for which they are valid. Changed files replace
+/// them, each pair of files on its own. Connections keep the certificate that they began with.
 #[derive(Debug)]
 pub(crate) struct CertificateStore {
     source: CertificateSource,
@@ -33,16 +33,16 @@ struct CertificatePairs {
     listed: Vec<TlsFiles>,
     /// The path that is being read.
     at: PathBuf,
-    /// The reported error about all of them together.
+    /// The error about all pairs together that was reported last.
     failure: Option<String>,
     has_changed: bool,
 }
 
 #[derive(Debug, Default)]
 struct CertificatePair {
-    /// A thread reads it, for which the disk may not respond.
+    /// Whether a thread reads the pair. It may wait for a disk that does not respond.
     is_being_read: bool,
-    /// The files before they were read.
+    /// The states of the files just before they were read.
     states: Option<[FileState; 2]>,
     certificate: Option<Arc<CertifiedKey>>,
 }
@@ -51,16 +51,16 @@ struct CertificatePair {
 struct CertificateTable {
     /// Names in lower case; a wildcard has its `*`.
     names: HashMap<String, Arc<CertifiedKey>>,
-    /// For clients that name no known server.
+    /// The certificate for clients that name no known server.
     default: Option<Arc<CertifiedKey>>,
 }
 
 /// The outcome of reading the certificates anew.
 #[derive(Default, PartialEq, Eq)]
 pub(crate) struct Renewal {
-    /// Whether any was replaced.
+    /// Whether any certificate was replaced.
     pub(crate) is_renewed: bool,
-    /// Why others were not, in one sentence each, and once for each state of the files.
+    /// Why others could not be replaced: one sentence each, and once for each state of the files.
     pub(crate) failures: Vec<String>,
 }
 
@@ -82,17 +82,17 @@ impl CertificateStore {
             table: RwLock::default(),
         };
         let failure = store.renew().failures.into_iter().next();
-        // An authority replaces what cannot be read.
+        // A certificate that cannot be read is no error if an authority will replace it.
         let failure = failure.filter(|_| !store.is_issued());
         failure.map_or(Ok(Arc::new(store)), Err)
     }
 
-    /// Whether an authority issues them while the server runs.
+    /// Whether an authority issues the certificates while the server runs.
     pub(super) fn is_issued(&self) -> bool {
         self.acme.is_some()
     }
 
-    /// Whether an authority has not issued one of them yet.
+    /// Whether an authority has not issued the first certificate of some name yet.
     pub(super) fn awaits_first(&self) -> bool {
         let statuses = self.statuses();
         statuses.iter().any(|status| status.expires.is_none())
@@ -109,7 +109,8 @@ impl CertificateStore {
         self.acme.as_ref()?.response(token)
     }
 
-    /// Reads the files that have changed, except those that another thread is reading. Blocks.
+    /// Reads the files that have changed, except those that another thread is reading. The call
+    /// blocks.
     pub(crate) fn renew(&self) -> Renewal {
         if let Some(acme) = &self.acme {
             acme.look(&self.provider);
@@ -156,7 +157,8 @@ impl CertificateStore {
         renewal
     }
 
-    /// Takes up what has changed. False when nothing has, or there is no certificate any more.
+    /// Uses the changed certificates from now on. Returns `false` when none has changed, or when
+    /// there is no certificate any more: then the old ones stay in use.
     fn update(&self) -> bool {
         let table = self.pairs().changed_table();
         let Some(table) = table.filter(|table| table.default.is_some()) else {
@@ -172,7 +174,7 @@ impl CertificateStore {
 }
 
 impl CertificatePairs {
-    /// Takes up which pairs there are.
+    /// Notes which pairs of files there are.
     fn list(&mut self, listed: &[TlsFiles]) {
         for files in listed {
             self.known.entry(files.clone()).or_default();
@@ -184,8 +186,12 @@ impl CertificatePairs {
         self.listed = listed.to_vec();
     }
 
-    /// A thread begins to read a pair. Returns its state before, or `None` when another one reads it.
-    #[expect(clippy::option_option, reason = "never read is not being read")]
+    /// Begins to read a pair. Returns the states of its files when it was read before, or `None`
+    /// when another thread reads it.
+    #[expect(
+        clippy::option_option,
+        reason = "a pair that was never read is another case than one that is being read"
+    )]
     fn begin(&mut self, files: &TlsFiles) -> Option<Option<[FileState; 2]>> {
         let pair = self.known.get_mut(files)?;
         if replace(&mut pair.is_being_read, true) {
@@ -195,7 +201,8 @@ impl CertificatePairs {
         Some(pair.states)
     }
 
-    /// A thread has read a pair, unless that is as before. Returns why it could not.
+    /// Ends the reading of a pair. `outcome` is `None` if its files are as before. Returns why the
+    /// pair could not be read.
     fn end(
         &mut self,
         files: &TlsFiles,
@@ -215,7 +222,7 @@ impl CertificatePairs {
         }
     }
 
-    /// Says once that no pair is there.
+    /// Returns an error, once, if no pair has both its files.
     fn find_none(&mut self, folder: &Path) -> Option<String> {
         let mut pairs = self.listed.iter().map(|files| &self.known[files]);
         if pairs.any(CertificatePair::is_there) {
@@ -234,7 +241,7 @@ impl CertificatePairs {
         is_new.then_some(reason)
     }
 
-    /// The certificates that there are, if others were there before.
+    /// The table of all certificates, if any has changed since the last call.
     fn changed_table(&mut self) -> Option<CertificateTable> {
         if !take(&mut self.has_changed) {
             return None;
@@ -279,8 +286,8 @@ impl CertificateTable {
 }
 
 impl ResolvesServerCert for CertificateStore {
-    /// Without a certificate, the client gets the alert `access_denied`: one that nobody has signed would teach its user to
-    /// click warnings away.
+    /// The certificate for a client. Without one, the client gets the alert `access_denied`: a
+    /// certificate that no authority has signed would teach its user to click warnings away.
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         if let Some(acme) = self.acme.as_ref().filter(|_| is_validation(&hello)) {
             return acme.validation(&hello.server_name()?.to_ascii_lowercase());
@@ -326,7 +333,7 @@ mod tests {
         }
     }
 
-    /// What a look reads; each pair fails.
+    /// The pairs that a look reads. No pair can be read.
     fn read_by(store: &CertificateStore, wait: impl Fn(&str)) -> Vec<String> {
         let renewal = store.renew_by(|files| {
             let name = files.cert.file_stem().and_then(|name| name.to_str());

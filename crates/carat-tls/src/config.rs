@@ -26,8 +26,8 @@ pub(crate) struct TlsConfig {
 }
 
 impl TlsConfig {
-    /// Reads the certificates. Clients may choose one of `protocols`, such as `h2`, the first ones best, or else HTTP/1.1.
-    /// The error is one sentence.
+    /// Reads the certificates. Clients may choose one of `protocols`, such as `h2`, of which
+    /// earlier ones are preferred, or else HTTP/1.1. The error is one sentence.
     pub(crate) fn new(
         source: CertificateSource,
         clients: Option<&ClientAuthority>,
@@ -48,9 +48,10 @@ impl TlsConfig {
         let offered = protocols.iter().map(|name| name.as_bytes());
         let offered = offered.chain([HTTP1]).chain(acme);
         config.alpn_protocols = offered.map(<[u8]>::to_vec).collect();
-        // Tickets keep the session at the client; a cache would keep it here.
+        // With tickets, the client keeps its session; with a cache, the server would.
         config.ticketer = Ticketer::new().map_err(|error| error.to_string())?;
-        // Each one costs a twentieth of a handshake, and a client gets another with each connection.
+        // Each ticket costs a twentieth of a handshake, and a client gets another one with each
+        // connection.
         config.send_tls13_tickets = 1;
         config.session_storage = Arc::new(NoServerSessionStorage {});
         Ok(TlsConfig {

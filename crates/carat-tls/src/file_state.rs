@@ -2,7 +2,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// The marks that tell one state of a file from another: its inode, size, and time of change. `None` when there is none.
+/// The marks that tell one state of a file from another: its inode, size, and time of change.
+/// `None` when there is no file.
 pub(super) type FileState = Option<(u64, u64, i64, i64)>;
 
 /// The state of a file.

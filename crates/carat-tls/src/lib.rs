@@ -1,5 +1,5 @@
-//! TLS as a transport and a part of the edge: handshakes, certificates and their authority, and a stream that keeps nothing but
-//! its session while the client is idle.
+//! TLS as a transport and a part of the edge: handshakes, certificates and their authority, and
+//! streams. While a client is idle, a stream keeps only its session, and no buffers.
 
 mod acme;
 mod certificate;

@@ -13,7 +13,7 @@ pub(crate) struct TlsParameters {
     pub(crate) clients: Option<ClientAuthority>,
 }
 
-/// The parameters so far.
+/// The parameters that were read so far.
 #[derive(Default)]
 struct GivenParameters {
     source: Option<CertificateSource>,

@@ -19,13 +19,13 @@ use carat_http::{
 use carat_log::Log;
 use carat_settings::Settings;
 
-/// Where an authority asks for a token (RFC 8555, section 8.3).
+/// The path below which an authority asks for a token (RFC 8555, section 8.3).
 const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
 
 /// The first bytes of a client that speaks TLS: a record of the handshake, of any version.
 const HELLO: [u8; 2] = [0x16, 0x03];
 
-/// A client speaks TLS to a port without it.
+/// The refusal of a client that speaks TLS to a port without TLS.
 const UNEXPECTED_TLS: Refusal = Refusal::ByPart(&PartRefusal {
     status: StatusCode::BAD_REQUEST,
     reason: "this port speaks plain HTTP, and the client speaks TLS",
@@ -33,20 +33,21 @@ const UNEXPECTED_TLS: Refusal = Refusal::ByPart(&PartRefusal {
     retry_after: None,
 });
 
-/// The certificates of all listeners, which are read again when they change, and the program that asks an authority for those
-/// of `acme=` in `bind`.
+/// The certificates of all listeners, which are read again when they change, and the program that
+/// asks an authority for the certificates of `acme=` in `bind`.
 struct TlsPart {
     transport: Rc<TlsTransport>,
     stores: Vec<Arc<CertificateStore>>,
     client: Rc<AcmeClient>,
     /// Notified when the files are to be looked at.
     renewal: Rc<Notify>,
-    /// Clients that speak TLS at a port without it.
+    /// Clients that have spoken TLS to a port without TLS.
     misdirected: RefCell<Failures>,
     log: Rc<Log>,
 }
 
-/// The part of a server that listens by means of `transport`. Also without a listener, it knows what clients of TLS send.
+/// The part of a server that listens through `transport`. It is there also without a listener for
+/// TLS, since it recognizes clients that speak TLS to another port.
 pub fn part(core: &EdgeCore, transport: &Rc<TlsTransport>) -> Option<Box<dyn Part>> {
     let settings = &core.settings;
     let command = settings.parts.tls.acme_command.clone();
@@ -70,7 +71,8 @@ impl Part for TlsPart {
         self.stores.iter().any(|it| it.is_issued())
     }
 
-    /// Answers an authority that validates a name, on every listener. Requests for other tokens may be the application's.
+    /// Answers an authority that validates a name, on every listener. Requests for other tokens go
+    /// on to the application.
     fn admit(&self, request: &mut ArrivedRequest, context: &mut RequestContext) -> RequestStep {
         let Some(token) = self.validation_response(request) else {
             return ControlFlow::Continue(());

@@ -10,8 +10,8 @@ use tokio::io::ReadBuf;
 
 /// Room for the first read; most requests fit.
 const READ_START: usize = 4 * 1024;
-/// The most that arrives before it is processed: a record is at most 16 KiB and 2 KiB of overhead (RFC 8446, 5.2), and a
-/// message of the handshake may take several.
+/// Most bytes that arrive before they are processed: a record is at most 16 KiB and 2 KiB of
+/// overhead (RFC 8446, 5.2), and a message of the handshake may take several.
 const INCOMING_LIMIT: usize = 32 * 1024;
 /// The bytes that encryption adds to a record, at most.
 const RECORD_OVERHEAD: usize = 64;
@@ -33,7 +33,7 @@ pub(super) struct TlsSession {
     has_failed: bool,
 }
 
-/// The output to encrypt, once the session can.
+/// The output to encrypt, as soon as the session can encrypt.
 enum TlsOutput<'a> {
     Nothing,
     Data(&'a [u8]),
@@ -42,7 +42,7 @@ enum TlsOutput<'a> {
 
 /// The outcome of a step.
 enum SessionStep {
-    /// More may follow.
+    /// A further step may follow at once.
     Again,
     /// The session has decrypted bytes.
     Plaintext,
@@ -116,7 +116,7 @@ impl TlsSession {
     fn output(&mut self, output: &TlsOutput<'_>) -> Result<(), Error> {
         loop {
             match self.step(output)? {
-                // What arrived meanwhile is decrypted: at most `INCOMING_LIMIT`.
+                // Bytes that arrived meanwhile are decrypted: at most `INCOMING_LIMIT`.
                 SessionStep::Again | SessionStep::Plaintext | SessionStep::PeerClosed => {}
                 SessionStep::Established => return Ok(()),
                 SessionStep::InHandshake | SessionStep::Closed => {
@@ -161,7 +161,7 @@ impl TlsSession {
                 append(&mut self.outgoing, 0, encode).map(|()| SessionStep::Again)
             }
             Ok(ConnectionState::TransmitTlsData(data)) => {
-                // They are in `outgoing`, which is sent in order.
+                // The bytes are in `outgoing`, which is sent in order.
                 data.done();
                 Ok(SessionStep::Again)
             }
@@ -191,7 +191,7 @@ impl TlsSession {
         if step.is_ok() {
             self.incoming.drain(..discard);
         }
-        // After an error rustls expects, and panics without, the bytes that it has seen.
+        // After an error the bytes stay: rustls panics without those that it has seen.
         step
     }
 
@@ -303,7 +303,7 @@ fn append(
     }
 }
 
-/// The room that an error asks for.
+/// The room that the encoder has asked for with an error.
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` wants it")]
 fn room_to_encode(error: EncodeError) -> Option<usize> {
     match error {

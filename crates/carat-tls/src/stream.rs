@@ -14,16 +14,17 @@ use super::session::{TlsProgress, TlsSession};
 use carat_exchange::ClientVariable;
 use carat_http::WrappedStream;
 
-/// Plaintext that is encrypted at once: the largest record.
+/// Most bytes that are encrypted at once: the largest record.
 const WRITE_LIMIT: usize = 16 * 1024;
 
 /// A TLS connection.
 pub(crate) struct TlsStream {
     tcp: TcpStream,
     session: TlsSession,
-    /// Bytes of a write that are encrypted but not sent completely. They count as written once they are.
+    /// Bytes of a write that are encrypted but not sent completely. They count as written once they
+    /// are sent.
     encrypted: usize,
-    /// The protocol that the handshake has chosen, of those that whoever composes the server offers.
+    /// The protocol that the handshake has chosen; `None` for HTTP/1.1.
     protocol: Option<&'static str>,
 }
 
@@ -60,12 +61,13 @@ impl TlsStream {
         }
     }
 
-    /// Processes what was received. This is what costs time. Returns whether the handshake is complete.
+    /// Processes what was received, which takes most of a handshake's time. Returns whether the
+    /// handshake is complete.
     pub(crate) fn shake_hands(&mut self) -> Result<bool, HandshakeError> {
         match self.session.advance() {
             Ok(TlsProgress::InHandshake) => Ok(false),
             Ok(TlsProgress::Established | TlsProgress::Plaintext) => Ok(true),
-            // An authority has seen enough with the handshake.
+            // An authority closes the connection after the handshake.
             Ok(TlsProgress::Closed) if self.was_validation() => Ok(true),
             Ok(TlsProgress::Closed) => Err(HandshakeError::Closed),
             Err(error) => {
@@ -87,9 +89,9 @@ impl TlsStream {
         Poll::Ready(Ok(()))
     }
 
-    /// Ends a connection whose client was told what is wrong, and drops up to this many bytes that it still sends: a socket
-    /// that is closed with unread bytes resets the connection, which takes the alert away. Ready when the client has
-    /// left, or has sent too much.
+    /// Ends a connection whose client was told what is wrong, and drops up to this many bytes that
+    /// the client still sends. A socket that is closed with unread bytes resets the connection, and
+    /// the client would lose the alert. Ready when the client has left, or has sent too much.
     pub(crate) fn poll_leave(&mut self, cx: &mut Context<'_>, left: &mut usize) -> Poll<()> {
         let _ = ready!(Pin::new(&mut self.tcp).poll_shutdown(cx));
         loop {
@@ -104,7 +106,7 @@ impl TlsStream {
         }
     }
 
-    /// Takes up what a complete handshake has chosen.
+    /// Notes the protocol that a complete handshake has chosen.
     pub(crate) fn settle(&mut self, config: &TlsConfig) {
         let chosen = self.session.protocol();
         let mut offered = config.protocols.iter().copied();
@@ -133,7 +135,7 @@ impl TlsStream {
         }
     }
 
-    /// Tells the client what was wrong, if there is room: it is not waited for.
+    /// Tells the client what was wrong, if the socket has room for it, without waiting.
     fn send_alert(&mut self) {
         // The connection ends either way.
         let _ = self.tcp.try_write(self.session.unsent());
@@ -200,7 +202,8 @@ impl AsyncRead for TlsStream {
                     return Poll::Ready(Err(invalid(error)));
                 }
             }
-            // Such as an update of the keys; if it cannot be sent now, it goes before the next response.
+            // The session may have an output, such as an update of the keys. If it cannot be sent
+            // now, it goes before the next response.
             if let Poll::Ready(Err(error)) = this.poll_send(cx) {
                 return Poll::Ready(Err(error));
             }
@@ -211,8 +214,8 @@ impl AsyncRead for TlsStream {
     }
 }
 
-/// A write counts once it is sent completely, so that the connection below decides when the client is slow. Until then
-/// the caller offers the same bytes again.
+/// A write counts once it is sent completely, so that the layer that uses this stream decides when
+/// the client is slow. Until then, the caller offers the same bytes again.
 impl AsyncWrite for TlsStream {
     fn poll_write(
         self: Pin<&mut Self>,
@@ -241,7 +244,7 @@ impl AsyncWrite for TlsStream {
         }
         let this = self.get_mut();
         if this.encrypted == 0 {
-            // The headers and a small body: one record.
+            // The headers and a small body become one record.
             let mut gathered = Vec::new();
             for slice in filled {
                 let room = WRITE_LIMIT - gathered.len();
@@ -260,7 +263,7 @@ impl AsyncWrite for TlsStream {
         self.get_mut().poll_send(cx)
     }
 
-    /// A client that reads nothing is not waited for.
+    /// Ends the connection, without waiting for a client that reads nothing.
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         if this.session.close().is_ok() {

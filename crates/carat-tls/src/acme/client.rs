@@ -14,14 +14,15 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use super::messages::ClientMessage;
 use carat_settings::{SETTINGS_VARIABLE, UPGRADE_VARIABLE};
 
-/// Tells the client where to write its messages.
+/// The environment variable with the descriptor to which the client writes its messages.
 const MESSAGES_VARIABLE: &str = "CARAT_ACME_FD";
-/// More than a client says.
+/// Most bytes of a client's messages: more than a client writes.
 const MESSAGES_LIMIT: u64 = 1024 * 1024;
 
-/// The program that asks the authority, and that runs only while it does.
+/// The program that asks an authority for certificates. It runs only while it asks.
 pub(crate) struct AcmeClient {
-    /// Changes with the settings: the Ruby of an old release may be gone.
+    /// The command that starts the program. It changes with the settings, because the Ruby of an
+    /// old release may be gone.
     command: RefCell<Vec<String>>,
     directory: PathBuf,
 }
@@ -40,14 +41,15 @@ impl AcmeClient {
         self.command.replace(command.to_vec());
     }
 
-    /// Starts it for these names.
+    /// Starts the client for these names.
     pub(crate) fn start(&self, names: &[String]) -> io::Result<RunningClient> {
         let (near, far) = StdUnixStream::pair()?;
         let command = self.command.borrow();
         let (program, arguments) = command
             .split_first()
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "there is no command"))?;
-        // The one descriptor that it inherits; this copy is closed when `far` is dropped.
+        // The client inherits this descriptor and no other one. The copy of the server is closed
+        // when `far` is dropped.
         rustix::io::fcntl_setfd(&far, FdFlags::empty())?;
         let child = Command::new(program)
             .args(arguments)
@@ -70,7 +72,7 @@ impl AcmeClient {
     }
 }
 
-/// A client that asks the authority. It ends with this value at the latest.
+/// A client that is running. It is killed when this is dropped.
 pub(crate) struct RunningClient {
     pidfd: OwnedFd,
     messages: Lines<BufReader<Take<OwnedReadHalf>>>,
@@ -87,7 +89,7 @@ impl RunningClient {
         Ok(Some(message.map_err(io::Error::other)?))
     }
 
-    /// Tells it that the server has read what it wrote.
+    /// Tells the client that the server has read what the client wrote.
     pub(crate) async fn confirm(&mut self) -> io::Result<()> {
         self.replies.write_all(b"\n").await
     }
@@ -95,7 +97,7 @@ impl RunningClient {
 
 impl Drop for RunningClient {
     fn drop(&mut self) {
-        // It has ended already unless it was given up.
+        // The client has ended already, unless it was given up.
         let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
     }
 }

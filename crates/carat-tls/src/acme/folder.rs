@@ -15,13 +15,13 @@ use crate::certificate::read_chain;
 use crate::file_state::{FileState, state_of};
 use carat_files::read_configured;
 
-/// The protocol of an authority that validates a name (RFC 8737). Nothing is said in it.
+/// The protocol by which an authority validates a name (RFC 8737). No data follows the handshake.
 pub(crate) const ACME_TLS: &[u8] = b"acme-tls/1";
-/// Longest file beside a certificate.
+/// Most bytes of a file beside a certificate.
 const FILE_LIMIT: u64 = 16 * 1024;
 
-/// What the client of the authority leaves for the server beside the certificates: how to answer the authority, and what it
-/// has come to.
+/// The files that the client of the authority writes for the server beside the certificates: the
+/// answers to the authority, and the status of each name.
 #[derive(Debug)]
 pub(crate) struct AcmeFolder {
     names: AcmeNames,
@@ -31,7 +31,8 @@ pub(crate) struct AcmeFolder {
 
 #[derive(Debug, Default)]
 struct FolderContent {
-    /// Of the look that has found it: one that a disk has held up may end after a later one.
+    /// The number of the look that has found this. A look that waits for a disk may end after a
+    /// later one.
     number: u64,
     files: Vec<FileState>,
     /// The certificates that answer the authority (RFC 8737), by the name that they prove.
@@ -58,7 +59,8 @@ impl AcmeFolder {
         }
     }
 
-    /// Reads the files if they have changed. What cannot be read is not there. Blocks.
+    /// Reads the files if they have changed. A file that cannot be read counts as missing. The call
+    /// blocks.
     pub(crate) fn look(&self, provider: &CryptoProvider) {
         let number = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
         let files = self.states();
@@ -119,7 +121,8 @@ impl AcmeFolder {
     }
 }
 
-/// Whether this is an authority that validates a name: it offers its own protocol, and no other (RFC 8737, section 3).
+/// Whether the client is an authority that validates a name: it offers the protocol for that, and
+/// no other (RFC 8737, section 3).
 pub(crate) fn is_validation(hello: &ClientHello<'_>) -> bool {
     let mut protocols = hello.alpn().into_iter().flatten();
     protocols.next() == Some(ACME_TLS) && protocols.next().is_none()
@@ -133,7 +136,7 @@ fn read_validation(path: &Path, provider: &CryptoProvider) -> Option<CertifiedKe
     Some(CertifiedKey::new(read_chain(path).ok()?, key))
 }
 
-/// Reads `TOKEN.THUMBPRINT`. Returns the token and all of it.
+/// Reads `TOKEN.THUMBPRINT`. Returns the token and the whole text.
 fn read_response(path: &Path) -> Option<(String, String)> {
     let response = String::from_utf8(read_configured(path, FILE_LIMIT).ok()?).ok()?;
     let (token, _) = response.split_once('.')?;

@@ -2,11 +2,11 @@ use serde::Deserialize;
 
 use carat_log::Log;
 
-/// A message of the authority's client, an object on a line.
+/// A message of the authority's client: a JSON object on a line.
 #[derive(PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub(crate) enum ClientMessage {
-    /// The client has written what answers the authority, and waits until the server has read it.
+    /// The client has written the answer for the authority, and waits until the server has read it.
     Look,
     /// The client has a certificate.
     Issued {
@@ -20,7 +20,7 @@ pub(crate) enum ClientMessage {
         reason: String,
         next: String,
     },
-    /// The client cannot do anything.
+    /// The client cannot try anything.
     Unable { reason: String },
     /// The client has tried all that was due.
     Done,

@@ -1,5 +1,6 @@
-//! Certificates from an authority that speaks ACME (RFC 8555). The program that asks for them runs when one is due, and leaves
-//! what it gets, and what proves that the server is the one it asks for, in a folder that the server watches.
+//! Certificates from an authority that speaks ACME (RFC 8555). A program runs when a certificate is
+//! due, and asks for it. It writes the certificates, and the proofs that this server is the named
+//! host, to a folder that the server watches.
 
 mod client;
 mod folder;

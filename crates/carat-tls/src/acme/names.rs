@@ -2,21 +2,22 @@ use std::path::PathBuf;
 
 /// The most names of a listener: each has a certificate of its own, and its files are looked at every ten seconds.
 const NAMES_LIMIT: usize = 100;
-/// Longest name (RFC 1035, section 2.3.4).
+/// Most bytes of a name, and of a label in it (RFC 1035, section 2.3.4).
 const NAME_LIMIT: usize = 253;
 const LABEL_LIMIT: usize = 63;
 
 /// The names for which a listener has certificates from an authority, and where they are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AcmeNames {
-    /// In lower case; the first one is for clients that name no known server.
+    /// The names in lower case. The certificate of the first one is for clients that name no known
+    /// server.
     pub(crate) names: Vec<String>,
-    /// The folder that has one for each name.
+    /// The folder in which each name has a folder of its own.
     pub(crate) folder: PathBuf,
 }
 
 impl AcmeNames {
-    /// The file of the certificate of each name, with its key, which may be missing.
+    /// The files with the certificate and the key of each name, which may be missing.
     pub(crate) fn certificates(&self) -> impl Iterator<Item = PathBuf> {
         let path = |name| self.folder.join(name).join("certificate.pem");
         self.names.iter().map(path)
@@ -40,8 +41,10 @@ impl AcmeNames {
     }
 }
 
-/// Whether a name has two labels or more, of letters, digits, and hyphens: it becomes the name of a folder. An address of IPv4
-/// has no letter at the end, and a wildcard needs a proof in the DNS, which nobody here can give.
+/// Whether this is the name of a host: two labels or more, of letters, digits, and hyphens, since
+/// it also becomes the name of a folder. An address of IPv4 is refused because its last label has
+/// no letter. A wildcard is refused because it needs a proof in the DNS, which the client cannot
+/// give.
 fn is_host_name(name: &str) -> bool {
     let is_label = |label: &str| {
         (1..=LABEL_LIMIT).contains(&label.len())

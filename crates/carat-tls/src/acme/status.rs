@@ -8,7 +8,7 @@ pub(crate) struct CertificateStatus {
     /// The name of the host.
     #[serde(default)]
     pub(crate) name: String,
-    /// When it expires; `None` while there is none. All times are seconds since 1970.
+    /// When the certificate expires; `None` while there is none. All times are seconds since 1970.
     pub(crate) expires: Option<u64>,
     /// When the authority is asked next.
     pub(crate) due: Option<u64>,
@@ -17,7 +17,8 @@ pub(crate) struct CertificateStatus {
 }
 
 impl CertificateStatus {
-    /// Until the authority is to be asked. What has neither failed nor led to a certificate is due at once.
+    /// The time until the authority is to be asked. A name that has no certificate, and for which
+    /// no attempt has failed, is due at once.
     pub(crate) fn wait(&self, now: SystemTime) -> Duration {
         let is_open = self.expires.is_none() && self.error.is_none();
         let due = self.due.filter(|_| !is_open).unwrap_or(0);

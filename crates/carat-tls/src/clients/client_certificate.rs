@@ -4,10 +4,11 @@ use webpki::EndEntityCert;
 use super::distinguished_name::distinguished_name;
 use carat_exchange::ClientVariable;
 
-/// Bytes of certificates, as text, that the application gets of a client. Those that exceed them are left out.
+/// Most bytes of a client's certificates, as text, that the application gets. Certificates beyond
+/// it are left out.
 const CERTIFICATES_LIMIT: usize = 16 * 1024;
 
-/// The names of Apache for the certificates that follow the client's own.
+/// The names that Apache has for the certificates that follow the client's own.
 const CHAIN: [&str; 4] = [
     "SSL_CLIENT_CERT_CHAIN_0",
     "SSL_CLIENT_CERT_CHAIN_1",

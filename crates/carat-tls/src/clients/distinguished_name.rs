@@ -32,8 +32,9 @@ const NAMES: [(&[u8], &str); 12] = [
     ),
 ];
 
-/// The name of a certificate as text (RFC 4514), the last part first: `CN=example.org,O=Example`. `der` is the content of
-/// its outer SEQUENCE. Control characters are escaped. `None` for what is not DER.
+/// The name of a certificate as text (RFC 4514), the last part first: `CN=example.org,O=Example`.
+/// `der` is the content of its outer SEQUENCE. Control characters are escaped. `None` if the bytes
+/// are not DER.
 pub(super) fn distinguished_name(mut der: &[u8]) -> Option<String> {
     let mut parts = Vec::new();
     while !der.is_empty() {
@@ -93,7 +94,7 @@ fn push_type(text: &mut String, identifier: &[u8]) -> Option<()> {
     rest.iter().try_for_each(|arc| write!(text, ".{arc}")).ok()
 }
 
-/// Appends a value: text when it is one, and else its DER in hexadecimal digits.
+/// Appends a value: as text when it is one, otherwise its DER in hexadecimal digits.
 fn push_value(text: &mut String, der: &[u8]) -> Option<()> {
     let mut rest = der;
     let tag = *der.first()?;

@@ -6,8 +6,9 @@ use std::thread;
 
 use tokio::sync::{Semaphore, oneshot};
 
-/// How many steps the thread has at a time: one, and some to go on with until the event loop comes round. The others
-/// wait in the event loop, and leave with their connections.
+/// Most steps that the thread has at a time: the one that it computes, and some to go on with until
+/// the event loop has its next turn. Further steps wait in the event loop, and are dropped with
+/// their connections.
 const STEPS_LIMIT: usize = 8;
 
 /// A thread that computes the steps of handshakes, in the order in which they arrive. Requests would wait too long for
@@ -52,7 +53,7 @@ impl HandshakeThread {
                 let _ = done.send(step());
             }
         };
-        // The thread ends after this sender does.
+        // This is no error: the thread runs as long as this sender exists.
         let _ = self.steps.send(Box::new(step));
         result
             .await
@@ -62,7 +63,7 @@ impl HandshakeThread {
 
 fn compute(steps: &Receiver<HandshakeStep>) {
     for step in steps {
-        // The hook has logged the panic, and whoever waits gets an error.
+        // The panic hook has logged the panic, and the caller of `compute` gets an error.
         let _ = catch_unwind(AssertUnwindSafe(step));
     }
 }
@@ -107,7 +108,7 @@ mod tests {
         for step in &mut steps {
             assert!(poll(step.as_mut()).is_pending());
         }
-        // Those that the thread has.
+        // The steps that the thread has.
         steps.drain(..STEPS_LIMIT);
         assert!(poll(steps[0].as_mut()).is_pending());
         let held: Vec<_> = arriving.try_iter().collect();

@@ -11,17 +11,18 @@ use carat_exchange::Peer;
 use carat_http::{Deadline, Failures};
 use carat_log::Log;
 
-/// How many handshakes may be in progress. One more ends one of the address that has the most: the oldest that waits for
-/// its client, so that clients that stall keep nobody out, or else the newest, so that those before it come to their end.
+/// Most handshakes in progress. A further one ends a handshake of the address that has the most.
+/// The oldest that waits for its client ends first, so that clients that stall keep nobody out. If
+/// none waits, the newest ends, so that those before it come to their end.
 const RUNNING_LIMIT: usize = 512;
 
 /// The TLS handshakes of all clients.
 #[derive(Default)]
 pub(crate) struct Handshakes {
-    /// Started for the first client.
+    /// The thread that computes, which is started for the first client.
     thread: OnceCell<HandshakeThread>,
     running: RefCell<VecDeque<HandshakeEntry>>,
-    /// How many of them each address has.
+    /// How many running handshakes each address has.
     addresses: RefCell<HashMap<Option<IpAddr>, usize>>,
     begun: Cell<u64>,
     failed: RefCell<Failures>,
@@ -34,14 +35,15 @@ struct HandshakeEntry {
     awaits_client: bool,
 }
 
-/// A handshake in progress. Dropping it ends it.
+/// A handshake in progress. It counts until this is dropped.
 pub(super) struct RunningHandshake<'a> {
     handshakes: &'a Handshakes,
     id: u64,
 }
 
 impl Handshakes {
-    /// A client at this address has sent its first bytes; `deadline` is expired when it has to give way.
+    /// Begins the handshake of a client at this address, which has sent its first bytes. `deadline`
+    /// is expired when the handshake has to give way to another one.
     pub(super) fn begin(&self, remote: &str, deadline: &Rc<Deadline>) -> RunningHandshake<'_> {
         let id = self.begun.get();
         self.begun.set(id + 1);

@@ -1,4 +1,4 @@
-//! The handshakes of all clients: their time, their turns, and the thread that computes them.
+//! The handshakes of all clients: their timeout, their number, and the thread that computes them.
 
 mod handshake_thread;
 mod handshakes;

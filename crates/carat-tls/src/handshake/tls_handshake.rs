@@ -19,11 +19,12 @@ use carat_http::{
     ConnectionStart, Handshake, HandshakeEnd, HandshakeWait, StartEnd, WrappedStream,
 };
 
-/// How long a client whose handshake was refused may take to leave, and what it may still send.
+/// How long a client whose handshake was refused may take to leave, and how many bytes it may still
+/// send.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
 const LEAVE_LIMIT: usize = 64 * 1024;
 
-/// A client speaks plain HTTP to a TLS port.
+/// The refusal of a client that speaks plain HTTP to a TLS port.
 const PLAIN_HTTP: Refusal = Refusal::ByPart(&PartRefusal {
     status: StatusCode::BAD_REQUEST,
     reason: "this port speaks HTTPS, and the request is plain HTTP",
@@ -31,7 +32,7 @@ const PLAIN_HTTP: Refusal = Refusal::ByPart(&PartRefusal {
     retry_after: None,
 });
 
-/// The beginning of the TLS connections of one listener.
+/// The handshakes of the connections of one listener.
 pub(crate) struct TlsHandshake {
     pub(crate) config: TlsConfig,
     /// How long a handshake may take.
@@ -50,8 +51,8 @@ impl Handshake for TlsHandshake {
 }
 
 impl TlsHandshake {
-    /// Brings up the TLS connection of a client in time. Failures are counted for the log, except that of a client that sends
-    /// nothing.
+    /// Makes the TLS connection of a client within the timeout. Failures are counted for the log,
+    /// except that of a client that sends nothing.
     async fn shake_hands(&self, socket: TcpStream, start: ConnectionStart<'_>) -> HandshakeEnd {
         start.deadline.set(self.timeout);
         let first = in_time(&start, |cx| poll_first_byte(&socket, cx));
@@ -89,7 +90,7 @@ impl TlsHandshake {
     ) -> Result<Box<TlsStream>, HandshakeError> {
         let running = self.handshakes.begin(&start.peer.remote, start.deadline);
         let mut stream = Box::new(TlsStream::new(socket, &self.config)?);
-        // Later, the connection's own account has them.
+        // The bytes that the session holds. Later, they count in the connection's own account.
         let mut held = MemoryReservation::of(&start.memory.account());
         loop {
             in_time(start, |cx| stream.poll_receive(cx)).await?;
@@ -127,11 +128,11 @@ impl TlsHandshake {
 async fn leave(stream: &mut TlsStream, start: &ConnectionStart<'_>) {
     let mut left = LEAVE_LIMIT;
     start.deadline.set(LEAVE_TIMEOUT);
-    // It is over either way.
+    // The connection is over either way.
     let _ = start.in_time(|cx| stream.poll_leave(cx, &mut left)).await;
 }
 
-/// Looks at the first byte, and leaves it where it is.
+/// Looks at the first byte of a client without taking it from the socket.
 fn poll_first_byte(socket: &TcpStream, cx: &mut Context<'_>) -> Poll<Result<u8, HandshakeError>> {
     let mut first = [0; 1];
     let peeked = ready!(socket.poll_peek(cx, &mut ReadBuf::new(&mut first)));

@@ -12,11 +12,14 @@ use crate::certificate_store::CertificateStore;
 use carat_files::on_own_thread;
 use carat_log::Log;
 
-/// The longest sleep: another server may have done what is due, and clocks are set.
+/// The longest sleep between two looks at what is due. Another server with the same folder may have
+/// done it, and clocks are set.
 const SLEEP: Duration = Duration::from_secs(600);
-/// How long the client may take for all names, which it tries to keep to itself.
+/// How long the client may take for all names. It has a shorter deadline of its own, after which it
+/// begins with no further name.
 const RUN_TIMEOUT: Duration = Duration::from_secs(600);
-/// How long to wait after it has run, twice as long each time that it could not even say what is wrong with a name.
+/// How long to wait after a run of the client. The wait doubles, up to `PAUSE_LIMIT`, each time
+/// that the client could not even try.
 const PAUSE: Duration = Duration::from_secs(30);
 const PAUSE_LIMIT: Duration = Duration::from_secs(3600);
 
@@ -55,7 +58,7 @@ pub(crate) async fn issue_certificates(
     }
 }
 
-/// The names that are due, or until when none is.
+/// The names that are due, or the time until the first one is.
 fn due(stores: &[Arc<CertificateStore>], now: SystemTime) -> Result<Vec<String>, Duration> {
     let statuses = stores.iter().flat_map(|store| store.statuses());
     let waits: BTreeMap<_, _> = statuses
@@ -79,7 +82,7 @@ async fn run(
 ) -> io::Result<bool> {
     let mut running = client.start(names)?;
     while let Some(message) = running.message().await? {
-        // What the log says to be issued is served.
+        // A certificate is served before the log says that it was issued.
         if let ClientMessage::Look | ClientMessage::Issued { .. } = message {
             look(stores, log).await?;
         }

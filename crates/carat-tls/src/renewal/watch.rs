@@ -14,13 +14,15 @@ use carat_log::Log;
 
 /// How often the files of certificates are looked at.
 const LOOK: Duration = Duration::from_secs(10);
-/// While an authority has not issued one yet, of which another server that has the folder may ask for the first.
+/// How often the files are looked at while a name has no certificate yet: another server with the
+/// same folder may be asking for it.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 /// Most threads that wait for the disks of one listener's files. When there are as many, no further look begins.
 const LOOKS_LIMIT: usize = 8;
 
-/// Takes up certificates that were renewed: every ten seconds, and when `now` says so. Never returns without an error.
+/// Looks for renewed certificates: every ten seconds, and when `now` is notified. Never returns
+/// without an error.
 pub(crate) async fn watch_certificates(
     stores: Vec<Arc<CertificateStore>>,
     now: Rc<Notify>,
@@ -30,16 +32,16 @@ pub(crate) async fn watch_certificates(
     for store in stores {
         watches.spawn_local(watch(store, Rc::clone(&now), Rc::clone(&log)));
     }
-    // None ends without an error.
+    // No watch ends without an error.
     watches.join_next().await.transpose()?.unwrap_or(Ok(()))
 }
 
-/// Watches the files of one listener. A look that meets a disk which does not respond goes on waiting for it, and the next one
-/// leaves out what that reads.
+/// Watches the files of one listener. A look at a disk that does not respond goes on waiting for
+/// it, and the next look leaves out the files that it is reading.
 async fn watch(store: Arc<CertificateStore>, now: Rc<Notify>, log: Rc<Log>) -> io::Result<()> {
     let mut looks = JoinSet::new();
     loop {
-        // Whether it is time or somebody asks makes no difference.
+        // Either the time or a notice ends the wait: which one does not matter.
         let wait = if store.awaits_first() {
             FIRST_LOOK
         } else {

@@ -1,8 +1,10 @@
-//! Clients that ask for what is no host name (SNI), such as `localhost:8443` by `hey`, get the certificate of those that name
-//! none, as with nginx. rustls would end their handshake, and has no setting for it.
+//! Clients that ask for a server by what is no host name (SNI), such as `localhost:8443` by `hey`,
+//! get the certificate of clients that name no server, as with nginx. rustls would end their
+//! handshake, and has no setting for it.
 //!
-//! The hello is part of what both sides hash, so it cannot be changed for rustls alone. Instead the type of the extension
-//! becomes one that rustls passes over, and the hash of the handshake gets the bytes that the client sent.
+//! Both sides hash the hello, so it cannot simply be changed for rustls. Instead, the type of the
+//! extension becomes one that rustls passes over, and the hash of the handshake gets the bytes that
+//! the client sent.
 
 use std::sync::LazyLock;
 
@@ -11,7 +13,8 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::ServerName;
 use rustls::{CipherSuiteCommon, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
 
-/// The header of a record (RFC 8446, section 5.1), and the types of one with a handshake and of its `ClientHello`.
+/// The header of a record (RFC 8446, section 5.1), the type of a record with a handshake, and that
+/// of its `ClientHello`.
 const RECORD_HEADER: usize = 5;
 const HANDSHAKE: u8 = 22;
 const CHANGE_CIPHER_SPEC: [u8; 6] = [20, 3, 3, 0, 1, 1];
@@ -19,7 +22,8 @@ const CLIENT_HELLO: u8 = 1;
 /// Bytes of a hello before its session: type, length, version, random.
 const HELLO_START: usize = 38;
 const SERVER_NAME: [u8; 2] = [0, 0];
-/// A type for private use (RFC 8447, section 7). A client that sends it fails in its own handshake.
+/// A type for private use (RFC 8447, section 7). A client that sends this type itself makes its own
+/// handshake fail.
 const HIDDEN_NAME: [u8; 2] = [0xff, 0x5f];
 
 static SUITES: LazyLock<Vec<SupportedCipherSuite>> = LazyLock::new(|| {
@@ -110,7 +114,8 @@ fn suite(suite: SupportedCipherSuite) -> SupportedCipherSuite {
     }
 }
 
-/// What a suite shares with those of the other version. It is made once, and stays.
+/// The fields that a suite has in either version of TLS, with the hash that knows hidden names.
+/// They are made once, and never freed.
 fn common(common: &CipherSuiteCommon) -> CipherSuiteCommon {
     CipherSuiteCommon {
         suite: common.suite,
@@ -119,7 +124,7 @@ fn common(common: &CipherSuiteCommon) -> CipherSuiteCommon {
     }
 }
 
-/// A hash of handshakes.
+/// The hash of handshakes, which gets the bytes that the client sent.
 struct HandshakeHash(&'static dyn Hash);
 
 struct HandshakeContext(Box<dyn Context>);
@@ -157,7 +162,8 @@ impl Context for HandshakeContext {
         self.0.finish()
     }
 
-    /// rustls adds each message as a whole, but the part of a hello that a ticket's key signs.
+    /// Adds bytes to the hash. rustls adds each message as a whole, except the part of a hello that
+    /// the key of a ticket signs.
     fn update(&mut self, data: &[u8]) {
         let Some(at) = extension(data, HIDDEN_NAME) else {
             return self.0.update(data);

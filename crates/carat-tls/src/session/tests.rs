@@ -27,7 +27,7 @@ impl ResolvesServerCert for AnyCertificate {
     }
 }
 
-/// A client that believes everything.
+/// A client that accepts every certificate.
 #[derive(Debug)]
 struct Credulous;
 
@@ -91,7 +91,7 @@ fn client(version: &'static SupportedProtocolVersion) -> ClientConnection {
     ClientConnection::new(config, name).expect("a client")
 }
 
-/// A session that sends back what it receives, in pieces whose sizes come around again.
+/// A session that sends back what it receives, in pieces whose sizes repeat.
 struct Echo {
     session: TlsSession,
     /// What it has decrypted.
@@ -127,7 +127,7 @@ impl Echo {
         Ok(())
     }
 
-    /// Sends what there is to the client, and returns what it decrypts.
+    /// Sends the client what the session has for it, and returns what the client decrypts.
     fn send(&mut self, client: &mut ClientConnection) -> Vec<u8> {
         let mut content = Vec::new();
         while !self.session.unsent().is_empty() {

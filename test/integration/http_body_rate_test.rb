@@ -24,6 +24,29 @@ class HttpBodyRateTest < Support::Refusals
     eventually { assert_equal 0, spooled }
   end
 
+  # Beside the other tests of streamed bodies, which run alone, ten seconds would be paid three times.
+  STREAMED = <<~'RUBY'
+    run(lambda do |env|
+      File.write("arrivals", "POST #{env["PATH_INFO"]} #{Process.pid}\n", mode: "a")
+      sleep 0.005 until env["PATH_INFO"] == "/" || File.exist?("gate")
+      [200, {}, [env["rack.input"].read]]
+    end)
+  RUBY
+
+  def test_a_streamed_body_that_is_too_slow_is_408_and_one_that_has_to_wait_may_go_on
+    server = serve(STREAMED, threads: 2, args: %w[--request-body stream --body-min-rate 1KB])
+    waits, slow = %w[/gate /].map do |path|
+      client = server.connect.write("POST #{path} HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\n")
+      client.tap { await_arrivals(server, path == "/" ? 2 : 1) }
+    end
+
+    assert_equal 408, slow.write("x" * 100).read_response.status
+    assert_equal "body", server.request("POST", "/", body: "body").body
+    refute waits.closed_by_peer?(within: 2)
+    server.gate.open
+    assert_equal 5000, waits.write("x" * 5000).read_response.body.bytesize
+  end
+
   private
 
   def post(rest)

@@ -105,20 +105,6 @@ class ProcessStreamTest < Support::IntegrationTest
     assert_refused 503, server.connect.write(head("/"))
   end
 
-  # The rate counts after ten seconds.
-  def test_a_client_that_is_too_slow_gets_408_and_one_that_has_to_wait_does_not
-    server = stream(threads: 2, args: %w[--body-min-rate 1KB])
-    waits = server.connect.write(head("/gate"))
-    await_arrivals(server, 1)
-    slow = server.connect.write(head("/")).write("x" * 100)
-
-    assert_equal 408, slow.read_response.status
-    assert_equal DIGEST, server.request("POST", "/", body: BODY).body
-    refute waits.closed_by_peer?(within: 2)
-    server.gate.open
-    assert_equal DIGEST, waits.write(BODY).read_response.body
-  end
-
   # 256 KiB for the worker, one read of the edge, and what the kernel holds at both ends.
   def test_a_client_waits_for_an_application_that_does_not_read
     server = stream

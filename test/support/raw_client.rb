@@ -8,8 +8,6 @@ module Support
   # A client that sends exactly the given bytes and reads what comes. Every step has a deadline in seconds.
   class RawClient
     WITHIN = Eventually::DEADLINE_SECONDS
-    # Linux, asm-generic/ioctls.h: the number of sent bytes that the peer has not read.
-    TIOCOUTQ = 0x5411
 
     # Each write is sent at once, as a packet of its own.
     def self.tcp(host, port)
@@ -90,13 +88,6 @@ module Support
     # Whether what has been read so far ended with a reset (RST) instead of an orderly end.
     def reset_by_peer?
       @reader.reset?
-    end
-
-    # Whether the peer has read everything that was sent; for Unix sockets only, where the kernel knows.
-    def delivered?
-      unread = [0].pack("l")
-      @socket.ioctl(TIOCOUTQ, unread)
-      unread.unpack1("l").zero?
     end
 
     # Sends the end of the stream but keeps reading.

@@ -119,7 +119,7 @@ module Carat
     def test_a_silent_broker_ends_the_relay
       relay = run_relay(SILENT.new)
 
-      assert_match(/\Athe broker has sent nothing for 0.\d s\z/, assert_raises(Cable::Error) { relay.value }.message)
+      assert_match(/\Athe broker has sent nothing for \d+\.\d s\z/, assert_raises(Cable::Error) { relay.value }.message)
     end
 
     def test_a_broker_that_takes_nothing_ends_the_relay

@@ -123,8 +123,8 @@ prepare() {
 # Runs the command in a clean environment.
 run() {
   local status=0 pass=() name
-  for name in CI TERM RUST_BACKTRACE "${!CARGO_NET_@}" "${!CARGO_HTTP_@}" "${!CARGO_REGISTRIES_@}" \
-    "${!CARGO_SOURCE_@}" http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
+  for name in CI TERM RUST_BACKTRACE CARGO_INCREMENTAL "${!CARGO_PROFILE_@}" "${!CARGO_NET_@}" "${!CARGO_HTTP_@}" \
+    "${!CARGO_REGISTRIES_@}" "${!CARGO_SOURCE_@}" http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
     if [ -n "${!name:-}" ]; then pass+=("$name=${!name}"); fi
   done
   share_settings "$root"

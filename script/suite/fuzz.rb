@@ -7,13 +7,13 @@ require "rbconfig"
 
 # Builds and runs the fuzz targets, two at a time on two processors.
 #
-#   ruby script/suite/fuzz.rb                        # every target for 5 s
+#   ruby script/suite/fuzz.rb                        # every target for 2 s
 #   ruby script/suite/fuzz.rb guard 600              # one target for 10 min
 #   ruby script/suite/fuzz.rb guard fuzz/artifacts/guard/crash-...   # one input once more
 module Suite
   # The fuzz targets, with AddressSanitizer if this Rust has its runtime.
   class Fuzz
-    SECONDS = 5
+    SECONDS = 2
     MANIFEST = "fuzz/Cargo.toml"
     # What libFuzzer needs to see which code an input reaches.
     COVERAGE = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 " \

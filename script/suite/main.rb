@@ -28,8 +28,9 @@ module Suite
           "upload_memory}_test.rb"
 
   # The tests that take longest begin first, so that no runner has one left at the end.
-  LONG = "{test,lab/test}/{integration/{acme,action_cable,allocations,app_process_recipes,cache,chaos,compare,gem," \
-         "html_report,leak,load,minitest,profile,profile_time,rails_server,rails_uploads,reload,tls,upgrade}," \
+  LONG = "{test,lab/test}/{integration/{acme,action_cable,allocations,app_process_recipes,cable{,_limits,_servers}," \
+         "cache,chaos,compare,gem,html_report,http_body_rate,leak,load,minitest,profile,profile_time," \
+         "rails_{databases,production,server,uploads},reload,tls,upgrade}," \
          "unit/{native/gc,parts/fibers/{fiber_lane,reactor,reactor/attachment}}}_test.rb"
 
   # What runs while the garbage collector does at every allocation has processes of its own: the collector then marks
@@ -44,13 +45,15 @@ module Suite
   BENCH = %w[--manifest-path bench/Cargo.toml].freeze
   SHARED = ["--workspace", "--target-dir", ENV.fetch("CARGO_TARGET_DIR", "target")].freeze
 
-  # The fuzz targets are another.
+  # The fuzz targets are another. Nothing is linked for clippy, so that any file does for their library of C++.
   FUZZ = %w[--manifest-path fuzz/Cargo.toml].freeze
+  NO_LIBFUZZER = { "CUSTOM_LIBFUZZER_PATH" => File.expand_path("fuzz/Cargo.toml") }.freeze
 
   # So is the crate of the gem carat-lab.
   LAB = %w[--manifest-path lab/crate/Cargo.toml].freeze
 
-  LINTS = %w[--all-targets --locked -- -D warnings].freeze
+  # In the profile of the build, of which build scripts, macros, and libraries of C are compiled already.
+  LINTS = %w[--release --all-targets --locked -- -D warnings].freeze
 
   # Without its parts, the edge is simulated with seeds that the other simulation does not run.
   OTHER_SEEDS = { "CARAT_SIM_FIRST" => "10000", "CARAT_SIM_SEEDS" => "2000" }.freeze
@@ -67,33 +70,34 @@ module Suite
 
   # Each long file is a part of its own, and of the others `size` files are one; those under stress are parts of four. A
   # free runner takes the next part, a process.
-  def self.shared_ruby_tests(name, files, size, **options)
+  # @param further [Array<Step>] processes that run beside them
+  def self.shared_ruby_tests(name, files, size, further: [], **options)
     long, short = files.partition { |file| File.fnmatch?(LONG, file, File::FNM_EXTGLOB) }
     stressed, others = short.partition { |file| file.include?("/unit/") && File.read(file).match?(STRESS) }
     parts = long.each_slice(1).to_a + stressed.each_slice(4).to_a + others.each_slice(size).to_a
     steps = parts.map.with_index(1) do |part, number|
       RubyTests.new("#{name}, part #{number} of #{parts.size}", part, **options)
     end
-    SideBySide.new(steps, RUNNERS)
+    SideBySide.new(further + steps, RUNNERS)
   end
 
+  # What takes one processor runs beside clippy, which has long ends on one.
   def self.checks
+    [SideBySide.new([Step.new("clippy", *%w[cargo clippy --workspace], *LINTS), *sources], 2)]
+  end
+
+  def self.sources
     [
+      Step.new("RuboCop", "rubocop", "--format", "quiet"),
       Step.new("rustfmt", "cargo", "fmt", "--all", "--check"),
       Step.new("rustfmt of the benchmark", "cargo", "fmt", *BENCH, "--all", "--check"),
       Step.new("rustfmt of the fuzz targets", "cargo", "fmt", *FUZZ, "--all", "--check"),
       Step.new("rustfmt of the lab", "cargo", "fmt", *LAB, "--check"),
-      Step.new("RuboCop", "rubocop", "--format", "quiet"),
       Step.new("sizes of files and functions", RUBY, "script/suite/sizes.rb"),
       Step.new("who knows whom", RUBY, "script/suite/layers.rb"),
       Step.new("parts that the core names", RUBY, "script/suite/parts.rb"),
       Step.new("licenses and sources of crates", RUBY, "script/suite/crates.rb"),
-      Step.new("files for deployment", "script/lint_deploy"),
-      Step.new("clippy", "cargo", "clippy", "--workspace", *LINTS),
-      Step.new("clippy of an edge without parts", *%w[cargo clippy -p carat-edge --no-default-features], *LINTS),
-      Step.new("clippy of the benchmark", "cargo", "clippy", *BENCH, *SHARED, *LINTS),
-      Step.new("clippy of the fuzz targets", "cargo", "clippy", *FUZZ, *SHARED, *LINTS),
-      Step.new("clippy of the lab", "cargo", "clippy", *LAB, *SHARED, *LINTS)
+      Step.new("files for deployment", "script/lint_deploy")
     ]
   end
 
@@ -101,14 +105,21 @@ module Suite
     test = %w[cargo test --locked --no-fail-fast]
     [Step.new("Rust tests", *test, "--workspace", reader: :cargo),
      Step.new("Rust tests of an edge without parts", OTHER_SEEDS, *test, *%w[-p carat-edge --no-default-features],
-              reader: :cargo)]
+              reader: :cargo), *further_lints]
+  end
+
+  # What CI lints with one compiler: another one finds the same in these as in the workspace.
+  def self.further_lints
+    [Step.new("clippy of an edge without parts", *%w[cargo clippy -p carat-edge --no-default-features], *LINTS),
+     Step.new("clippy of the benchmark", "cargo", "clippy", *BENCH, *SHARED, *LINTS),
+     Step.new("clippy of the fuzz targets", NO_LIBFUZZER, "cargo", "clippy", *FUZZ, *SHARED, *LINTS),
+     Step.new("clippy of the lab", "cargo", "clippy", *LAB, *SHARED, *LINTS)]
   end
 
   def self.units(files = UNITS)
-    [
-      shared_ruby_tests("Ruby unit tests", Dir[files].sort - Dir[WITH_RAILS], 16),
-      RubyTests.new("Ruby unit tests with Rails", Dir[WITH_RAILS].sort)
-    ]
+    with_rails = Dir[WITH_RAILS].sort
+    further = [RubyTests.new("Ruby unit tests with Rails", with_rails)]
+    [shared_ruby_tests("Ruby unit tests", Dir[files].sort - with_rails, 16, further:)]
   end
 
   def self.ruby

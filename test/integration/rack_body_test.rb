@@ -70,16 +70,6 @@ class RackBodyTest < Support::SharedServerTest
     assert_closed_once "/endless"
   end
 
-  def test_statuses_without_a_body_have_none_and_keep_the_connection
-    client = connect
-    [204, 304].each do |status|
-      response = client.get("/#{status}")
-      assert_equal [status, nil, nil], [response.status, response.content_length, response["transfer-encoding"]]
-      assert_closed_once "/#{status}"
-    end
-    assert_equal "ab", client.get("/array").body
-  end
-
   def test_a_client_that_goes_ends_the_body
     client = connect
     client.request("GET", "/endless")

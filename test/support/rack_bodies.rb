@@ -52,7 +52,6 @@ module Support
         when "/unbegun" then [200, text, Body.new(name) { |_write| raise "broken each" }]
         when "/file" then [200, text, FileBody.new(name) { |write| write.call(large) }]
         when "/callable" then [200, text, CallableBody.new(name) { |stream| stream << "one" << "two" }]
-        when "/204", "/304" then [Integer(name[1..]), {}, Body.new(name) { |_write| nil }]
         when "/raise" then raise "broken application"
         when "/exit" then exit
         when "/split" then [200, text.merge("location" => "a\r\nset-cookie: evil=1"), ["x"]]

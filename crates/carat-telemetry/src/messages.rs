@@ -59,7 +59,7 @@ fn spans(request: &TracedRequest) -> Vec<ProtoMessage> {
         let ids = &request.ids;
         spans.extend([
             phase(request, "queue", ids.queue, queued..begun),
-            phase(request, "application", ids.application, begun..answered),
+            application(request, begun..answered),
             phase(request, "send", ids.send, answered..request.took),
         ]);
     }
@@ -100,6 +100,16 @@ fn root(request: &TracedRequest) -> ProtoMessage {
         root = root.message(15, &ProtoMessage::default().number(3, ERROR));
     }
     root
+}
+
+/// The span of the application says if it waited for full garbage collections, in milliseconds.
+fn application(request: &TracedRequest, time: Range<Duration>) -> ProtoMessage {
+    let span = phase(request, "application", request.ids.application, time);
+    if request.collection.is_zero() {
+        return span;
+    }
+    let millis = u64::try_from(request.collection.as_millis()).unwrap_or(u64::MAX);
+    span.message(9, &number("carat.gc_ms", millis))
 }
 
 fn phase(request: &TracedRequest, name: &str, id: SpanId, time: Range<Duration>) -> ProtoMessage {
@@ -163,6 +173,21 @@ mod tests {
         assert!(has(root, &text("url.scheme", "https")));
         assert!(has(root, &text("url.path", "/a")));
         assert!(has(root, &number("http.response.status_code", 200)));
+    }
+
+    #[test]
+    fn a_request_that_waited_for_the_collector_says_so_on_the_span_of_the_application() {
+        let spans = of(|request| {
+            request.collection = Duration::from_micros(82_500);
+            request.phases = Some(Phases {
+                queued: Duration::ZERO,
+                begun: Duration::ZERO,
+                answered: Duration::from_millis(5),
+            });
+        });
+        let waited = number("carat.gc_ms", 82);
+        let found: Vec<_> = spans.iter().map(|span| has(span, &waited)).collect();
+        assert_eq!(found, [false, false, true, false]);
     }
 
     #[test]

@@ -33,6 +33,7 @@ impl RequestSpan {
                 start: start.unwrap_or_default(),
                 phases: None,
                 took: Duration::ZERO,
+                collection: Duration::ZERO,
                 status: None,
                 reason: None,
             }),
@@ -50,6 +51,7 @@ impl RequestSpan {
             }
         });
         self.span.took = request.took;
+        self.span.collection = request.times.collection();
         self.span.status = request.status;
         self.span.reason = request.reason;
         self.queue.push(self.span);

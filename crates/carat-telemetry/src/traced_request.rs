@@ -105,6 +105,8 @@ pub(crate) struct TracedRequest {
     /// `None` when the application has not responded.
     pub(crate) phases: Option<Phases>,
     pub(crate) took: Duration,
+    /// For how long the application waited for full garbage collections.
+    pub(crate) collection: Duration,
     /// `None` when the client left before the response.
     pub(crate) status: Option<u16>,
     /// Why the edge refused the request.
@@ -134,6 +136,7 @@ impl TracedRequest {
             start: Duration::ZERO,
             phases: None,
             took: Duration::ZERO,
+            collection: Duration::ZERO,
             status: None,
             reason: None,
         })

@@ -1,5 +1,7 @@
 //! The dispatcher as a simulation sees it. The path of each request is its number.
 
+use std::collections::BTreeSet;
+
 use crate::dispatcher::Dispatcher;
 use crate::lanes::{Exchange, InFlightRequest, Lane, LaneState, RequestStage};
 use carat_exchange::Call;
@@ -24,6 +26,10 @@ pub struct DispatcherView {
     pub behind_beside_idle_lane: Vec<usize>,
     /// For each pool but the first: how many lanes it has, and may have.
     pub shares: Vec<(usize, usize)>,
+    /// The serial numbers of the workers that rest.
+    pub resting: BTreeSet<u64>,
+    /// How many other workers take requests.
+    pub serving: usize,
     /// Lanes that count as idle although they hold a request or take none.
     pub wrongly_idle: usize,
 }
@@ -62,6 +68,12 @@ impl Dispatcher {
             let pools = views.iter().flat_map(|lane| &lane.pools);
             pools.filter(|index| **index == pool).count()
         };
+        let workers = |state: LaneState| -> BTreeSet<u64> {
+            let lanes = lanes.iter().filter(|lane| lane.state() == state);
+            lanes.map(|lane| lane.tag.worker.serial).collect()
+        };
+        let resting = workers(LaneState::Resting);
+        let serving = workers(LaneState::Open).difference(&resting).count();
         let shares = self.queue.shares().into_iter();
         DispatcherView {
             queued: (self.queue.list(|exchange| number_of(&exchange.call)))
@@ -77,6 +89,8 @@ impl Dispatcher {
             behind_beside_idle_lane: (lanes.iter().filter(|_| idles))
                 .flat_map(|lane| lane.behind())
                 .collect(),
+            resting,
+            serving,
             wrongly_idle: self.lanes.count_wrongly_idle(),
         }
     }

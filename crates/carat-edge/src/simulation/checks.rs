@@ -14,6 +14,10 @@ const MOST_AHEAD: usize = 9 * 1024 * 1024;
 /// microseconds. The edge sees to it within milliseconds, but workers may read what it sends only at the next tick.
 const LONGEST_BEHIND: u64 = 250_000;
 
+/// The longest rest of a worker, in microseconds: until it is told to collect, until it serves although it has not replied, and
+/// some ticks.
+const LONGEST_REST: u64 = 2_000_000 + 5_000_000 + 500_000;
+
 impl ServerRun {
     /// Checks the queue and the lanes.
     pub(super) fn check_bounds(&mut self) {
@@ -32,6 +36,7 @@ impl ServerRun {
             self.world
                 .violate(format!("a pool has more than its share: {view:?}"));
         }
+        self.check_rests(&view);
         for lane in &view.lanes {
             let limit = if lane.capacity > 1 {
                 lane.capacity
@@ -42,6 +47,23 @@ impl ServerRun {
                 self.world
                     .violate(format!("a lane holds too much: {lane:?}"));
             }
+        }
+    }
+
+    /// One worker of four rests at a time, never the last one, and not for long.
+    fn check_rests(&mut self, view: &DispatcherView) {
+        let (resting, all) = (view.resting.len(), view.resting.len() + view.serving);
+        if resting > (all / 4).max(1) || (resting > 0 && view.serving == 0) {
+            self.world
+                .violate(format!("too many workers rest: {view:?}"));
+        }
+        let now = self.world.now();
+        let since = |worker| self.rests_since.get(worker).copied().unwrap_or(now);
+        let rests = view.resting.iter();
+        self.rests_since = rests.map(|worker| (*worker, since(worker))).collect();
+        let lasted = |since: &u64| self.world.spent_since(*since) > LONGEST_REST;
+        if self.rests_since.values().any(lasted) {
+            self.world.violate(format!("a rest lasts: {view:?}"));
         }
     }
 

@@ -14,6 +14,7 @@
 mod cable_client;
 mod checks;
 mod client;
+mod collector;
 mod console_client;
 mod fault;
 mod plan;

@@ -65,6 +65,8 @@ pub(super) struct ServerRun {
     moments: u64,
     /// The requests that wait for a busy thread although a lane is idle, and since when, in microseconds.
     pub(super) behind_since: BTreeMap<usize, u64>,
+    /// The workers that rest, by serial number, and since when, in microseconds.
+    pub(super) rests_since: BTreeMap<u64, u64>,
 }
 
 /// The parts that the settings of the scenario switch on.
@@ -118,6 +120,7 @@ impl ServerRun {
             start: Instant::now(),
             moments: 0,
             behind_since: BTreeMap::new(),
+            rests_since: BTreeMap::new(),
         }
     }
 

@@ -18,6 +18,7 @@ struct SeedResult {
     hash: u64,
     steps: u64,
     requests: usize,
+    collections: u64,
     violation: Option<String>,
 }
 
@@ -62,6 +63,7 @@ fn simulate(seed: u64, is_printed: bool, log: Option<&Rc<Log>>) -> SeedResult {
             hash: simulation.world.trace.hash(),
             steps: simulation.world.trace.steps(),
             requests: ledger.len(),
+            collections: simulation.world.collections.get(),
             violation: ledger.violation().cloned(),
         }
     })
@@ -118,8 +120,11 @@ fn whatever_happens_no_request_vanishes_or_runs_twice() {
 #[test]
 fn two_runs_of_a_seed_are_the_same() {
     let log = quiet_log();
+    let mut collections = 0;
     for seed in 0..100 {
         let [first, second] = [(); 2].map(|()| run(seed, false, Some(&log)));
         assert_eq!(first, second, "seed {seed}");
+        collections += first.collections;
     }
+    assert!(collections > 50, "{collections}: workers hardly ever rest");
 }

@@ -2,6 +2,7 @@
 
 require_relative "../../log/counted"
 require_relative "../../parts"
+require_relative "../collections"
 require_relative "../columns"
 require_relative "../control/control_command"
 require_relative "../printable"
@@ -65,7 +66,7 @@ module Carat
          *restart(status), *upgrade(status), *("refork: not possible: #{status["refork"]}" if status["refork"]),
          "requests: #{status.fetch("running")} running, #{status.fetch("waiting")} waiting of at most " \
          "#{status.fetch("queue_limit")}; #{Log::Counted.of(status.fetch("connections"), "connection")}",
-         *Parts.flat_map { |part| part.status(status) }]
+         *Collections.line(status["collections"]), *Parts.flat_map { |part| part.status(status) }]
       end
 
       def time_left(status)

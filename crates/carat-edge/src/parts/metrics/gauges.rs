@@ -12,6 +12,7 @@ use carat_settings::Settings;
 
 /// Metrics with one label, whose values are known beforehand.
 type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;
+type KnownCounts = Family<[(&'static str, &'static str); 1], Counter>;
 type KnownSeconds = Family<[(&'static str, &'static str); 1], Counter<f64, AtomicU64>>;
 /// The label `pool`, whose values the configuration names.
 type PoolGauges = Family<[(&'static str, String); 1], Gauge<i64, AtomicI64>>;
@@ -69,6 +70,7 @@ pub(super) fn gauges(
     register_bytes(&mut registry, core);
     register_memory(&mut registry, status);
     register_ruby(&mut registry, status);
+    register_collections(&mut registry, core);
     for sample in parts.samples() {
         register_sample(&mut registry, &sample);
     }
@@ -211,6 +213,36 @@ fn register_ruby(registry: &mut Registry, status: &Value) {
     registry.register_with_unit("gc_time", help, Unit::Seconds, collected);
     let help = "Machine code of Ruby's compiler";
     registry.register_with_unit("jit_code", help, Unit::Bytes, code);
+}
+
+/// Registers the full garbage collections of the workers, and the rests for them.
+fn register_collections(registry: &mut Registry, core: &EdgeCore) {
+    let totals = core.dispatch.dispatcher.figures().collections();
+    let (counts, times) = (KnownCounts::default(), KnownSeconds::default());
+    let groups = [
+        ("between", totals.between_requests),
+        ("beside", totals.beside_requests),
+        ("within", totals.within_requests),
+    ];
+    for (name, group) in groups {
+        let label = [("requests", name)];
+        counts.get_or_create(&label).inc_by(group.count);
+        times.get_or_create(&label).inc_by(group.seconds);
+    }
+    let help = "Full garbage collections of workers: between, beside, or within requests";
+    registry.register("full_collections", help, counts);
+    let help = "How long these collections took";
+    registry.register_with_unit("full_collection_time", help, Unit::Seconds, times);
+    let mut set = |name: &str, help: &str, count: u64| {
+        registry.register(name, help, ConstCounter::new(count));
+    };
+    let help = "Requests that waited for a full garbage collection";
+    set("collection_waits", help, totals.waited_requests);
+    let help = "Times that a worker got no request, to collect its garbage";
+    set("worker_rests", help, totals.rests);
+    let help = "How long these rests lasted";
+    let lasted = ConstCounter::new(totals.rest_seconds);
+    registry.register_with_unit("worker_rest_time", help, Unit::Seconds, lasted);
 }
 
 fn gauge(value: u64) -> Gauge<i64, AtomicI64> {

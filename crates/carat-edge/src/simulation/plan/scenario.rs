@@ -23,6 +23,8 @@ pub(crate) struct Scenario {
     pub(crate) consoles: u64,
     /// Microseconds that a client thinks before each request, at most.
     pub(crate) think: u64,
+    /// After how many requests of a worker a full garbage collection is due, if the edge says when it runs.
+    pub(crate) collects_after: Option<u64>,
     /// How much goes wrong, in thousandths of the usual. 0 in a calm run.
     pub(crate) trouble: u64,
     /// When nothing goes wrong any more, in microseconds.
@@ -51,6 +53,7 @@ impl Scenario {
             consoles: random.pick(&[0, 0, 0, 1, 2, 4]),
             filler: if random.chance(50) { 60_000 } else { 0 },
             think: random.pick(&[0, 500, 20_000, 300_000, 1_500_000]),
+            collects_after: random.pick(&[None, None, Some(1), Some(2), Some(5), Some(20)]),
             trouble: random.pick(&[0, 300, 1000, 1000, 3000]),
             calm_at,
             restart_at: random

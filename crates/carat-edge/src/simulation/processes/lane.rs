@@ -1,8 +1,10 @@
 use std::os::fd::AsFd;
+use std::rc::Rc;
 
 use carat_lane::{CurrentRequest, HeadEncoder, LaneSession, Step, TakenRequest};
 use carat_wire::RequestBody;
 
+use crate::simulation::collector::SimulatedCollector;
 use crate::simulation::plan::{CableCommand, CrashPoint, Moment, RequestScript, ScriptedBody};
 use crate::simulation::processes::page::WorkerPage;
 use crate::simulation::processes::served_request::{ServedRequest, ServiceStep};
@@ -18,6 +20,8 @@ pub(crate) struct WorkerLane {
     end: Option<FarEnd>,
     page: WorkerPage,
     session: LaneSession,
+    /// The collector of the worker.
+    collector: Rc<SimulatedCollector>,
     head: HeadEncoder,
     capacity: u16,
     is_greeted: bool,
@@ -53,12 +57,14 @@ impl WorkerLane {
         end: FarEnd,
         page: WorkerPage,
         capacity: u16,
+        collector: &Rc<SimulatedCollector>,
     ) -> WorkerLane {
         WorkerLane {
             name,
             end: Some(end),
             page,
             session: LaneSession::default(),
+            collector: Rc::clone(collector),
             head: HeadEncoder::new(false),
             capacity,
             is_greeted: false,
@@ -110,6 +116,9 @@ impl WorkerLane {
         if !self.is_greeted || world.now() < self.busy_until {
             return LaneRun::Waits;
         }
+        if self.is_stopped(world) {
+            return LaneRun::Waits;
+        }
         self.session.resumed(clock::now());
         if self.serve(world) || self.take(world) {
             return LaneRun::Crashed;
@@ -118,8 +127,17 @@ impl WorkerLane {
         LaneRun::Waits
     }
 
+    /// Whether the garbage collector stops the thread, which goes on later.
+    fn is_stopped(&mut self, world: &World) -> bool {
+        let until = self.collector.stop(world.now());
+        until.inspect(|until| self.plan(*until, world)).is_some()
+    }
+
     /// Goes on with the requests that are served. True when the worker dies of one.
     fn serve(&mut self, world: &World) -> bool {
+        if self.is_stopped(world) {
+            return false;
+        }
         let mut index = 0;
         while let (Some(end), Some(request)) = (&self.end, self.served.get_mut(index)) {
             let step = request.run(&mut self.session, &mut self.head, end.as_fd(), world);
@@ -156,7 +174,10 @@ impl WorkerLane {
         if self.served.is_empty() {
             self.page.linger(false);
         }
-        while self.busy_until <= world.now() && self.served.len() < usize::from(self.capacity) {
+        while self.busy_until <= world.now()
+            && !self.is_stopped(world)
+            && self.served.len() < usize::from(self.capacity)
+        {
             let Some(end) = &self.end else { return false };
             let next = self.session.next(end.as_fd(), clock::now());
             match next.expect("the edge sends what a lane expects") {
@@ -242,6 +263,8 @@ impl WorkerLane {
         }
         world.note("run", taken.number as u64, self.name.0.into());
         self.note_run(&taken, world);
+        self.collector
+            .note_begun(taken.id, &mut self.session, world);
         let current = CurrentRequest {
             id: taken.id,
             is_head: taken.is_head,

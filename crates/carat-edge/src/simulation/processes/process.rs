@@ -2,7 +2,8 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use carat_lane::{AppOrder, ControlMessage, ControlSession, Step};
 use carat_wire::control::{
-    AskStack, Stack, encode_boot_failed, encode_load, encode_not_fork_safe, encode_signal,
+    AskStack, Collected, Stack, encode_boot_failed, encode_load, encode_not_fork_safe,
+    encode_signal,
 };
 use carat_wire::{Hello, Kind, SocketKind};
 
@@ -56,6 +57,7 @@ enum ProcessAction {
     Leave,
     ReportStack(AskStack),
     ReportForkSafety,
+    SayCollected(Collected),
     Exit(i32),
     Die,
 }
@@ -282,14 +284,8 @@ impl SimulatedProcess {
                 encode_not_fork_safe(out, b"threads");
             }
             ProcessAction::ReportForkSafety => encode_signal(out, Kind::ForkSafe),
-            ProcessAction::ReportStack(ask) => {
-                let stack = Stack {
-                    lane: ask.lane,
-                    request: ask.request,
-                    text: b"the CPU\napp.rb:1",
-                };
-                stack.encode(out);
-            }
+            ProcessAction::SayCollected(collected) => collected.encode(out),
+            ProcessAction::ReportStack(ask) => stack_of(ask).encode(out),
             ProcessAction::Exit(status) => self.exit = Some(ExitStatus::Exited(status)),
             ProcessAction::Die => self.exit = Some(world.killed()),
         }
@@ -348,6 +344,7 @@ impl SimulatedProcess {
                     self.plan(world.latency(), ProcessAction::ReportStack(ask), world);
                 }
             }
+            ControlMessage::Collect => self.collect(world),
             ControlMessage::AskForkSafety => {
                 if !world.fault(200) {
                     self.plan(world.latency(), ProcessAction::ReportForkSafety, world);
@@ -355,13 +352,30 @@ impl SimulatedProcess {
             }
             ControlMessage::AskStats
             | ControlMessage::TrimMemory
-            | ControlMessage::Collect
             | ControlMessage::BeginProfile(_)
             | ControlMessage::EndProfile => {}
             ControlMessage::OneOff(order, _) => self.begin_console(&order, world),
             ControlMessage::ForkApp(order, control) => self.fork_app(order, control, world),
             ControlMessage::Begin => self.begin(world),
             ControlMessage::End => self.exit_soon(1, world),
+        }
+    }
+
+    /// Collects its garbage. Sometimes it takes too long, never says so, or dies of it.
+    fn collect(&mut self, world: &World) {
+        world.collections.set(world.collections.get() + 1);
+        let ProcessRole::Worker(worker) = &self.role else {
+            return;
+        };
+        let slow = if world.fault(50) { 6_000_000 } else { 0 };
+        let micros: u32 = slow + world.random.pick(&[200, 20_000, 250_000]);
+        let took = u64::from(micros);
+        worker.collector.begin(took, world);
+        if world.fault(60) {
+            self.plan(world.random.below(took), ProcessAction::Die, world);
+        } else if !world.fault(60) {
+            let collected = Collected { micros };
+            self.plan(took, ProcessAction::SayCollected(collected), world);
         }
     }
 
@@ -450,6 +464,14 @@ impl SimulatedProcess {
         self.bytes = 0;
         self.boot(world);
         self.bytes = WORKER_BYTES;
+    }
+}
+
+fn stack_of(ask: AskStack) -> Stack<'static> {
+    Stack {
+        lane: ask.lane,
+        request: ask.request,
+        text: b"the CPU\napp.rb:1",
     }
 }
 

@@ -1,6 +1,8 @@
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::rc::Rc;
 
+use crate::simulation::collector::SimulatedCollector;
 use crate::simulation::processes::lane::{LaneRun, WorkerLane};
 use crate::simulation::processes::page::WorkerPage;
 use crate::simulation::world::World;
@@ -11,6 +13,7 @@ use crate::simulation::world::wire::{FarEnd, WireEnd};
 pub(crate) struct SimulatedWorker {
     pid: u32,
     lanes: Vec<WorkerLane>,
+    pub(crate) collector: Rc<SimulatedCollector>,
     stage: ServiceStage,
 }
 
@@ -35,17 +38,25 @@ impl SimulatedWorker {
     /// `sockets` has a socket and a page for each lane.
     pub(crate) fn new(pid: u32, sockets: Vec<OwnedFd>, world: &World) -> SimulatedWorker {
         let capacity = world.settings.parts.fibers.slots.unwrap_or(1);
+        let collector = Rc::new(SimulatedCollector::new(world.scenario.collects_after));
         let mut sockets = sockets.into_iter();
         let mut lanes = Vec::new();
         while let (Some(socket), Some(page)) = (sockets.next(), sockets.next()) {
             let index = u16::try_from(lanes.len()).expect("few");
             let end = world.wires.adopt(socket, WireEnd::Lane(pid, index));
             let page = WorkerPage(File::from(page));
-            lanes.push(WorkerLane::new((pid, index), end, page, capacity));
+            lanes.push(WorkerLane::new(
+                (pid, index),
+                end,
+                page,
+                capacity,
+                &collector,
+            ));
         }
         SimulatedWorker {
             pid,
             lanes,
+            collector,
             stage: ServiceStage::Booting,
         }
     }

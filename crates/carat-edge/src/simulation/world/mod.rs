@@ -54,6 +54,8 @@ pub(crate) struct World {
     start: Instant,
     pids: Cell<u32>,
     pub(crate) oom_kills: Cell<u64>,
+    /// How many times workers were told to collect their garbage.
+    pub(crate) collections: Cell<u64>,
 }
 
 impl World {
@@ -86,6 +88,7 @@ impl World {
             start: clock::now(),
             pids: Cell::new(1000),
             oom_kills: Cell::new(0),
+            collections: Cell::new(0),
         })
     }
 

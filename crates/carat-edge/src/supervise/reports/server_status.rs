@@ -36,6 +36,8 @@ pub(crate) fn server_status(
         "waiting": figures.waiting(),
         "queue_limit": figures.queue_limit(),
         "pools": figures.pools(),
+        // Full garbage collections of the workers, by what they stopped.
+        "collections": figures.collections(),
         // How much longer a pause lasts, and the server serves before it stops.
         "paused_for": paused_for,
         "draining_for": state.draining_for(now).map(|left| left.as_secs_f64()),

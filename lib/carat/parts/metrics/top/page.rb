@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../../../cli/collections"
 require_relative "../../../cli/columns"
 require_relative "../../../cli/printable"
 
@@ -58,7 +59,8 @@ module Carat
         def summary
           [server, last_minute,
            "now: #{value("running")} running, #{value("waiting")} waiting of at most #{value("queue_limit")}; " \
-           "#{value("connections")} connections; memory #{memory}"].map { |line| Printable.text(line) }
+           "#{value("connections")} connections; memory #{memory}",
+           *Collections.line(@overview["collections"])].map { |line| Printable.text(line) }
         end
 
         # Returns the rows of the table PROCESSES, each a Hash.

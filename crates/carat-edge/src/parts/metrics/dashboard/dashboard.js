@@ -276,7 +276,14 @@ function cards(data) {
     ["waiting", plain(data.waiting), data.waiting > 0, "now"],
     ["workers", `${serving} of ${data.workers.wanted}`, serving < data.workers.wanted, "now"],
     ["memory", `${mib(pss)} MiB`, false, "now"],
+    ...collections(data.collections),
   ];
+}
+
+// The full garbage collections of workers, if there were any: those within requests made clients wait.
+function collections({ between_requests: between, beside_requests: beside, within_requests: within }) {
+  const all = between.count + beside.count + within.count;
+  return all ? [["full GCs in requests", `${plain(within.count)} of ${plain(all)}`, within.count > 0, "ever"]] : [];
 }
 
 function show(data) {

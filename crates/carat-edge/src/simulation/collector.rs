@@ -1,0 +1,62 @@
+use std::cell::Cell;
+
+use carat_lane::LaneSession;
+use carat_wire::Collection;
+
+use crate::simulation::world::World;
+
+/// The garbage collector of a simulated worker. A full collection is due after some requests, and comes by itself after more.
+#[derive(Debug)]
+pub(crate) struct SimulatedCollector {
+    /// `None` for an application that manages its collector itself.
+    due_after: Option<u64>,
+    /// Requests since the last collection.
+    begun: Cell<u64>,
+    /// Every thread stands still until then, in microseconds.
+    stopped_until: Cell<u64>,
+}
+
+/// A collection comes by itself after so many times the requests after which it is due.
+const BOUND: u64 = 4;
+
+impl SimulatedCollector {
+    pub(crate) fn new(due_after: Option<u64>) -> SimulatedCollector {
+        SimulatedCollector {
+            due_after,
+            begun: Cell::new(0),
+            stopped_until: Cell::new(0),
+        }
+    }
+
+    /// Until when every thread stands still, if it does.
+    pub(crate) fn stop(&self, now: u64) -> Option<u64> {
+        let until = self.stopped_until.get();
+        (now < until).then_some(until)
+    }
+
+    /// The application begins a request.
+    pub(crate) fn note_begun(&self, request: u32, session: &mut LaneSession, world: &World) {
+        let Some(due_after) = self.due_after else {
+            return;
+        };
+        self.begun.set(self.begun.get() + 1);
+        if self.begun.get() == due_after {
+            session.report_collection_due();
+        } else if self.begun.get() >= due_after * BOUND {
+            let micros = world.random.pick(&[300, 30_000]);
+            session.report_collection(Collection {
+                request,
+                micros: u32::try_from(micros).expect("short"),
+                full: 1,
+            });
+            self.begin(micros, world);
+        }
+    }
+
+    /// A collection begins, which takes this many microseconds.
+    pub(crate) fn begin(&self, micros: u64, world: &World) {
+        world.note("collects", micros, self.begun.get());
+        self.begun.set(0);
+        self.stopped_until.set(world.now() + micros);
+    }
+}

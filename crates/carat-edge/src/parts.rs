@@ -50,7 +50,8 @@ const PARTS: &[PartEntry] = &[
     ),
     part!(
         "consoles",
-        // On by default: a build without it refuses who asks for a console, and not to start.
+        // Consoles are on by default. A build without them starts, and refuses a client that asks
+        // for one.
         |_| false,
         |core, edge| Ok(Some(consoles::part(core, edge.mailbox)))
     ),
@@ -66,11 +67,12 @@ const PARTS: &[PartEntry] = &[
     ),
     part!(
         "http2",
-        // On by default: a build without it speaks HTTP/1.1 alone.
+        // HTTP/2 is on by default. A build without it starts, and speaks only HTTP/1.1.
         |_| false,
         |core, _| Ok(carat_http2::part(core))
     ),
-    // An authority is served although it asks often.
+    // `rate_limit` acts after `tls`, which answers an authority that validates a name, however
+    // often it asks.
     part!(
         "rate_limit",
         |settings| settings.parts.rate_limit.limit.is_some(),
@@ -108,7 +110,8 @@ const PARTS: &[PartEntry] = &[
     ),
 ];
 
-/// Makes the parts that are switched on. An error says what one of them cannot do, such as read a directory.
+/// Makes the parts that are switched on. An error says what a part cannot do, such as read a
+/// directory.
 pub(crate) fn make_parts(core: &EdgeCore, edge: &Surroundings<'_>) -> Result<PartList, String> {
     let made = PARTS.iter().filter_map(|entry| entry.make);
     let made = made.filter_map(|make| make(core, edge).transpose());

@@ -14,10 +14,10 @@ use carat_settings::Otlp;
 
 /// How long the collector may take to accept a connection, take a message, and respond.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest headers of its response, and most of them.
+/// Most bytes of the headers of the collector's response, and most header fields.
 const COLLECTOR_HEADER_LIMIT: usize = 8 * 1024;
 const COLLECTOR_FIELDS_LIMIT: usize = 64;
-/// Longest body of its response.
+/// Most bytes of the response's body.
 const COLLECTOR_BODY_LIMIT: usize = 16 * 1024;
 
 /// The longest pause that a collector can ask for.
@@ -26,7 +26,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The outcome of delivering a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// The collector has taken it, except for so many spans.
+    /// The collector has taken the message, except for so many spans.
     Taken { rejected: u64 },
     /// The collector will never take the message.
     Refused(u16),
@@ -35,7 +35,8 @@ pub(crate) enum Delivery {
 }
 
 impl Delivery {
-    /// By the status of a response and its `Retry-After`, as OTLP says which may be repeated.
+    /// The outcome by the status of a response and its `Retry-After`. OTLP says after which
+    /// statuses a message may be sent again.
     pub(crate) fn by_status(status: u16, pause: Option<&str>) -> Delivery {
         match status {
             200..=299 => Delivery::Taken { rejected: 0 },
@@ -53,7 +54,8 @@ impl Delivery {
 pub(crate) struct CollectorClient {
     otlp: Otlp,
     connection: Option<TcpStream>,
-    /// A name is looked up once at a time: a name server that does not respond holds one thread.
+    /// Lets one lookup of the collector's name run at a time: a name server that does not respond
+    /// holds only one thread.
     lookups: Arc<Semaphore>,
 }
 
@@ -66,7 +68,7 @@ impl CollectorClient {
         }
     }
 
-    /// Sends a message. Returns within a bound.
+    /// Sends a message. Returns within `EXPORT_TIMEOUT`.
     pub(crate) async fn send(&mut self, message: &[u8]) -> Delivery {
         let sent = timeout(EXPORT_TIMEOUT, self.exchange(message)).await;
         let late = || format!("no response within {} s", EXPORT_TIMEOUT.as_secs());
@@ -77,7 +79,8 @@ impl CollectorClient {
         }
     }
 
-    /// The connection is kept only when the response is complete.
+    /// Sends a message and reads the response. The connection is kept only when the response is
+    /// complete.
     async fn exchange(&mut self, message: &[u8]) -> io::Result<Delivery> {
         let mut connection = match self.connection.take().filter(is_idle) {
             Some(connection) => connection,
@@ -153,8 +156,8 @@ async fn received(connection: &mut TcpStream) -> io::Result<(Delivery, bool)> {
     Ok((delivery, is_complete))
 }
 
-/// The news at the beginning of a response: the delivery, the length of the body, and where it begins. `None` if it is not
-/// complete yet.
+/// Reads the head of a response. Returns the outcome of the delivery, the length of the body, and
+/// the index at which the body begins; `None` if the head is not complete yet.
 fn head(bytes: &[u8]) -> io::Result<Option<(Delivery, Option<usize>, usize)>> {
     let mut fields = [httparse::EMPTY_HEADER; COLLECTOR_FIELDS_LIMIT];
     let mut response = httparse::Response::new(&mut fields);

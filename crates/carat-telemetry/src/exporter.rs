@@ -10,7 +10,7 @@ use carat_settings::Otlp;
 
 /// How often a message is sent before its spans are dropped.
 const ATTEMPTS: u32 = 5;
-/// The pause after the first attempt; it doubles with each one.
+/// The pause after the first attempt. It doubles with each further attempt.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The collector, what it learns about the server, and the spans that it is to get.
@@ -40,7 +40,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// Returns when the server ends and all is sent.
+    /// Sends spans until the server ends and all of them are sent.
     pub(crate) async fn run(&mut self) {
         let queue = &self.destination.queue;
         while let Some(batch) = queue.next_batch().await {
@@ -55,7 +55,8 @@ impl Exporter<'_> {
         }
     }
 
-    /// Returns how many of the spans the collector has taken.
+    /// Sends a message, again and again if the collector cannot take it yet. Returns how many of
+    /// the spans it has taken.
     async fn deliver(&mut self, message: &[u8], spans: u64) -> u64 {
         for attempt in 0..ATTEMPTS {
             let (pause, cause) = match self.client.send(message).await {

@@ -33,7 +33,7 @@ pub(crate) fn message(
     message.into_bytes()
 }
 
-/// `KeyValue`.
+/// An attribute with a text: a `KeyValue`.
 pub(crate) fn text(key: &str, value: &str) -> ProtoMessage {
     attribute(key, &ProtoMessage::default().bytes(1, value))
 }
@@ -42,12 +42,12 @@ fn number(key: &str, value: u64) -> ProtoMessage {
     attribute(key, &ProtoMessage::default().number(3, value))
 }
 
-/// `value` is an `AnyValue`.
+/// An attribute: a `KeyValue` with an `AnyValue`.
 fn attribute(key: &str, value: &ProtoMessage) -> ProtoMessage {
     ProtoMessage::default().bytes(1, key).message(2, value)
 }
 
-/// The span of the request, and those of its phases.
+/// The span of the request, and the spans of its phases.
 fn spans(request: &TracedRequest) -> Vec<ProtoMessage> {
     let mut spans = vec![root(request)];
     if let Some(Phases {
@@ -66,7 +66,7 @@ fn spans(request: &TracedRequest) -> Vec<ProtoMessage> {
     spans
 }
 
-/// By the conventions for spans of HTTP servers.
+/// The span of the request, with the attributes that `OpenTelemetry` has for spans of HTTP servers.
 fn root(request: &TracedRequest) -> ProtoMessage {
     let about = &request.request;
     let method = about.method;

@@ -12,7 +12,7 @@ struct OtlpPart {
     log: Rc<Log>,
 }
 
-/// `None` without the option `otlp`.
+/// The part; `None` without the option `otlp`.
 pub fn part(core: &EdgeCore) -> Option<Box<dyn Part>> {
     Some(Box::new(OtlpPart {
         tracer: Tracer::new(&core.settings)?,
@@ -32,7 +32,7 @@ impl Part for OtlpPart {
     fn tasks(&self) -> Vec<PartTask> {
         let export = Rc::clone(&self.tracer).export(Rc::clone(&self.log));
         let work = async {
-            // What it fails at costs spans, and nothing else: a panic is logged.
+            // A panic of the exporter is logged, and costs nothing but spans.
             drop(spawn_local(export).await);
             Ok(())
         };

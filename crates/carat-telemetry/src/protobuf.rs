@@ -50,7 +50,8 @@ impl ProtoMessage {
         self.varint(field << 3 | wire_type);
     }
 
-    /// Seven bits a byte, the lowest first; all but the last byte have the eighth bit.
+    /// Writes a number with seven bits a byte, the lowest first. All bytes but the last have the
+    /// eighth bit.
     fn varint(&mut self, mut value: u64) {
         loop {
             let [lowest, ..] = value.to_le_bytes();

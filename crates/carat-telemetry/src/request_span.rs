@@ -21,7 +21,7 @@ impl RequestSpan {
         request: SpanRequest,
         queue: Rc<SpanQueue>,
     ) -> RequestSpan {
-        // A clock before 1970 has no time that a trace could use.
+        // A clock before 1970 counts as the start of 1970.
         let start = SystemTime::now().duration_since(UNIX_EPOCH);
         RequestSpan {
             queue,

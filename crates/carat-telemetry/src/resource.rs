@@ -3,7 +3,7 @@ use std::path::Path;
 use crate::messages::text;
 use crate::protobuf::ProtoMessage;
 
-/// Attributes that are taken from `OTEL_RESOURCE_ATTRIBUTES`.
+/// Most attributes that are taken from `OTEL_RESOURCE_ATTRIBUTES`.
 const RESOURCE_ATTRIBUTE_LIMIT: usize = 64;
 
 /// The service whose spans these are, as `Resource`.
@@ -17,8 +17,8 @@ pub(crate) fn resource(
     })
 }
 
-/// By the variables that the SDK of the application reads as well. Without them, the service has the name of the server's
-/// directory.
+/// The attributes of the service, from the variables that the SDK of the application reads, too.
+/// Without them, the service has the name of the server's directory.
 fn attributes(
     directory: &Path,
     variable: impl Fn(&str) -> Option<String>,

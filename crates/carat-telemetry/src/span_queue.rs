@@ -7,11 +7,12 @@ use tokio::time::timeout;
 
 use crate::traced_request::TracedRequest;
 
-/// Requests whose spans wait for the collector; the spans of further ones are dropped. One takes less than 2 KiB.
+/// Most requests whose spans wait for the collector. Each takes less than 2 KiB. The spans of
+/// further requests are dropped.
 const SPAN_REQUEST_LIMIT: usize = 1024;
-/// Requests whose spans are sent in one message.
+/// Most requests whose spans are sent in one message.
 const BATCH: usize = 128;
-/// How long a request waits for others of its message.
+/// How long a request waits for others to share its message.
 const BATCH_DELAY: Duration = Duration::from_secs(1);
 
 /// The spans of requests that are over, until they are sent.
@@ -52,7 +53,7 @@ impl SpanQueue {
                 self.changed.notified().await;
             }
         };
-        // They need not be many.
+        // A message with fewer requests is sent when the delay is over.
         let _ = timeout(BATCH_DELAY, gathered).await;
         let mut requests = self.requests.borrow_mut();
         let count = requests.len().min(BATCH);
@@ -61,7 +62,7 @@ impl SpanQueue {
         Some(batch)
     }
 
-    /// The batch is settled: the collector has taken as many of its spans.
+    /// Counts the spans of the last batch: the collector has taken so many of them.
     pub(crate) fn settle(&self, taken: u64) {
         let sent = self.sending.take();
         let taken = taken.min(sent);
@@ -69,18 +70,18 @@ impl SpanQueue {
         add(&self.dropped, sent - taken);
     }
 
-    /// Waits, unless the queue is closed or becomes so.
+    /// Waits for this long, or until the queue is closed.
     pub(crate) async fn pause(&self, pause: Duration) {
         let closed = async {
             while !self.is_closed() {
                 self.changed.notified().await;
             }
         };
-        // Either is the end of the wait.
+        // Either of both ends the wait.
         let _ = timeout(pause, closed).await;
     }
 
-    /// The server ends.
+    /// Closes the queue, because the server ends.
     pub(crate) fn close(&self) {
         self.is_closed.set(true);
         self.changed.notify_one();

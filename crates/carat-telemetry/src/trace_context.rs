@@ -5,9 +5,10 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
-/// Bytes of `tracestate` that a span keeps; a longer one is left out (W3C Trace Context, section 3.3.1.5, asks for as many).
+/// Most bytes of `tracestate` that a span keeps: as many as W3C Trace Context, section 3.3.1.5,
+/// asks for. A longer value is left out.
 const TRACESTATE_LIMIT: usize = 512;
-/// Length of version 00: `00-<32 hex>-<16 hex>-<2 hex>`.
+/// The length of `traceparent` in version 00: `00-<32 hex>-<16 hex>-<2 hex>`.
 const LENGTH: usize = 55;
 const SAMPLED: u8 = 1;
 
@@ -51,7 +52,7 @@ impl TraceContext {
         })
     }
 
-    /// Sets `traceparent`. The `tracestate` of another trace goes.
+    /// Sets `traceparent`. Removes `tracestate` unless `keeps_state`: it belongs to another trace.
     pub(crate) fn tell(&self, fields: &mut HeaderMap, keeps_state: bool) {
         let mut text = String::with_capacity(LENGTH);
         text.push_str("00-");
@@ -67,7 +68,7 @@ impl TraceContext {
     }
 }
 
-/// `tracestate`, for a span of the trace that it belongs to.
+/// The value of `tracestate`, for a span of the same trace; empty if it is too long.
 pub(crate) fn trace_state(fields: &HeaderMap) -> String {
     let values = fields.get_all(TRACESTATE).iter();
     let values: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
@@ -78,7 +79,7 @@ pub(crate) fn trace_state(fields: &HeaderMap) -> String {
     values.join(",")
 }
 
-/// Random bytes, which no client can foresee; `None` when the kernel has none.
+/// Random bytes, which no client can foresee; `None` when the kernel gives none.
 pub(crate) fn random<const N: usize>() -> Option<[u8; N]> {
     let mut bytes = [0; N];
     SystemRandom::new().fill(&mut bytes).ok()?;
@@ -93,7 +94,7 @@ fn hex<const N: usize>(digits: &[u8]) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// Upper case is not allowed.
+/// The value of a hexadecimal digit, which must be in lower case.
 fn digit(character: u8) -> Option<u8> {
     match character {
         b'0'..=b'9' => Some(character - b'0'),
@@ -104,7 +105,7 @@ fn digit(character: u8) -> Option<u8> {
 
 fn write_hex(text: &mut String, bytes: &[u8]) {
     for byte in bytes {
-        // A String takes all.
+        // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");
     }
 }

@@ -11,12 +11,12 @@ use carat_exchange::Peer;
 #[cfg(test)]
 use carat_wire::Scheme;
 
-/// Bytes of a path that a span keeps.
+/// Most bytes of a path that a span keeps.
 const SPAN_PATH_LIMIT: usize = 512;
-/// Bytes of a client's address that a span keeps.
+/// Most bytes of a client's address that a span keeps.
 const SPAN_CLIENT_LIMIT: usize = 64;
 
-/// The trace of a request, and the spans that it has.
+/// The ids of a request's trace and spans.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SpanIds {
     pub(crate) trace: TraceId,
@@ -44,7 +44,8 @@ impl SpanIds {
     }
 }
 
-/// The content of a span: neither the query nor a header field, which may be secret.
+/// The facts about a request that its span has. The query and header fields are left out, because
+/// they may be secret.
 #[derive(Debug)]
 pub(crate) struct SpanRequest {
     pub(crate) method: &'static str,
@@ -71,7 +72,8 @@ impl SpanRequest {
     }
 }
 
-/// Methods that a client makes up would be any number of names.
+/// The method, or `_OTHER` for an unknown one: spans would have any number of names if clients
+/// could choose them.
 fn method(method: &Method) -> &'static str {
     const KNOWN: [&str; 10] = [
         "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE",
@@ -85,7 +87,7 @@ fn beginning(text: &str, limit: usize) -> String {
     text[..cut.unwrap_or_default()].to_owned()
 }
 
-/// When a request went from one phase to the next, from its beginning.
+/// The times, from the beginning of a request, at which it went from one phase to the next.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Phases {
     pub(crate) queued: Duration,
@@ -100,7 +102,7 @@ pub(crate) struct TracedRequest {
     pub(crate) parent: Option<SpanId>,
     pub(crate) trace_state: String,
     pub(crate) request: SpanRequest,
-    /// Since 1970.
+    /// The time since 1970 at which the request began.
     pub(crate) start: Duration,
     /// `None` when the application has not responded.
     pub(crate) phases: Option<Phases>,
@@ -114,7 +116,7 @@ pub(crate) struct TracedRequest {
 }
 
 impl TracedRequest {
-    /// How many there are.
+    /// The number of spans.
     pub(crate) fn spans(&self) -> u64 {
         if self.phases.is_some() { 4 } else { 1 }
     }

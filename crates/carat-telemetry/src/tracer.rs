@@ -41,10 +41,10 @@ impl Tracer {
         }))
     }
 
-    /// Begins the spans of a request, and names them to the application as the parents of its own. `None` for a request that
-    /// is not sampled, which the application learns, too.
+    /// Begins the spans of a request, and names them to the application as the parents of its own
+    /// spans. `None` for a request that is not sampled. The application learns that, too.
     fn start(&self, call: &mut Call) -> Option<RequestSpan> {
-        // A peer without trust cannot name the span that the request belongs to.
+        // A peer that is not trusted cannot name the span to which the request belongs.
         let names_parent = call.peer.proxy_fields != ProxyFields::Removed;
         let headers = &mut call.parts.headers;
         let parent = TraceContext::of(headers).filter(|_| names_parent);
@@ -68,19 +68,20 @@ impl Tracer {
         })
     }
 
-    /// Sends spans until [`Tracer::finish`] is called; then what is left, and returns.
+    /// Sends spans until [`Tracer::finish`] is called. Then sends the spans that are left, and
+    /// returns.
     pub(crate) async fn export(self: Rc<Self>, log: Rc<Log>) {
         Exporter::new(&self.destination, log).run().await;
         self.finished.notify_one();
     }
 
-    /// Sends the last spans, and waits for that for a second at most.
+    /// Has the last spans sent, and waits for that for a second at most.
     pub(crate) async fn finish(&self, log: &Log) {
         let queue = &self.destination.queue;
         let dropped = queue.dropped();
         queue.close();
         if queue.unsent() > 0 {
-            // What is left is counted below.
+            // The spans that are left are counted below.
             let _ = timeout(FLUSH_TIMEOUT, self.finished.notified()).await;
         }
         let lost = queue.unsent() + queue.dropped() - dropped;
@@ -89,7 +90,7 @@ impl Tracer {
         }
     }
 
-    /// Spans that the collector has taken, and spans that it has not and never will.
+    /// The number of spans that the collector has taken, and of those that it will never get.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (
             self.destination.queue.exported(),
@@ -112,7 +113,8 @@ impl RequestObserver for Tracer {
     }
 }
 
-/// Whether a trace that begins here is in the share, by its last seven bytes, as other samplers decide.
+/// Whether a trace that begins here is in the sampled share. The last seven bytes of its id decide,
+/// as in other samplers.
 fn is_chosen(ids: &SpanIds, share: f64) -> bool {
     let random = ids.trace.iter().skip(9);
     let random = random.fold(0.0, |sum, &byte| sum * 256.0 + f64::from(byte));

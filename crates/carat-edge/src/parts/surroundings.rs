@@ -4,7 +4,7 @@ use super::transports::Transports;
 use crate::supervise::Mailbox;
 use carat_http::Listeners;
 
-/// The rooms of the edge beside the core, for parts that need more than that.
+/// The edge beside its core, for parts that need more than the core.
 #[cfg_attr(
     not(all(feature = "consoles", feature = "metrics", feature = "tls")),
     allow(dead_code, reason = "some parts are not built")
@@ -12,7 +12,7 @@ use carat_http::Listeners;
 pub(crate) struct Surroundings<'a> {
     /// The transports by which the server listens for clients.
     pub(crate) transports: &'a Transports,
-    /// All listeners, and those of the edge before.
+    /// All listeners, with those that the edge before has handed over.
     pub(crate) inherited: &'a Rc<Listeners>,
     /// The way to the supervisor.
     pub(crate) mailbox: &'a Mailbox,

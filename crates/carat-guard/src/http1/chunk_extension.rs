@@ -2,8 +2,8 @@
 
 use crate::byte_class::ByteClass;
 
-/// The position within `;name`, `;name=token`, or `;name="quoted"` at which the next byte stands. White space may stand
-/// around a name and a value.
+/// The place in `;name`, `;name=token`, or `;name="quoted"` at which the next byte stands. White
+/// space may stand around a name and a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChunkExtension {
     NameStart,

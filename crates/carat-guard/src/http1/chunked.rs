@@ -148,7 +148,7 @@ impl Chunked {
         let available = (piece.len() - start) as u64;
         let taken = self.size.min(available);
         self.size -= taken;
-        // At most `available`, which came from a usize.
+        // The number fits into a usize, because it is at most `available`.
         *at += usize::try_from(taken).unwrap_or(piece.len() - start);
         if self.size == 0 {
             self.state = ChunkedState::DataEnd;

@@ -25,7 +25,8 @@ pub(crate) enum FieldsStep {
     End,
 }
 
-/// Checks the syntax of each line (RFC 9112, section 5). It remembers its state and no bytes.
+/// Checks the syntax of each line (RFC 9112, section 5). The state is kept between calls, and no
+/// bytes are.
 pub(crate) struct Fields {
     state: FieldsState,
     count: usize,
@@ -54,7 +55,7 @@ impl Fields {
                 FieldsState::LineEnd => self.line_feed(byte, FieldsStep::Line)?,
                 FieldsState::SectionEnd => self.line_feed(byte, FieldsStep::End)?,
             };
-            // The byte that the state stopped at.
+            // Skips the byte at which the state has stopped.
             *at += usize::from(*at < bytes.len());
             if !matches!(step, FieldsStep::More) {
                 return Ok(step);

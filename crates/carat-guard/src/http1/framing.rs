@@ -106,9 +106,9 @@ pub fn parse_length(value: &[u8]) -> Option<u64> {
     length.filter(|&length| length <= LENGTH_LIMIT)
 }
 
-/// RFC 9112, section 6.3 requires 400 when chunked is not the last coding, because the end of the
-/// body is unknown then; section 6.1 requires 501 for other codings before it. Chunked must not be
-/// applied twice (section 7.1).
+/// The error for a Transfer-Encoding that is not just chunked. RFC 9112, section 6.3 requires 400
+/// when chunked is not the last coding, because the end of the body is unknown then; section 6.1
+/// requires 501 for other codings before it. Chunked must not be applied twice (section 7.1).
 fn refuse_coding(value: &[u8]) -> GuardError {
     let mut codings = value.rsplit(|&byte| byte == b',').map(trim);
     let is_last_chunked = codings.next().is_some_and(is_chunked);

@@ -1,4 +1,4 @@
-//! Where each message of HTTP/1.1 ends, and what is wrong with it.
+//! Finds where each message of HTTP/1.1 ends, and what is wrong with it.
 
 mod chunk_extension;
 mod chunked;

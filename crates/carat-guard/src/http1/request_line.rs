@@ -152,7 +152,8 @@ impl RequestLine {
         }
     }
 
-    /// At most ten bytes, so they are examined again from the first one when more arrive.
+    /// Reads the version and the line end. They have ten bytes, so they are examined again from the
+    /// first one when more bytes arrive.
     fn version(&self, bytes: &[u8], at: &mut usize) -> Result<Option<HttpVersion>, GuardError> {
         let seen = bytes.get(self.version..).unwrap_or_default();
         let version = match seen.first_chunk() {
@@ -181,15 +182,15 @@ impl RequestLine {
     }
 
     /// Whether the target is in origin-form, in absolute-form with a scheme of this server, or `*`
-    /// for OPTIONS (RFC 9112, section 3.2). hyper takes a bare word for an authority, and bytes beyond
-    /// ASCII only as UTF-8.
+    /// for OPTIONS (RFC 9112, section 3.2). hyper would accept a bare word as an authority. It
+    /// accepts bytes beyond ASCII only as UTF-8.
     fn has_target_form(&self, bytes: &[u8]) -> bool {
         let target = &bytes[self.target..self.version - 1];
         match target {
             _ if std::str::from_utf8(target).is_err() => false,
             [b'/', ..] => true,
             b"*" => &bytes[self.method..self.target - 1] == b"OPTIONS",
-            // hyper takes no percent sign in an authority.
+            // hyper accepts no percent sign in an authority.
             _ => authority::of_absolute_form(target)
                 .is_some_and(|it| authority::is_authority(it) && !it.contains(&b'%')),
         }

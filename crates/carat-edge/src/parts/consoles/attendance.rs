@@ -8,13 +8,13 @@ use super::console_socket::ConsoleSocket;
 use crate::supervise::{Mailbox, Message, OneOffMessage, OneOffOrder, OneOffReport};
 use carat_supervisor::{AppEvent, AppProcessId, Event};
 
-/// The name of the processes.
+/// The name of the processes of consoles.
 const NAME: &str = "console";
 
 /// How long a client may take to say what it wants.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Attends to a client until its console has ended.
+/// Serves a client until its console has ended.
 pub(super) async fn attend(upgrade: OnUpgrade, mailbox: Mailbox) {
     let accept = async {
         let mut socket = ConsoleSocket::accept(upgrade).await?;
@@ -73,7 +73,7 @@ async fn follow(
                 if let Some(signal) = signal {
                     let (done, is_done) = oneshot::channel();
                     mailbox.send(Message::OneOff(OneOffMessage::Signal(id, signal, done)));
-                    // A client sends no faster than the supervisor handles.
+                    // The next signal is read once the supervisor has handled this one.
                     let _ = is_done.await;
                 } else {
                     has_client = false;

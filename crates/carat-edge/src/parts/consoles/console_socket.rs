@@ -15,14 +15,16 @@ use tokio::net::UnixStream;
 
 use crate::supervise::OneOffReport;
 
-/// The connection of a client that wants a console, after its request over HTTP: frames from now on.
+/// The connection of a client that wants a console. After the client's request over HTTP, it
+/// carries frames.
 pub(super) struct ConsoleSocket {
     socket: FrameSocket,
     inbox: Inbox,
 }
 
 impl ConsoleSocket {
-    /// Waits until the response is sent. `None` if the client is gone, or did not wait for that.
+    /// Waits until the response is sent. `None` if the client is gone, or has sent more before the
+    /// response.
     pub(super) async fn accept(upgrade: OnUpgrade) -> Option<ConsoleSocket> {
         let upgraded = upgrade.await.ok()?;
         let parts = upgraded.downcast::<TokioIo<UnixStream>>().ok()?;
@@ -47,7 +49,7 @@ impl ConsoleSocket {
                 descriptors,
                 ..
             } = &mut self.inbox;
-            // Before anything else of it is stored.
+            // The length is checked before anything else of the frame is stored.
             if frames.announced() > ONE_OFF_LIMIT {
                 return Err("the command and its environment are too long");
             }
@@ -83,7 +85,8 @@ impl ConsoleSocket {
         }
     }
 
-    /// Tells the client. All that it is ever told fits in its socket, whether it reads or not.
+    /// Sends the client a report. All reports of a console together fit into its socket, whether
+    /// the client reads or not.
     pub(super) async fn report(&self, report: OneOffReport) {
         let mut outbox = Outbox::default();
         let out = outbox.buffer();
@@ -96,7 +99,7 @@ impl ConsoleSocket {
         let _ = poll_fn(|cx| Poll::Ready(self.socket.poll_flush(cx, &mut outbox))).await;
     }
 
-    /// Reads once. False if the client is gone.
+    /// Reads once. Returns `false` if the client is gone.
     async fn fill(&mut self) -> bool {
         let inbox = &mut self.inbox;
         let filled = poll_fn(|cx| self.socket.poll_fill(cx, inbox)).await;

@@ -19,17 +19,17 @@ use crate::admin::{outcome, refusal, response};
 use crate::supervise::Mailbox;
 use carat_http::{AdminDoor, AdminResponse, EdgeCore, Part};
 
-/// Consoles that are open, or about to be, at once.
+/// Most consoles that are open, or about to be, at once.
 const CONSOLES_LIMIT: usize = 8;
 
-/// Opens consoles while there may be more.
+/// The part that opens consoles.
 struct Consoles {
     is_allowed: bool,
     permits: Arc<Semaphore>,
     mailbox: Mailbox,
 }
 
-/// The part that says why there are no consoles, too.
+/// The part. Without the option `console`, it tells clients why there are no consoles.
 pub(super) fn part(core: &EdgeCore, mailbox: &Mailbox) -> Box<dyn Part> {
     Box::new(Consoles {
         is_allowed: core.settings.parts.consoles.enabled,
@@ -82,7 +82,8 @@ impl Consoles {
         }
     }
 
-    /// Takes over the connection of a request once its response has been sent, or says why not.
+    /// Takes over the connection of a request once its response has been sent. The error says why
+    /// it does not.
     fn open(&self, request: &mut Request<Incoming>) -> Result<(), String> {
         if !self.is_allowed {
             return Err("the server allows no consoles (option `console`)".to_owned());
@@ -100,7 +101,7 @@ impl Consoles {
     }
 }
 
-/// The connection speaks another protocol from now on.
+/// The response after which the connection speaks the protocol of consoles.
 fn switching() -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::default());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::admin::reply::response;
 
-/// The page loads its own style, script, and data, and nothing else; it takes no input.
+/// The page may load its own style, script, and data, and nothing else. It takes no input.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const FIELDS: [(HeaderName, &str); 5] = [
@@ -25,9 +25,10 @@ const FIELDS: [(HeaderName, &str); 5] = [
     ),
 ];
 
-/// The refusal of a request for the dashboard or its data that names the server by a name that a stranger may have made
-/// lead here (DNS rebinding): such a name lets the pages of the stranger's site read the responses. `addresses` are those
-/// of the option `metrics`. A name of one word is none of the public DNS.
+/// Refuses a request for the dashboard, or for its data, whose Host may be a name that an attacker
+/// has made lead here (DNS rebinding): pages of the attacker's site could then read the response.
+/// `addresses` are those of the option `metrics`. A name of one word is allowed, since the public
+/// DNS has none.
 pub(super) fn refusal<B>(
     request: &Request<B>,
     addresses: &[String],
@@ -86,7 +87,8 @@ pub(super) fn data(mut overview: Value) -> Response<Full<Bytes>> {
     guarded("application/json", overview.to_string().into())
 }
 
-/// The name by which OpenTelemetry knows the application, too: that of its directory, unless the variable has another.
+/// The name of the application, as `OpenTelemetry` has it: that of the variable, or else that of
+/// the directory.
 fn application_name() -> String {
     let given = env::var("OTEL_SERVICE_NAME");
     let given = given.ok().filter(|name| !name.is_empty());
@@ -97,7 +99,8 @@ fn application_name() -> String {
     })
 }
 
-/// A proxy may have put a prefix before the path.
+/// The redirection to the page. Its location is relative, because a proxy may have put a prefix
+/// before the path.
 fn way_to_page() -> Response<Full<Bytes>> {
     let mut response = response(StatusCode::FOUND, "text/plain", "see dashboard\n");
     let place = HeaderValue::from_static("dashboard");

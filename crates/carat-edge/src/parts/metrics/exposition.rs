@@ -17,14 +17,15 @@ pub(super) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0
 /// The Content-Type of Prometheus' own format.
 pub(super) const TEXT_FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Whether a client names the newer format, and does not prefer the older one.
+/// Whether a client names `OpenMetrics`, the newer format, and does not prefer the older one.
 pub(super) fn wants_open_metrics(request: &HeaderMap) -> bool {
     let accept = Accept::read(request.get_all(ACCEPT).iter().map(HeaderValue::as_bytes));
     let [open, plain] = [OPEN_METRICS, TEXT_FORMAT].map(|kind| accept.weight(kind.as_bytes()));
     accept.names("application/openmetrics-text") && open >= plain
 }
 
-/// All metrics at this moment; `None` when they cannot be read. `status` is that of `carat status`.
+/// All metrics at this moment; `None` when they cannot be read. `status` is what `carat status`
+/// shows.
 pub(super) async fn registry(
     core: &EdgeCore,
     parts: &dyn OtherParts,
@@ -37,7 +38,8 @@ pub(super) async fn registry(
     Some(registry)
 }
 
-/// The text of a registry, and of another one if asked for, in one of the two formats.
+/// The text of a registry, and of another one if asked for, in one of the two formats; `None` if it
+/// cannot be encoded.
 pub(super) fn exposition(
     registry: &Registry,
     other: Option<&Registry>,
@@ -54,7 +56,8 @@ pub(super) fn exposition(
     Some(plain(&text))
 }
 
-/// In the older format, the name of a counter ends with `_total` in its comments, too, and there are no units.
+/// The text in the older format: the name of a counter ends with `_total` in its comments, too, and
+/// there are no units.
 fn plain(text: &str) -> String {
     let counter = |line: &str| {
         Some(

@@ -24,7 +24,7 @@ const STATES: [&str; 5] = ["booting", "serving", "to be replaced", "draining", "
 /// Kinds of processes.
 const KINDS: [&str; 4] = ["edge", "mold", "worker", "app"];
 
-/// Metric, help, and where `carat status` has it.
+/// The name and the help of a metric, and where `carat status` has its value.
 const NUMBERS: [(&str, &str, &str); 5] = [
     ("connections", "Client connections", "/connections"),
     (
@@ -99,7 +99,11 @@ pub(super) fn as_puma(settings: &Settings, status: &Value) -> Registry {
     let waiting = status["waiting"].as_u64().unwrap_or_default();
     set("backlog", "Requests that wait for a worker", waiting);
     set("running", "Threads or fibers of all workers", threads);
-    set("max_threads", "The same: Carat starts all at once", threads);
+    set(
+        "max_threads",
+        "Threads or fibers of all workers: Carat starts all at once",
+        threads,
+    );
     let free = threads.saturating_sub(running);
     set("pool_capacity", "Requests that would begin at once", free);
     set("workers", "Workers", all as u64);
@@ -165,7 +169,7 @@ fn register_bytes(registry: &mut Registry, core: &EdgeCore) {
     };
     set(
         "client_memory_used",
-        "What clients make the edge hold",
+        "Memory that clients make the edge hold",
         clients.used(),
     );
     set(
@@ -175,12 +179,13 @@ fn register_bytes(registry: &mut Registry, core: &EdgeCore) {
     );
     set(
         "spool_used",
-        "Bodies in files",
+        "Bytes of bodies in files",
         core.dispatch.dispatcher.figures().spooled(),
     );
 }
 
-/// The memory of the processes when the supervisor last read it, which takes the kernel milliseconds for each.
+/// Registers the memory of the processes as the supervisor has last read it. A reading takes the
+/// kernel milliseconds for each process.
 fn register_memory(registry: &mut Registry, status: &Value) {
     let (pss, private) = (KnownGauges::default(), KnownGauges::default());
     let rows = status["memory"].as_array().into_iter().flatten();

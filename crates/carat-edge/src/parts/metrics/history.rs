@@ -95,7 +95,7 @@ impl History {
             gauges,
         });
         (self.totals, self.sampled) = (totals, now);
-        // Ticks come a little late, and after a standstill very late.
+        // A sample is taken a little late, and very late after the server has stood still.
         let next = self.due + SAMPLE_PERIOD;
         self.due = if next > now {
             next
@@ -104,7 +104,7 @@ impl History {
         };
     }
 
-    /// The last minute. Times are seconds.
+    /// The figures of the last minute. Times are seconds.
     pub(super) fn recent(&self) -> Value {
         let (mut durations, mut queue_times) = (TimeCounts::default(), TimeCounts::default());
         let (mut errors, mut period) = (0, Duration::ZERO);
@@ -129,7 +129,7 @@ impl History {
     pub(super) fn plots(&self) -> Value {
         json!({
             "uptime": self.each(|it| it.uptime.as_secs_f64()),
-            // A second.
+            // Requests and errors per second.
             "requests": self.each(|it| it.rate(it.requests.durations.count())),
             "errors": self.each(|it| it.rate(it.requests.errors)),
             "p50": self.each(|it| it.requests.durations.quantile(0.5)),
@@ -139,7 +139,7 @@ impl History {
             "waiting": self.each(|it| it.gauges.waiting),
             "connections": self.each(|it| it.gauges.connections),
             "private": self.each(|it| it.gauges.private),
-            // Each shared page once.
+            // Shared memory, with each page once.
             "shared": self.each(|it| it.gauges.pss.saturating_sub(it.gauges.private)),
         })
     }

@@ -25,16 +25,17 @@ use crate::supervise::{ControlRequest, Mailbox, Message};
 use carat_http::{AdminDoor, EdgeCore, Listeners, OtherParts, bind_everywhere};
 use carat_log::Log;
 
-/// Until the next attempt to listen.
+/// The time until the next attempt to listen.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// Connections that the kernel accepts ahead of the server.
+/// Most connections that the kernel accepts ahead of the server.
 const BACKLOG: i32 = 1024;
 
 /// An address of the option `metrics`.
 pub(super) struct MetricsAddress {
     address: String,
-    /// The name of the listener for the next edge: not an address of `bind`, though both may be port 0.
+    /// The name by which the next edge finds the listener. It differs from the addresses of `bind`,
+    /// since both may be port 0.
     name: String,
     listeners: Rc<Listeners>,
     /// The listener of the edge before, until it is used.
@@ -52,7 +53,8 @@ impl MetricsAddress {
         }
     }
 
-    /// Serves the metrics until the server ends or another edge serves them. The server also runs without.
+    /// Serves the metrics until the server ends or another edge serves them. If the port cannot be
+    /// opened, the server runs without it.
     pub(super) async fn serve(&self, pages: Rc<MetricsPages>) -> io::Result<()> {
         let Some(place) = self.address.strip_prefix("tcp://") else {
             let address = &self.address;
@@ -176,7 +178,7 @@ impl Responder for MetricsPages {
             }
             "/livez" => (StatusCode::OK, "alive\n".to_owned()),
             "/readyz" => readiness(ask_status(&self.mailbox).await.as_ref()),
-            // The port is opened with the server.
+            // The port is closed while the application is loaded.
             "/startupz" => (StatusCode::OK, "started\n".to_owned()),
             _ => return refusal(StatusCode::NOT_FOUND),
         };

@@ -36,7 +36,7 @@ struct MetricsPart {
     others: OnceCell<Weak<dyn OtherParts>>,
 }
 
-/// `None` without an address.
+/// The part; `None` without an address.
 pub(super) fn part(core: &EdgeCore, edge: &Surroundings<'_>) -> Option<Box<dyn Part>> {
     let addresses = &core.settings.parts.metrics.addresses;
     if addresses.is_empty() {
@@ -106,8 +106,9 @@ impl Part for MetricsPart {
     }
 }
 
-/// Adds to the history again and again, until the server ends. It begins once clients are accepted: a sample that
-/// covers the time in which the application was loaded would make the rates of the first minute too low.
+/// Adds samples to the history until the server ends. The history begins once clients are accepted:
+/// a sample that covers the time in which the application was loaded would make the rates of the
+/// first minute too low.
 async fn sample(pages: Rc<MetricsPages>) -> io::Result<()> {
     let MetricsPages { history, .. } = &*pages;
     history.replace(History::new(clock::now()));

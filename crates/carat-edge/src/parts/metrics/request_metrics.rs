@@ -14,11 +14,12 @@ use carat_settings::PoolSettings;
 /// The values of the label `status`. The first is for clients that left before the response.
 const CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// The counts of requests, connections, and of what the supervisor logs: the option `metrics`. One thread counts, so
-/// this costs a few instructions; the text of a scrape is made when one comes.
+/// The counts of requests, of connections, and of what the supervisor logs: the option `metrics`.
+/// Only one thread counts, so a count costs a few instructions. The text of a scrape is made when
+/// it is asked for.
 #[derive(Debug)]
 pub(super) struct RequestMetrics {
-    /// The first is for the requests that no other is for.
+    /// The times by pool. The first pool is for the requests of no other pool.
     pools: Vec<PoolTimes>,
     refused: LabelCounts,
     connections: LabelCounts,
@@ -46,7 +47,7 @@ struct Histograms([TimeHistogram; CLASSES.len()]);
 pub(super) struct RequestTotals {
     /// How long requests took.
     pub(super) durations: TimeCounts,
-    /// How long they waited for a worker.
+    /// How long requests waited for a worker.
     pub(super) queue_times: TimeCounts,
     /// Requests with a status of 500 or more.
     pub(super) errors: u64,
@@ -60,7 +61,7 @@ struct LabelCounts {
 }
 
 impl RequestMetrics {
-    /// Nothing is counted yet. Each pool of the application has times of its own.
+    /// Counts that begin at 0. Each pool of the application has times of its own.
     pub(super) fn new(pools: &[PoolSettings]) -> RequestMetrics {
         let main = std::iter::once(PoolTimes::new(MAIN_POOL, &[]));
         let declared = pools.iter().map(|it| PoolTimes::new(&it.name, &it.paths));
@@ -80,12 +81,13 @@ impl RequestMetrics {
         self.pools.iter().position(is_for).unwrap_or(0)
     }
 
-    /// A request of this pool is over. Without a status its client left before.
+    /// Counts a request of this pool that is over. `status` is `None` if its client left before the
+    /// response.
     pub(super) fn ended(&self, pool: usize, status: Option<u16>, took: Duration) {
         self.pools[pool].durations.observe(status, took);
     }
 
-    /// Counts what has happened beside requests.
+    /// Counts an event beside requests.
     pub(super) fn note(&self, event: &EdgeEvent) {
         match *event {
             EdgeEvent::Connected { protocol } => self.connections.add(protocol),
@@ -109,7 +111,7 @@ impl RequestMetrics {
         totals
     }
 
-    /// Registers what has been counted so far.
+    /// Registers the counts so far.
     pub(super) fn register(&self, registry: &mut Registry) {
         let mut times = |name: &str, help: &str, of: fn(&PoolTimes) -> &Histograms| {
             registry.register_with_unit(name, help, Unit::Seconds, self.count(of));
@@ -135,7 +137,8 @@ impl RequestMetrics {
         counts("worker_replacements", help, &self.replacements);
     }
 
-    /// Times by class of status, and by pool if there are several: a class of a pool is there once it has a request.
+    /// The times by class of status, and by pool if there are several. Then a class of a pool is
+    /// there only once it has a request.
     fn count(&self, of: fn(&PoolTimes) -> &Histograms) -> ScrapedTimes {
         if let [main] = &self.pools[..] {
             let classes = CLASSES.iter().zip(&of(main).0);
@@ -154,7 +157,7 @@ impl RequestMetrics {
     }
 }
 
-/// The index of the pool that a request joins, unless it is the first.
+/// The index of the pool that a request joins. Requests of the first pool have none.
 struct JoinedPool(usize);
 
 impl RequestObserver for RequestMetrics {

@@ -16,7 +16,7 @@ impl TimeCounts {
         times
     }
 
-    /// Adds the times of another.
+    /// Adds other counts.
     pub(super) fn add(&mut self, other: &TimeCounts) {
         let both = self.0.iter_mut().zip(other.0);
         both.for_each(|(count, other)| *count += other);
@@ -31,13 +31,14 @@ impl TimeCounts {
         counts
     }
 
-    /// How many times there are.
+    /// The number of all times.
     pub(super) fn count(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// The time in seconds that this share of all has not exceeded, as `histogram_quantile` of Prometheus has it: times
-    /// are taken to lie evenly in a bucket. `None` without a time.
+    /// The time in seconds that this share of all has not exceeded, computed as by
+    /// `histogram_quantile` of Prometheus: times are taken to lie evenly in a bucket. `None`
+    /// without a time.
     #[expect(clippy::cast_precision_loss, reason = "a bucket's width is far more")]
     pub(super) fn quantile(&self, share: f64) -> Option<f64> {
         let rank = share * self.count() as f64;

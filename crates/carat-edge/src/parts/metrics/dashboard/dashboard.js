@@ -2,7 +2,7 @@
 
 const PERIOD = 2000; // milliseconds between two requests
 const SPAN = 600; // seconds that a plot shows at most
-const YOUNG = 30; // seconds that it shows at least
+const YOUNG = 30; // seconds that a plot shows at least
 const PERIOD_OF_POINTS = 5; // seconds between two points: SAMPLE_PERIOD in history.rs
 const GAP = 20; // seconds without a sample that break a curve
 const MIB = 1048576;
@@ -37,7 +37,7 @@ function draw(name, attributes, ...children) {
   return made;
 }
 
-// Each has one or two curves; `stack` puts the second on top of the first, `log` makes equal ratios equally far.
+// The plots. Each has one or two curves: `stack` puts the second on top of the first. `log` is a logarithmic axis.
 const PLOTS = [
   { title: "Requests a second", names: ["requests", "errors"], labels: ["all", "errors"], format: number },
   { title: "Duration", names: ["p50", "p99"], labels: ["p50", "p99"], format: time, log: true },
@@ -47,7 +47,7 @@ const PLOTS = [
   { title: "Connections", names: ["connections"], labels: ["clients"], format: number },
 ];
 
-// The least round number that is not below.
+// The least round number that is not below the value.
 function ceiling(value, isBytes) {
   const unit = isBytes ? MIB : 1;
   const scaled = value / unit;
@@ -56,13 +56,13 @@ function ceiling(value, isBytes) {
   return [1, 2, 4, 5, 10].find((step) => step * power >= scaled) * power * unit;
 }
 
-// Where a value is between the least and the most of an axis, from 0 to 1, and the values with a line.
+// An axis from 0: where a value is on it, from 0 to 1, and the values with a line.
 function linear(values, isBytes) {
   const most = ceiling(Math.max(0, ...values), isBytes);
   return { place: (value) => value / most, ticks: [0, most / 2, most] };
 }
 
-// From the power of ten below the least value to the one above the largest.
+// A logarithmic axis, from the power of ten below the least value to the one above the largest.
 function logarithmic(values) {
   const given = values.filter((value) => value > 0);
   if (!given.length) return linear(values);
@@ -259,7 +259,7 @@ function rowsOf(data) {
   return rows.map((row) => ({ ...row, ...memory.get(row.pid) }));
 }
 
-// Each is a title, a value, whether it is a bad one, and the time that it is about.
+// The figures at the top. Each has a title, a value, whether the value is bad, and the time that it is about.
 function cards(data) {
   const { recent } = data;
   const past = `last ${time(Math.round(recent.seconds))}`;
@@ -314,7 +314,7 @@ let isPaused = false;
 let isWaiting = false;
 let answered = Date.now();
 
-// One request at a time, also when the server does not answer.
+// At most one request runs at a time, also when the server does not answer.
 async function refresh() {
   if (isPaused || isWaiting || document.hidden) return;
   isWaiting = true;

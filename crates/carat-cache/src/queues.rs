@@ -5,7 +5,7 @@ use std::rc::Rc;
 use crate::entry::StoredResponse;
 use crate::selection::Selection;
 
-/// Probation, the queue of new responses, gets one part in so many of the cache.
+/// Probation, the queue of new responses, gets the size of the cache divided by this.
 const PROBATION_SHARE: usize = 10;
 /// A response that was asked for again this often leaves probation.
 const PROVEN_HITS: u8 = 2;

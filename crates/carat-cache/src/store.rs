@@ -14,7 +14,7 @@ use crate::queues::{Queues, VariantSlot};
 use crate::selection::{RequestKey, Selection, unanswered};
 use crate::storable::{self, ExchangeTimes};
 
-/// The largest response may take one part in so many of the cache.
+/// The largest response may take the size of the cache divided by this.
 const ENTRY_SHARE: usize = 16;
 /// Most responses for one URL, to requests with different header fields. Beyond it, the response
 /// that was asked for least is evicted.

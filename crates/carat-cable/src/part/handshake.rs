@@ -144,7 +144,7 @@ fn names(headers: &HeaderMap, field: &HeaderName, token: &str) -> bool {
     tokens.any(|it| it.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
 }
 
-/// The first protocol of the client that is known.
+/// The first protocol of the client that the server knows.
 fn protocol_of(headers: &HeaderMap, has_history: bool) -> Option<&'static str> {
     let extended = has_history.then_some(EXTENDED_PROTOCOL);
     let known = || PROTOCOLS.into_iter().chain(extended);
@@ -178,8 +178,8 @@ fn session_of(parts: &Parts) -> Option<Box<str>> {
         .then(|| name.into())
 }
 
-/// The response to a handshake without a valid key, or whose version is not 13, the one that
-/// `is_known` (RFC 6455, section 4.2.2).
+/// The response to a handshake that fails (RFC 6455, section 4.2.2). The version is not 13, or it
+/// is, and so `is_known`, but there is no valid key.
 fn refused(is_known: bool) -> Response<ReplyBody> {
     let mut response = Response::new(ReplyBody::empty());
     if is_known {

@@ -41,7 +41,7 @@ const RESULT_LIMIT: u64 = 4 * 1024 * 1024;
 pub struct Cable {
     /// The path at which clients open sockets.
     pub(super) path: String,
-    /// Matches that path, however clients spell it.
+    /// The pattern of that path, which also matches other spellings of it.
     pub(super) handshakes: PathPattern,
     pub(super) hub: Rc<Hub>,
     /// Whether a broker may connect this server with others: then a further process passes on what
@@ -92,7 +92,7 @@ pub(super) struct CableStats {
     pub(super) received: u64,
     /// Messages sent to subscribers.
     pub(super) sent: u64,
-    /// Messages of the application and other programs.
+    /// Broadcasts of the application and other programs.
     pub(super) broadcasts: u64,
     /// Clients that were disconnected because they did not read.
     pub(super) slow: u64,
@@ -105,7 +105,7 @@ fn add(count: &Cell<u64>, more: usize) {
 }
 
 impl Cable {
-    /// `None` without the option `cable`.
+    /// The sockets of the cable; `None` without the option `cable`.
     pub fn new(core: &EdgeCore) -> Option<Rc<Cable>> {
         let (settings, dispatch) = (&core.settings, &core.dispatch);
         let path = settings.parts.cable.path.as_ref()?;
@@ -292,7 +292,7 @@ impl Cable {
     }
 
     /// The application's result of a handshake or a command; `None` if the response is no valid
-    /// result, such as that to an error.
+    /// result, but for example an error's page.
     pub(super) async fn result_of(&self, reply: Reply) -> Option<CommandResult> {
         if !is_result(&reply) {
             return None;

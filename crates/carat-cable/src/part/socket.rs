@@ -210,8 +210,8 @@ impl CableSocket {
         self.advance(cx);
     }
 
-    /// Ends a socket that the client has closed. With the code of a client that is done or leaves
-    /// the page, it does not come back.
+    /// Ends a socket that the client has closed. A client whose code says that it is done, or
+    /// leaves the page, does not come back.
     fn close(&mut self, code: Option<CloseCode>) {
         if matches!(code, Some(CloseCode::NORMAL | CloseCode::GOING_AWAY)) {
             self.session.iter_mut().for_each(CableSession::leave);

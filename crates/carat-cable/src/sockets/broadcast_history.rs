@@ -73,7 +73,7 @@ impl KeptMessage {
 
 impl BroadcastHistory {
     /// An empty history. Clients name its `epoch` with each offset, so that an offset of another
-    /// history is not taken for one of this.
+    /// history is not mistaken for one of this history.
     pub fn new(epoch: Box<str>, keeps: u64, limit: usize) -> BroadcastHistory {
         BroadcastHistory {
             epoch,

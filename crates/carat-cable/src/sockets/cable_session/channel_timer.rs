@@ -2,7 +2,8 @@ use std::time::{Duration, Instant};
 
 /// Most timers of one subscription; the application refuses a channel with more.
 pub(super) const TIMERS_LIMIT: usize = 8;
-/// The shortest time between two commands of a timer; the application refuses one that asks for less.
+/// The shortest time between two commands of a timer; the application refuses a timer that asks for
+/// less.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The timers of a subscription.

@@ -1,4 +1,4 @@
-//! Cases 7: close frames.
+//! Autobahn's cases 7: close frames.
 
 use super::*;
 use crate::close_frame;

@@ -1,4 +1,5 @@
-//! Cases 12 and 13: compression. What a message may consist of is in the tests of `MessageCoder`.
+//! Autobahn's cases 12 and 13: compression. The tests of `MessageCoder` say what a message may
+//! consist of.
 
 use super::*;
 use crate::DeflateWindow;

@@ -1,4 +1,4 @@
-//! Cases 5: fragments.
+//! Autobahn's cases 5: fragments.
 
 use super::*;
 

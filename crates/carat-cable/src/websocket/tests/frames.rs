@@ -1,9 +1,9 @@
-//! Cases 1 to 4: messages, pings, reserved bits, opcodes.
+//! Autobahn's cases 1 to 4: messages, pings, reserved bits, opcodes.
 
 use super::*;
 use crate::{ping_frame, pong_frame, text_frame};
 
-/// Around the lengths at which a header grows.
+/// Lengths around those at which a header grows.
 const LENGTHS: [usize; 9] = [0, 1, 125, 126, 127, 128, 65_535, 65_536, 100_000];
 
 #[test]

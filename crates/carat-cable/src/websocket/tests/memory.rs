@@ -1,4 +1,4 @@
-//! Cases 9 (limits), and what a reader holds.
+//! Autobahn's cases 9 (limits), and the memory that a reader holds.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! However the bytes are cut, a reader finds the same.
+//! However the bytes are cut, a reader finds the same events.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ const FIRST: [u8; 8] = [
     FIN | BINARY,
 ];
 
-/// Frames in an order that is often right.
+/// Frames in an order that is often valid.
 fn frames() -> impl Strategy<Value = Vec<u8>> {
     let parts = (0..FIRST.len(), vec(any::<char>(), 0..200));
     vec(parts, 0..12).prop_map(|frames| {

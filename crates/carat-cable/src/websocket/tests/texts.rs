@@ -1,8 +1,8 @@
-//! Cases 6: UTF-8.
+//! Autobahn's cases 6: UTF-8.
 
 use super::*;
 
-/// Valid: from all planes, noncharacters, and the ends of each length.
+/// Valid texts: characters of all planes, noncharacters, and the ends of each length.
 const VALID: [&str; 6] = [
     "Hello-\u{b5}@\u{df}\u{f6}\u{e4}\u{fc}\u{e0}\u{e1}-UTF-8!!",
     "\u{3ba}\u{f3}\u{3c3}\u{3bc}\u{3b5}",
@@ -12,7 +12,7 @@ const VALID: [&str; 6] = [
     "\u{1F600}",
 ];
 
-/// Broken, overlong, surrogates, and beyond the last plane.
+/// Invalid texts: broken, overlong, with surrogates, and beyond the last plane.
 const INVALID: [&[u8]; 18] = [
     b"\xce\xba\xe1\xbd\xb9\xcf\x83\xce\xbc\xce\xb5\xed\xa0\x80edited",
     b"\xf4\x90\x80\x80",

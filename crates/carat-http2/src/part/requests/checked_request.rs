@@ -16,7 +16,7 @@ use crate::guard::DecodedHead;
 use carat_body::request::ReceivedBody;
 use carat_exchange::{ConnectionState, MemoryReservation, Refusal};
 
-/// A request that has the form of one of HTTP/1.1, with a target in origin-form and Host.
+/// A request in the form of HTTP/1.1, with a target in origin-form and Host.
 pub(crate) struct CheckedRequest {
     pub(crate) request: Request<ReceivedBody>,
     /// Set when the client waits until it is asked for the body.

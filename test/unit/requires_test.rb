@@ -17,8 +17,8 @@ class RequiresTest < Minitest::Test
   COMPILED = "native.rb"
 
   # What applications may name. Whatever is added here is documented for them.
-  PUBLIC = %i[Cable FiberPool FormFile IncompleteBody Native NativePath REPOSITORY Reactor Scheduler SchedulerError StreamInput
-              VERSION].freeze
+  PUBLIC = %i[Cable FiberPool FormFile IncompleteBody Native NativePath REPOSITORY Reactor Scheduler SchedulerError
+              StreamInput VERSION].freeze
 
   # One process for each file, forked from one that has loaded nothing.
   ALONE = <<~'RUBY'

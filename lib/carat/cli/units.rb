@@ -16,6 +16,11 @@ module Carat
         "#{(number / (KIB**exponent).to_f).round(1).to_s.delete_suffix(".0")} #{SIZES[exponent]}"
       end
 
+      # Returns a number of bytes in MiB without the unit, such as `1.5`; nil for nil.
+      def mib(bytes)
+        format("%.1f", bytes / (KIB**2).to_f) if bytes
+      end
+
       # Returns a String such as `5 min`.
       def seconds(number)
         case number

@@ -27,8 +27,7 @@ module Carat
                   "age" => "age", "private MiB" => "private", "descendants" => "descendants" }.freeze
       POOL = { "pool" => "name", "running" => "running", "threads" => "threads", "waiting" => "waiting",
                "queue limit" => "queue_limit", "served" => "served", "refused" => "refused" }.freeze
-      MIB = 1024.0 * 1024
-      private_constant :MIB, :POOL, :PROCESS, :WORKER
+      private_constant :POOL, :PROCESS, :WORKER
 
       # Prints a summary, a table of the workers, and one of the further processes, or with `--json` the server's
       # report. Raises ConfigError and ControlError.
@@ -110,7 +109,7 @@ module Carat
       def cell(name, value)
         case name
         when "age" then Units.seconds(value)
-        when "private" then value ? (value / MIB).round(1).to_s : ""
+        when "private" then Units.mib(value).to_s
         else Printable.text(value.to_s)
         end
       end

@@ -17,15 +17,7 @@ module Carat
           "--redirect-stdout" => "--log FILE", "--redirect-stderr" => "--log FILE", "--dir" => "cd DIR && carat"
         }.freeze
 
-        # Methods of Puma that many files use and Carat does not have.
-        METHODS = %i[
-          activate_control_app after_worker_boot before_worker_boot before_worker_fork before_worker_shutdown
-          bind_to_activated_sockets directory first_data_timeout force_shutdown_after fork_worker
-          lowlevel_error_handler nakayoshi_fork on_booted on_restart on_worker_fork out_of_band persistent_timeout
-          plugin port preload_app! prune_bundler queue_requests quiet ssl_bind state_path stdout_redirect tag
-          wait_for_less_busy_worker worker_boot_timeout worker_check_interval worker_shutdown_timeout worker_timeout
-        ].freeze
-        private_constant :NO_DAEMON, :NO_QUIET, :FLAGS, :METHODS
+        private_constant :NO_DAEMON, :NO_QUIET, :FLAGS
 
         module_function
 
@@ -37,7 +29,8 @@ module Carat
         # Returns the end of a message about the method `name`, a Symbol, in the file at `path`; an empty String for one
         # that is not Puma's.
         def method(name, path)
-          METHODS.include?(name) ? "; it is Puma's: carat import #{path} prints the carat.rb" : ""
+          require_relative "puma_dsl" # It needs the parts.
+          CLI::Import::PumaDSL::NAMES.include?(name) ? "; it is Puma's: carat import #{path} prints the carat.rb" : ""
         end
 
         # Returns the end of a message about a value that two numbers stand for: `-t 5:5`, `threads 5, 5`.

@@ -2,6 +2,7 @@
 
 require_relative "../../columns"
 require_relative "../../printable"
+require_relative "../../units"
 require_relative "../../../parts"
 
 module Carat
@@ -9,7 +10,6 @@ module Carat
     class Memory
       # Formats the server's memory report as a table.
       class Table
-        MIB = 1024.0 * 1024
         NOTHING = "-"
         # The heading of each column, and how its cell is read from a process in the report.
         COLUMNS = {
@@ -32,7 +32,7 @@ module Carat
         }.freeze
         # The edge measures every few seconds, so that smaller differences say nothing.
         NOTABLE = 0.05
-        private_constant :MIB, :NOTABLE, :NOTHING
+        private_constant :NOTABLE, :NOTHING
 
         class << self
           # Returns the name of a process: `worker 1`, `jobs 1`, or `jobs 1 forked` for the processes that it has
@@ -43,9 +43,7 @@ module Carat
           end
 
           # Returns a number of bytes in MiB, as text; nil for nil.
-          def mib(bytes)
-            format("%.1f", bytes / MIB) if bytes
-          end
+          def mib(bytes) = Units.mib(bytes)
 
           # Returns a percentage as text; nil for nil.
           def percent(number)
@@ -154,9 +152,7 @@ module Carat
           "no stats from: #{silent.join(", ")} (booting, stopping, or a thread holds the GVL)"
         end
 
-        def mib(bytes)
-          self.class.mib(bytes)
-        end
+        def mib(bytes) = Units.mib(bytes)
       end
     end
   end

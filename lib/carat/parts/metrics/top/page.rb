@@ -3,13 +3,13 @@
 require_relative "../../../cli/collections"
 require_relative "../../../cli/columns"
 require_relative "../../../cli/printable"
+require_relative "../../../cli/units"
 
 module Carat
   module CLI
     class Top
       # What the server does, as lines of text without control characters.
       class Page
-        MIB = 1024.0 * 1024
         NOTHING = "-"
         # The heading of each column, and its value in a row. The last ones are cut off first.
         PROCESSES = { "process" => "label", "state" => "state", "running" => "running", "requests" => "requests",
@@ -21,7 +21,7 @@ module Carat
         # The columns that are aligned left.
         WORDS = %w[label state stage request].freeze
         SIZES = %w[private shared pss].freeze
-        private_constant :MIB, :NOTHING, :SIZES, :WORDS
+        private_constant :NOTHING, :SIZES, :WORDS
 
         class << self
           # Returns seconds in the unit that suits them; NOTHING for nil.
@@ -30,9 +30,7 @@ module Carat
             when nil then NOTHING
             when 0...1 then "#{(seconds * 1000).round(seconds < 0.01 ? 1 : 0)} ms"
             when 1...120 then "#{seconds.round(1)} s"
-            when 120...7200 then "#{(seconds / 60).round} min"
-            when 7200...172_800 then "#{(seconds / 3600).round} h"
-            else "#{(seconds / 86_400).round} d"
+            else Units.seconds(seconds)
             end
           end
         end
@@ -118,19 +116,15 @@ module Carat
 
         def memory
           pss, private = %w[pss private].map { |name| value("memory").sum { |row| row.fetch(name) } }
-          "#{mib(pss)} MiB, #{mib(private)} private"
+          "#{Units.mib(pss)} MiB, #{Units.mib(private)} private"
         end
 
         def cell(name, value)
           case name
           when "age" then self.class.time(value)
-          when *SIZES then value ? mib(value) : NOTHING
+          when *SIZES then Units.mib(value) || NOTHING
           else Printable.text((value || NOTHING).to_s).tr("\n", " ")
           end
-        end
-
-        def mib(bytes)
-          format("%.1f", bytes / MIB)
         end
       end
     end

@@ -45,6 +45,7 @@ module Carat
           return false if Worker.current
 
           @own ||= new(manages: RubyMarks.objection.nil?).tap(&:watch)
+          @own.review
           @own.due? && @own.collect.positive?
         end
       end

@@ -23,13 +23,15 @@ module Releasing
     # jemalloc does not run with larger pages than it was compiled for; aarch64 has pages of up to 64 KiB.
     LARGE_PAGES = { "JEMALLOC_SYS_WITH_LG_PAGE" => "16" }.freeze
 
-    def initialize(version)
+    # `directory` is where the files are.
+    def initialize(version, directory: DIRECTORY)
       @version = version
+      @directory = directory
     end
 
     # Packs the gems that compile. The same commit makes the same bytes.
     def source
-      FileUtils.mkdir_p(DIRECTORY)
+      FileUtils.mkdir_p(@directory)
       settle_date
       SPECIFICATIONS.each do |name, path|
         directory, file = File.split(File.join(ROOT, path))
@@ -51,7 +53,7 @@ module Releasing
     # Writes a CycloneDX document for each part, of the crates that it has on x86-64; those on aarch64 are the same. The
     # tool writes beside each crate: it gets a copy of them.
     def sbom
-      FileUtils.mkdir_p(DIRECTORY)
+      FileUtils.mkdir_p(@directory)
       settle_date
       install_cyclonedx
       Dir.mktmpdir("carat-sbom-") do |copy|
@@ -110,7 +112,7 @@ module Releasing
 
     def names
       version = Regexp.escape(@version)
-      Dir.children(DIRECTORY).grep(/\Acarat(-lab)?-#{version}(-[\w-]+)?\.(gem|cdx\.json)\z/).sort
+      Dir.children(@directory).grep(/\Acarat(-lab)?-#{version}(-[\w-]+)?\.(gem|cdx\.json)\z/).sort
     end
 
     def installs_here?(path)
@@ -139,7 +141,7 @@ module Releasing
     end
 
     def pkg(name)
-      File.join(DIRECTORY, name)
+      File.join(@directory, name)
     end
   end
 end

@@ -1,8 +1,8 @@
 use http::StatusCode;
 use serde_json::Value;
 
-/// Whether the server is ready for requests, and in one line, why not. `status` is what `carat
-/// status` shows, `None` when the supervisor is gone.
+/// Whether the server is ready for requests, and why not, in one line. `status` is the status that
+/// `carat status` shows, `None` when the supervisor is gone.
 pub(super) fn readiness(status: Option<&Value>) -> (StatusCode, String) {
     let Some(status) = status else {
         return not("the server is about to exit");

@@ -16,6 +16,9 @@ module Bench
     CLIENTS = 4
     UPLOAD_BYTES = 5 << 20
     UPLOAD_PAUSE_SECONDS = 5
+    # Lines of the server's log that may explain a failed request, and how many of them are told.
+    LOGGED = / warn | error |Error|Exception/
+    LOGGED_LINES = 60
 
     def self.call(spec, options)
       name, files = WholeApp::SETUPS.fetch(spec.name)
@@ -34,12 +37,11 @@ module Bench
       end
     end
 
-    # Says which requests failed, and what the server has logged.
+    # Says what the server has logged when requests have failed; JobsSetup has said which.
     def self.explain(setup, statuses)
-      failed = statuses.reject { |status| status.to_i / 100 == 2 }
-      return if failed.empty?
+      return if statuses.all? { |status| status.to_i / 100 == 2 }
 
-      warn(failed.tally.inspect, File.readlines(setup.path("output")).grep(/ warn | error |Error/).last(30))
+      warn(File.readlines(setup.path("output")).grep(LOGGED).last(LOGGED_LINES))
     end
 
     def self.seconds(options) = [SECONDS, options.duration].max
@@ -82,7 +84,7 @@ module Bench
     end
 
     def self.upload(file)
-      Net::HTTP::Post.new("/files", JobsSetup::HEADERS).tap do |request|
+      Net::HTTP::Post.new("/files", JobsClient::HEADERS).tap do |request|
         request.set_form([["file", file]], "multipart/form-data")
       end
     end

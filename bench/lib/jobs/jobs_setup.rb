@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
+require "forwardable"
 require "json"
-require "net/http"
 require "open3"
 require "socket"
 require "tmpdir"
@@ -12,7 +12,7 @@ module Bench
   # The default Rails application with its jobs, as one of several programs run it: web with two workers of three
   # threads. Its processes are those below the commands that were started.
   class JobsSetup
-    HEADERS = { "x-forwarded-proto" => "https" }.freeze
+    extend Forwardable
     START_SECONDS = 400
     STOP_SECONDS = 60
     CLI = "require 'sidekiq/cli'; it = Sidekiq::CLI.instance; it.parse(%w[-c 5]); it.run(warmup: false)"
@@ -43,7 +43,8 @@ module Bench
                   "WEB_CONCURRENCY" => "2", "RAILS_MAX_THREADS" => "3", "SECRET_KEY_BASE" => "secret" * 10 }.freeze
     CARAT = File.expand_path("../../../exe/carat", __dir__)
 
-    attr_reader :directory, :port
+    attr_reader :directory
+    def_delegators :@client, :port, :get, :exchange, :enqueue, :state
 
     # Makes a copy of the application, runs it, and yields the set-up. `wrap` changes a command, such as to run it in a
     # control group; `files` are further ones, by relative path.
@@ -62,7 +63,8 @@ module Bench
       @name = name
       @directory = directory
       @jobs = jobs
-      @port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+      port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+      @client = JobsClient.new(port, by: ("Sidekiq" if jobs == "sidekiq"))
       File.write(path("carat.rb"), PROCESSES.fetch(jobs))
     end
 
@@ -71,6 +73,7 @@ module Bench
       env = environment.merge(variables)
       @pids = commands.map { |command| spawn(env, *wrap.call(fill(command)), **output) }
       wait("the server", START_SECONDS) { get("/posts") == "200" }
+      @client.tells = true
     end
 
     def stop
@@ -115,22 +118,6 @@ module Bench
     # Sends a signal to the first command.
     def signal(name) = Process.kill(name, @pids.first)
 
-    # Returns the status, or the name of the error.
-    def get(target) = exchange(Net::HTTP::Get.new(target, HEADERS))
-
-    def exchange(request)
-      http { |http| http.request(request).code }
-    rescue SystemCallError, EOFError, Net::ReadTimeout, Net::OpenTimeout => e
-      e.class.name
-    end
-
-    def enqueue(from, count)
-      by = "&by=Sidekiq" if @jobs == "sidekiq"
-      exchange(Net::HTTP::Post.new("/entries?from=#{from}&count=#{count}#{by}", HEADERS))
-    end
-
-    def state = JSON.parse(http { |http| http.request(Net::HTTP::Get.new("/state", HEADERS)).body })
-
     # The numbers in the ledger.
     def ledger
       File.exist?(path("ledger")) ? File.readlines(path("ledger"), chomp: true).map(&:to_i) : []
@@ -173,8 +160,5 @@ module Bench
       redis = @jobs == "sidekiq" ? { "REDIS_SOCKET" => Support::RedisServer.shared.path } : {}
       { **cleared, **VARIABLES, **redis }
     end
-
-    # Requests may wait for a restart on a busy machine.
-    def http(&) = Net::HTTP.start("127.0.0.1", port, read_timeout: 120, open_timeout: 10, &)
   end
 end

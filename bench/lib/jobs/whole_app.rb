@@ -37,9 +37,22 @@ module Bench
           end
         end
       RUBY
-      "config/initializers/cable.rb" => <<~RUBY
+      "config/initializers/cable.rb" => <<~RUBY,
         Rails.application.config.action_cable.disable_request_forgery_protection = true
       RUBY
+      # What Rails writes, but for the timeout: SQLite lets one process write at a time, and while the application
+      # loads beside, a transaction may take longer than 5 s.
+      "config/database.yml" => <<~YAML
+        production:
+          primary: &primary
+            adapter: sqlite3
+            max_connections: 5
+            timeout: 20000
+            database: storage/production.sqlite3
+          cache: { <<: *primary, database: storage/production_cache.sqlite3, migrations_paths: db/cache_migrate }
+          queue: { <<: *primary, database: storage/production_queue.sqlite3, migrations_paths: db/queue_migrate }
+          cable: { <<: *primary, database: storage/production_cable.sqlite3, migrations_paths: db/cable_migrate }
+      YAML
     }.freeze
     CARAT = { "config/cable.yml" => "production:\n  adapter: carat\n" }.freeze
     PUMA = { "config/cable.yml" => "production:\n  adapter: async\n", "config/puma.rb" => <<~RUBY }.freeze

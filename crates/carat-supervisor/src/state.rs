@@ -122,7 +122,7 @@ impl State {
         }
         let is_stopping = matches!(self.phase, Phase::Stopping(_));
         let has_ended = is_stopping || matches!(self.phase, Phase::HandedOver(_));
-        let makes_room = self.lifecycle.restarts.ends_apps();
+        let makes_room = self.lifecycle.restarts.has_apps_out();
         let apps = &mut self.lifecycle.apps;
         apps.set_ending(has_ended || makes_room, is_stopping);
         self.lifecycle.keep_apps(reaction);

@@ -381,10 +381,10 @@ impl AppProcesses {
     }
 
     /// The memory that processes which run or soon start will take beyond what was read. Nothing while all are to end,
-    /// or while they wait for another server's processes to end.
-    pub(super) fn growth(&self, now: Instant) -> AppGrowth {
+    /// unless they start again soon (`is_soon`), or while they wait for another server's processes to end.
+    pub(super) fn growth(&self, is_soon: bool, now: Instant) -> AppGrowth {
         let mut growth = AppGrowth::default();
-        let is_still = self.is_ending || self.awaits_predecessor;
+        let is_still = (self.is_ending && !is_soon) || self.awaits_predecessor;
         let declarations = self.declarations.iter().filter(|_| !is_still);
         for bytes in declarations.flat_map(|it| it.growth(now)) {
             match bytes {

@@ -130,7 +130,8 @@ impl Lifecycle {
         let generation = self.processes.generation();
         let generation = generation.filter(|_| self.announcement.is_made);
         self.apps.advance(generation, reaction);
-        self.processes.memory.app_growth = self.apps.growth(reaction.now);
+        let is_soon = self.restarts.lets_apps_return();
+        self.processes.memory.app_growth = self.apps.growth(is_soon, reaction.now);
     }
 
     /// The load of further processes of the application was measured.

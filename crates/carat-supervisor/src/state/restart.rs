@@ -40,6 +40,8 @@ pub struct Restarts {
     current: Option<Restart>,
     /// The times in which no worker runs.
     downtimes: Downtimes,
+    /// Whether the further processes of the application have ended to make room, and may not start again yet.
+    has_apps_out: bool,
 }
 
 impl Restarts {
@@ -63,9 +65,14 @@ impl Restarts {
         self.downtimes.waited(number)
     }
 
-    /// Whether the further processes of the application end to make room.
-    pub(super) fn ends_apps(&self) -> bool {
-        self.current.as_ref().is_some_and(|it| it.ends_apps)
+    /// Whether the further processes of the application end to make room, or wait until there is some again.
+    pub(super) fn has_apps_out(&self) -> bool {
+        self.has_apps_out
+    }
+
+    /// Whether further processes that have made room start again soon: the new mold has its memory.
+    pub(super) fn lets_apps_return(&self) -> bool {
+        self.has_apps_out && (self.current.is_none() || self.is_replacing())
     }
 
     /// The step of the restart under way, as users read it.
@@ -176,6 +183,8 @@ impl Restarts {
             }
         }
         end_old_previous(processes, reaction);
+        // Two molds and the processes did not fit: the memory of one mold is free once it has ended.
+        self.has_apps_out &= self.current.is_some() || !processes.molds.leaving.is_empty();
         self.downtimes.end_late(reaction);
         if may_begin && self.current.is_none() && self.history.has_queued() {
             self.begin_or_queue(processes, reaction);
@@ -219,7 +228,7 @@ impl Restarts {
                 end_for_room(processes, &mut restart.most_workers, ROOM, reaction);
             }
             MoldRoomStep::EndProcesses => {
-                restart.ends_apps = true;
+                (restart.ends_apps, self.has_apps_out) = (true, true);
                 // They have time limits of their own.
                 restart.since = reaction.now + apps.end_within;
                 let line =
@@ -319,7 +328,7 @@ impl Restarts {
     pub(super) fn begin_replacing(&mut self, reaction: &mut Reaction) {
         self.set_stage(RestartStage::Replacing, reaction.now);
         if let Some(restart) = &mut self.current {
-            (restart.most_workers, restart.ends_apps) = (u32::MAX, false);
+            restart.most_workers = u32::MAX;
         }
         self.downtimes.release_requests(reaction);
     }
@@ -335,9 +344,10 @@ impl Restarts {
             return;
         }
         if let Some(previous) = &mut processes.molds.previous {
-            // While somebody works on the code, nobody goes back to the old one.
-            let kept = limits.keep_previous * u32::from(!limits.replaces_at_once);
-            previous.until = Some(reaction.now + kept);
+            // While somebody works on the code, nobody goes back to the old one. Processes that have made room need
+            // its memory.
+            let is_kept = !limits.replaces_at_once && !self.has_apps_out;
+            previous.until = Some(reaction.now + limits.keep_previous * u32::from(is_kept));
         }
         let undone = self.current.as_mut().and_then(|it| it.undone.take());
         if let Some(cause) = undone {

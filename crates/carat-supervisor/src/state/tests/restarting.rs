@@ -431,6 +431,24 @@ fn further_processes_end_before_the_last_worker_and_start_again() {
 }
 
 #[test]
+fn processes_that_made_room_start_again_once_the_old_worker_and_the_old_mold_have_ended() {
+    let mut world = World::with_apps(tight(1), ReforkRule::Off, vec![jobs(1)]);
+    world.app_bytes = WORKER_BYTES;
+    world.settle_for(100);
+    let old = slow_down(&mut world)[0];
+    world.send(Event::Restart(RestartEvent::Requested));
+    world.settle_while(|world| !world.generations().contains(&2));
+    world.settle_for(30);
+    assert_eq!(world.app_pids(), [] as [u32; 0], "the old worker responds");
+    world.process(old).is_slow = false;
+    world.settle_until("restarted");
+    let end = Command::Mold(MoldCommand::EndWithServer { generation: 1 });
+    world.settle_while(|world| world.app_pids().is_empty());
+    assert!(world.has(&end), "no mold is kept for a rollback");
+    assert_eq!(world.mold_pids().len(), 1);
+}
+
+#[test]
 fn a_restart_in_little_memory_waits_for_jobs_until_stop_timeout() {
     let apps = ProcessSettings {
         stop_timeout: Some(Duration::from_secs(200)),

@@ -1,4 +1,5 @@
 use std::cell::{Cell, RefCell};
+use std::mem::take;
 use std::time::{Duration, Instant};
 
 use carat_log::WorkerId;
@@ -26,6 +27,8 @@ struct WorkerRest {
     told: Option<Instant>,
     /// Whether it had requests then.
     is_crowded: bool,
+    /// How long the collection of this rest took.
+    took: Duration,
     not_before: Option<Instant>,
 }
 
@@ -81,7 +84,7 @@ impl RestingWorkers {
     /// late counts.
     pub(crate) fn note_collected(&self, worker: WorkerId, took: Duration) {
         let is_crowded = self.with(worker, |rest| {
-            rest.need = None;
+            (rest.need, rest.took) = (None, took);
             rest.told.take().is_none() || rest.is_crowded
         });
         if !took.is_zero() {
@@ -153,7 +156,7 @@ impl RestingWorkers {
     pub(crate) fn end_rest(&self, worker: WorkerId, now: Instant) -> bool {
         let lasted = self.with(worker, |rest| {
             let lasted = now.saturating_duration_since(rest.rests_since.take()?);
-            rest.not_before = Some(now + pause_after_rest(lasted));
+            rest.not_before = Some(now + pause_after_rest(lasted, take(&mut rest.took)));
             Some(lasted)
         });
         let Some(lasted) = lasted.flatten() else {
@@ -207,6 +210,7 @@ impl WorkerRest {
             rests_since: None,
             told: None,
             is_crowded: false,
+            took: Duration::ZERO,
             not_before: None,
         }
     }

@@ -40,7 +40,7 @@ const LULL: Duration = Duration::from_millis(50);
 /// gigabytes takes less.
 const REPLY_WITHIN: Duration = Duration::from_secs(5);
 
-/// For how many times the length of its last rest a worker serves at least, however often its collector is due.
+/// For how many times the idle part of its last rest a worker serves at least, however often its collector is due.
 const SERVES_FOR: u32 = 19;
 
 /// A full collection that a worker needs.
@@ -208,9 +208,10 @@ fn order(worker: &ServingWorker) -> (Reverse<bool>, Option<Instant>, u64) {
     )
 }
 
-/// How long a worker serves at least after a rest that lasted for `rest`: it rests at most a twentieth of its time.
-pub fn pause_after_rest(rest: Duration) -> Duration {
-    rest.saturating_mul(SERVES_FOR)
+/// How long a worker serves at least after a rest that lasted for `rest`, with a collection of `took`, which the worker would have
+/// run anyway: it idles at most a twentieth of its time.
+pub fn pause_after_rest(rest: Duration, took: Duration) -> Duration {
+    rest.saturating_sub(took).saturating_mul(SERVES_FOR)
 }
 
 #[cfg(test)]
@@ -411,14 +412,14 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_rests_at_most_a_twentieth_of_its_time() {
+    fn a_worker_idles_at_most_a_twentieth_of_its_time_however_often_it_collects() {
         let now = now();
-        let rest = Duration::from_millis(200);
+        let pause = pause_after_rest(120 * MS, 80 * MS);
         let mut worker = due(2, now);
-        worker.not_before = Some(now + pause_after_rest(rest));
+        worker.not_before = Some(now + pause);
         let workers = [ServingWorker::new(1), worker];
         assert_eq!(step(&workers, 0, now), None);
-        let later = now + 19 * rest;
+        let later = now + 19 * 40 * MS;
         assert_eq!(step(&workers, 0, later), Some(RestStep::Begin(2)));
     }
 }

@@ -16,6 +16,16 @@ module Carat
       end
     end
 
+    # `carat help` and `carat doctor` say that it is not built.
+    def test_no_subcommand_needs_the_extension_to_be_loaded
+      program = "Carat::CLI::Subcommands::OWN.each { |name| Carat::CLI::Subcommands.fetch(name) }; " \
+                "puts $LOADED_FEATURES.grep(/native\\.(?:rb|so)/)"
+      loaded = IO.popen([RbConfig.ruby, "-I", File.expand_path("../../../lib", __dir__),
+                         "-r", "carat/cli/subcommands", "-e", program], &:read)
+
+      assert_equal ["", true], [loaded, Process.last_status.success?]
+    end
+
     def test_every_file_with_a_subcommand_is_registered
       assert_equal CLI::Subcommands::OWN.sort, subcommands("lib")
       assert_equal Launch::LabGem::SUBCOMMANDS.sort, subcommands("lab/lib")

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../../../processes/measures/full_marks"
 require_relative "../elsewhere"
 require_relative "../finding"
 
@@ -14,12 +13,15 @@ module Carat
           @application = Elsewhere.new(configuration)
         end
 
-        # Returns the Finding.
+        # Returns the Finding. Only here is the extension needed, which may not be built.
         def finding
+          require_relative "../../../processes/measures/full_marks"
           reason = Processes::FullMarks.objection(@configuration) || @application.call { remark }
           return Finding.ok("full collections", "they run between requests") if reason.to_s.empty?
 
           Finding.ok("full collections", "they run within requests: #{reason} (docs/memory.md)")
+        rescue LoadError
+          Finding.warning("full collections", "unknown: the extension is not built")
         end
 
         private

@@ -38,15 +38,13 @@ class RailsProductionTest < Support::ShopTest
   end
 
   def test_the_application_is_loaded_before_the_fork
-    in_threads_and_fibers do |options|
-      [{}, CLASSIC].each do |files|
-        server = shop(files: files, workers: 2, **options)
-        answer = json(server.get("/workers/show"))
+    [{}, CLASSIC].each do |files|
+      server = shop(files: files, workers: 2, threads: 2)
+      answer = json(server.get("/workers/show"))
 
-        assert_equal server.mold, answer.fetch("loaded_by")
-        assert_includes server.workers.values, answer.fetch("pid")
-        assert_equal options.key?(:fibers) ? "fiber" : "thread", answer.fetch("isolation")
-      end
+      assert_equal server.mold, answer.fetch("loaded_by")
+      assert_includes server.workers.values, answer.fetch("pid")
+      assert_equal "thread", answer.fetch("isolation")
     end
   end
 
@@ -62,15 +60,13 @@ class RailsProductionTest < Support::ShopTest
   end
 
   def test_a_line_of_the_log_is_tagged_with_the_id_of_its_request
-    in_threads_and_fibers do |options|
-      server = shop(**options)
-      own, given = server.get("/items"), server.get("/workers/show", fields: { "X-Request-Id" => "from-the-proxy" })
+    server = shop(threads: 2)
+    own, given = server.get("/items"), server.get("/workers/show", fields: { "X-Request-Id" => "from-the-proxy" })
 
-      assert_equal "from-the-proxy", given["x-request-id"]
-      await_log(server, %r{^\[#{own["x-request-id"]}\] Started GET "/items" for 127\.0\.0\.1})
-      await_log(server, %r{^\[from-the-proxy\] Started GET "/workers/show"})
-      await_log(server, /^\[from-the-proxy\] Completed 200 OK/)
-    end
+    assert_equal "from-the-proxy", given["x-request-id"]
+    await_log(server, %r{^\[#{own["x-request-id"]}\] Started GET "/items" for 127\.0\.0\.1})
+    await_log(server, %r{^\[from-the-proxy\] Started GET "/workers/show"})
+    await_log(server, /^\[from-the-proxy\] Completed 200 OK/)
   end
 
   def test_the_level_of_the_log_comes_from_the_environment
@@ -84,15 +80,13 @@ class RailsProductionTest < Support::ShopTest
 
   def test_tls_that_ends_in_front_is_assumed
     skip "Rails 7.1 brought config.assume_ssl" if Rails.version < "7.1"
-    in_threads_and_fibers do |options|
-      server = shop(env: { "ASSUME_SSL" => "1" }, **options)
-      seen = json(server.get("/requests/show", fields: { "Host" => "shop.test" }))
+    server = shop(env: { "ASSUME_SSL" => "1" }, threads: 2)
+    seen = json(server.get("/requests/show", fields: { "Host" => "shop.test" }))
 
-      assert_equal [true, "https://shop.test/requests/show"], seen.values_at("ssl", "url")
-      marked = server.get("/requests/marked")
-      assert_equal(%w[secure secure], marked.values("set-cookie").map { |line| line[/secure/] })
-      assert_equal "max-age=63072000; includeSubDomains", marked["strict-transport-security"]
-    end
+    assert_equal [true, "https://shop.test/requests/show"], seen.values_at("ssl", "url")
+    marked = server.get("/requests/marked")
+    assert_equal(%w[secure secure], marked.values("set-cookie").map { |line| line[/secure/] })
+    assert_equal "max-age=63072000; includeSubDomains", marked["strict-transport-security"]
   end
 
   def test_tls_is_demanded_of_a_proxy_that_says_what_the_client_used

@@ -16,24 +16,14 @@ class RailsServerTest < Support::IntegrationTest
   RUBY
   PID_FILE = "tmp/pids/server.pid"
 
-  def test_development_logs_requests_to_the_console_and_to_the_file
+  def test_development_loads_once_logs_requests_and_has_a_pid_file_until_its_end
     server = rails
     server.get("/items/1")
 
     await_log(server, %r{^Started GET "/items/1"})
     assert_match(%r{Started GET "/items/1"}, server.directory.read("log/development.log"))
-  end
-
-  def test_the_application_is_loaded_once
-    server = rails
-
     assert_equal [server.mold.to_s], server.directory.read("loads").lines(chomp: true)
-  end
-
-  def test_the_pid_file_names_the_server_and_is_removed_with_it
-    server = rails
     assert_equal server.pid.to_s, server.directory.read(PID_FILE)
-
     assert_equal 0, server.stop.exitstatus
     refute_path_exists File.join(server.directory.path, PID_FILE)
   end

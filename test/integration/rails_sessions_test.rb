@@ -8,13 +8,11 @@ require "uri"
 # What Rails keeps about a visitor: the session, the flash, and the token that a form must send back.
 class RailsSessionsTest < Support::ShopTest
   def test_each_visitor_has_a_session
-    in_threads_and_fibers do |options|
-      server = shop(**options)
-      anna, ben = visitor(server), visitor(server)
+    server = shop(threads: 2)
+    anna, ben = visitor(server), visitor(server)
 
-      assert_equal([1, 2, 1, 3], [anna, anna, ben, anna].map { |someone| visits(someone) })
-      assert_equal "index", anna.cookies["last"]
-    end
+    assert_equal([1, 2, 1, 3], [anna, anna, ben, anna].map { |someone| visits(someone) })
+    assert_equal "index", anna.cookies["last"]
   end
 
   def test_a_session_outlives_its_worker_and_its_server
@@ -32,18 +30,16 @@ class RailsSessionsTest < Support::ShopTest
   end
 
   def test_a_form_without_its_token_is_refused
-    in_threads_and_fibers do |options|
-      server = shop(**options)
-      anna, ben = visitor(server), visitor(server)
+    server = shop(threads: 2)
+    anna, ben = visitor(server), visitor(server)
 
-      assert_equal 422, create(anna, "forged").status
-      assert_equal 422, create(ben, anna.token).status
-      assert_equal [422, "<h1>422: refused</h1>\n"], create(anna, nil).then { |refused| [refused.status, refused.body] }
-      saved = create(anna, anna.token)
-      assert_equal [302, "http://localhost/items/1"], [saved.status, saved["location"]]
-      assert_includes anna.request("GET", "/items").body, "<p>Saved</p>"
-      refute_includes anna.request("GET", "/items").body, "Saved"
-    end
+    assert_equal 422, create(anna, "forged").status
+    assert_equal 422, create(ben, anna.token).status
+    assert_equal [422, "<h1>422: refused</h1>\n"], create(anna, nil).then { |refused| [refused.status, refused.body] }
+    saved = create(anna, anna.token)
+    assert_equal [302, "http://localhost/items/1"], [saved.status, saved["location"]]
+    assert_includes anna.request("GET", "/items").body, "<p>Saved</p>"
+    refute_includes anna.request("GET", "/items").body, "Saved"
   end
 
   def test_a_token_in_a_header_and_a_token_of_a_form_of_its_own

@@ -22,15 +22,13 @@ class RailsUploadsTest < Support::ShopTest
   end
 
   def test_a_form_with_a_file_and_a_direct_upload
-    in_threads_and_fibers do |options|
-      assert_form_upload(options)
-      blob = json(announce(CONTENT.bytesize))
-      assert_equal 204, put(blob, CONTENT).status
+    assert_form_upload(threads: 2)
+    blob = json(announce(CONTENT.bytesize))
+    assert_equal 204, put(blob, CONTENT).status
 
-      page = create("photo[title]" => "T", "photo[file]" => blob.fetch("signed_id"),
-                    "authenticity_token" => @someone.token)
-      assert_download(page)
-    end
+    page = create("photo[title]" => "T", "photo[file]" => blob.fetch("signed_id"),
+                  "authenticity_token" => @someone.token)
+    assert_download(page)
   end
 
   def test_a_direct_upload_that_is_not_what_was_announced_is_refused
@@ -46,18 +44,16 @@ class RailsUploadsTest < Support::ShopTest
   end
 
   def test_a_file_is_downloaded_through_the_application
-    in_threads_and_fibers do |options|
-      @someone = visitor(shop(env: { "PROXY" => "1" }, **options))
-      page = upload
-      path = path_of(@someone.request("GET", path_of(page)))
-      assert_match(%r{/rails/active_storage/blobs/proxy/}, path)
+    @someone = visitor(shop(env: { "PROXY" => "1" }, threads: 2))
+    page = upload
+    path = path_of(@someone.request("GET", path_of(page)))
+    assert_match(%r{/rails/active_storage/blobs/proxy/}, path)
 
-      assert_equal CONTENT, @someone.request("GET", path).body
-      next if Rails.version < "7.0" # knows no ranges here
+    assert_equal CONTENT, @someone.request("GET", path).body
+    return if Rails.version < "7.0" # knows no ranges here
 
-      part = @someone.request("GET", path, fields: { "Range" => "bytes=1048576-1048579" })
-      assert_equal [206, CONTENT[1_048_576..1_048_579]], [part.status, part.body]
-    end
+    part = @someone.request("GET", path, fields: { "Range" => "bytes=1048576-1048579" })
+    assert_equal [206, CONTENT[1_048_576..1_048_579]], [part.status, part.body]
   end
 
   # What the job has used (its pool of threads, a connection) keeps no worker from becoming the mold.

@@ -33,14 +33,6 @@ class DrainTest < Support::IntegrationTest
     refute_predicate client.tap(&:read_to_end), :reset_by_peer?
   end
 
-  def test_a_second_signal_ends_the_delay
-    server = drain
-    # One that comes at once is the same one.
-    eventually(message: "the stop") { server.log.include?(" stopping ") || (server.kill(:TERM) && false) }
-
-    assert_equal 0, server.wait.exitstatus
-  end
-
   private
 
   # A server that drains. `before` gets a client that connected and asked before.

@@ -16,23 +16,6 @@ class ProcessElasticTest < Support::IntegrationTest
     refute_match(/worker died|ERROR/i, server.log)
   end
 
-  def test_the_last_worker_stays_when_the_second_cannot_be_had
-    server = serve(Support::Gate::APP, workers: "1..2", threads: 1, args: %w[--worker-idle-timeout 1],
-                                       config: 'on_worker_boot { raise "broken" if File.exist?("broken") }')
-    clients = Array.new(2) { ask(server, "GET", "/gate") }
-    await_arrivals(server, 2)
-    server.directory.write("broken", "")
-    dead, last = server.gate.arrivals.map(&:pid)
-    Process.kill(:KILL, dead)
-    await_log(server, /worker failed to boot/)
-    server.gate.open
-    assert_equal [200] * 2, (clients.map { |client| client.read_response.status })
-    await_log(server, / info fewer workers wanted=1$/)
-
-    assert_equal last.to_s, server.get("/").body
-    refute_match(/idle worker ends/, server.log)
-  end
-
   def test_a_worker_that_has_served_enough_is_replaced_before_it_ends
     server = serve("run ->(_env) { [200, {}, [Process.pid.to_s]] }", workers: 1, threads: 1,
                                                                      args: %w[--worker-requests 20])

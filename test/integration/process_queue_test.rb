@@ -40,20 +40,6 @@ class ProcessQueueTest < Support::IntegrationTest
     refute_includes server.gate.arrivals.map(&:path), "/waits"
   end
 
-  def test_clients_that_disconnect_while_they_wait_do_not_reach_the_application
-    server = fill
-    gone = [ask(server, "GET", "/closed"), ask(server, "POST", "/closed", body: "x"), ask(server, "GET", "/reset")]
-    stays = ask(server, "GET", "/stays")
-    see_edge_go_round(server)
-    gone.pop.reset
-    gone.each(&:close)
-    see_edge_go_round(server)
-    server.gate.open
-
-    assert_equal 200, stays.read_response.status
-    assert_equal %w[/gate /stays], server.gate.arrivals.map(&:path)
-  end
-
   private
 
   # A server whose only lane is taken, until the gate is opened.

@@ -111,24 +111,12 @@ class ReforkRefusalTest < Support::IntegrationTest
     assert_equal 1, server.children.map { |pid| Support::ProcessTree.title(pid) }.grep(/mold/).size
   end
 
-  def test_a_candidate_that_is_told_to_end_ends
-    server = refork(Support::Gate::APP, path: "/gate", args: [])
-    await_arrivals(server, 1)
-    await_log(server, /worker is replaced/)
-    Process.kill(:TERM, server.gate.arrivals.last.pid)
-    see_edge_go_round(server)
-    server.gate.open
-    await_log(server, /worker ended worker=1 gen=1/)
-
-    refute_match(/becomes the next mold/, server.log)
-  end
-
   private
 
   # A server whose workers become molds after their first request, asked until one is to.
-  def refork(app, path: "/", args: [], **options)
+  def refork(app, args: [], **options)
     server = serve(app, workers: 1, threads: 1, args: ["--refork", "1,1000000", *args], **options)
-    ask(server, "GET", path).tap { |client| client.read_response unless path == "/gate" }
+    ask(server, "GET", "/").read_response
     server
   end
 

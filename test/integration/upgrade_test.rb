@@ -11,7 +11,6 @@ class UpgradeTest < Support::IntegrationTest
   APP = <<~'RUBY'
     eval(File.read("code"))
     run(lambda do |env|
-      sleep if env["PATH_INFO"] == "/hang"
       File.write("ledger", "#{env["QUERY_STRING"]}\n", mode: "a") if env["PATH_INFO"] == "/order"
       size = env["rack.input"].read.bytesize
       [200, {}, [size.zero? ? Process.ppid.to_s : size.to_s]]
@@ -110,27 +109,6 @@ class UpgradeTest < Support::IntegrationTest
     eventually(message: "the old edge alone") { edges(server) == [server.pid] }
   end
 
-  def test_old_edge_stops_when_the_new_one_has_been_killed
-    server = start(args: %w[--upgrade-timeout 1h --shutdown-timeout 0.5])
-    hanging = ask(server, "POST", "/hang")
-    out, = carat(server, "upgrade")
-    Process.kill(:KILL, out[/\d+/].to_i)
-
-    assert_equal 504, hanging.read_response.status
-    assert_equal 0, server.wait.exitstatus
-    assert_match(/error the new edge has died/, server.log)
-    assert_raises(Errno::ECONNREFUSED) { server.connect }
-  end
-
-  def test_new_edge_whose_worker_cannot_boot_fails_at_once
-    config = %(boot_timeout 3600\non_worker_boot { raise "no cache" if File.exist?("broken") }\n)
-    server = start(config:)
-    server.directory.write("broken", "")
-
-    assert_match(/\Acarat: not upgraded: the first new worker failed: .*no cache/, carat(server, "upgrade")[1])
-    assert_equal server.pid.to_s, server.get.body
-  end
-
   def test_upgrades_leave_no_descriptor_behind
     server = start(workers: 1)
     before = descriptors(server, server.pid)
@@ -150,18 +128,6 @@ class UpgradeTest < Support::IntegrationTest
     assert_equal 1, upgrade.value.last
     eventually(message: "the end of the new edge") { edges(server).empty? }
     assert_raises(Errno::ECONNREFUSED) { server.connect }
-  end
-
-  def test_meanwhile_nothing_else_begins_and_a_stop_ends_both
-    server = start
-    upgrade = upgrade_in_boot(server)
-
-    assert_match(/^upgrade: starting$/, carat(server, "status").first)
-    assert_equal ["", "carat: an upgrade is already under way\n", 1], carat(server, "upgrade")
-    assert_equal ["", "carat: an upgrade is under way\n", 1], carat(server, "restart")
-    assert_equal 0, server.stop.exitstatus
-    assert_equal 1, upgrade.value.last
-    await_emptiness(server)
   end
 
   def test_signal_upgrades_and_the_files_are_those_of_the_new_edge

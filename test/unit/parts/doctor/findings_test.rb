@@ -54,6 +54,7 @@ module Carat
     end
 
     def test_a_restart_fits_beside_workers_or_instead_of_them_or_not_at_all
+      limits = CLI::MachineLimits.new("container_memory" => 512 * MIB, "machine_memory" => 4096 * MIB)
       two = "two molds of 40 MiB"
       last = "once the last worker has ended: requests wait in the queue meanwhile"
       none = "warning  restart: #{two} do not fit; raise the container's limit or memory by"
@@ -67,10 +68,12 @@ module Carat
         [90, true, 0] => "#{none} 5 MiB", [90, false, 0] => "#{none} 25 MiB",
         [110, false, 2] => "#{none} 7 MiB, or allow restart_hold" }
         .each do |(memory, restart_hold, processes), words|
-        options = { memory: memory * MIB, client_memory: nil, restart_hold:, workers: 2..2, processes: }
-        limits = CLI::MachineLimits.new("container_memory" => 512 * MIB, "machine_memory" => 4096 * MIB)
+        options = { memory: memory * MIB, client_memory: nil, cache: nil, restart_hold:, workers: 2..2, processes: }
         assert_equal words, said(:RestartRoom, Options.new(options), limits:, mold: 40 * MIB)
       end
+      cached = { memory: 200 * MIB, client_memory: nil, cache: 64 * MIB, workers: 2..2, processes: 0 }
+      assert_match(/once workers have ended, down to 1/,
+                   said(:RestartRoom, Options.new(cached), limits:, mold: 40 * MIB))
       assert_match(/unknown: the application cannot be loaded/,
                    said(:RestartRoom, { memory: 4 * MIB }, limits: CLI::MachineLimits.new({}), mold: nil))
     end

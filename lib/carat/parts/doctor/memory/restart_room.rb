@@ -3,6 +3,7 @@
 require_relative "../../../cli/units"
 require_relative "../../../cli/machine_limits"
 require_relative "../../../log/counted"
+require_relative "../../../parts"
 require_relative "../elsewhere"
 require_relative "../finding"
 require_relative "memory_limit"
@@ -71,7 +72,12 @@ module Carat
 
         # The bytes of the budget that two molds leave.
         def room
-          @memory - clients - EDGE - (2 * @mold)
+          @memory - clients - lent - EDGE - (2 * @mold)
+        end
+
+        # The bytes that parts such as the cache may take, which the server keeps for them from the start.
+        def lent
+          Parts.select(&:memory_name).sum { |part| @configuration[part.class.key].to_i }
         end
 
         def clients

@@ -163,9 +163,12 @@ module Bench
 
     # A variable of the user, here with Ruby's own value, leaves full collections to Ruby.
     NO_CYCLE = { "RUBY_GC_OLDMALLOC_LIMIT" => (16 << 20).to_s }.freeze
+    # A refork would fall into the load.
+    ONCE = %w[--refork off].freeze
     COLLECTIONS = [
-      carat("carat-cycle-w2", 2), carat("carat-nocycle-w2", 2, env: NO_CYCLE),
-      carat("carat-cycle-t3-w2", 2, threads: 3), carat("carat-nocycle-t3-w2", 2, threads: 3, env: NO_CYCLE),
+      carat("carat-cycle-w2", 2, *ONCE), carat("carat-nocycle-w2", 2, *ONCE, env: NO_CYCLE),
+      carat("carat-cycle-t3-w2", 2, *ONCE, threads: 3),
+      carat("carat-nocycle-t3-w2", 2, *ONCE, threads: 3, env: NO_CYCLE),
       puma("puma-t3-w2", "3:3", 2), puma("puma-oob-t3-w2", "3:3", 2, config: File.join(APPS, "puma_out_of_band.rb"))
     ].freeze
 

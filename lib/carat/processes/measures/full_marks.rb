@@ -16,14 +16,6 @@ module Carat
       # The same for bytes from malloc: half of what Ruby itself lets them grow by before it collects.
       MALLOC_BYTES = 64 * 1024 * 1024
 
-      # The size of the heap: all `slots`, those in `use`, and the bytes from malloc since the last full collection.
-      Size = Struct.new(:slots, :use, :malloc) do
-        # Whether it has grown by a bound since it was `before`.
-        def bound?(before)
-          slots - before.slots > before.use * SLOTS_SHARE || malloc - before.malloc > MALLOC_BYTES
-        end
-      end
-
       class << self
         # Returns why full collections stay Ruby's in processes of this configuration, a String; nil if they do not.
         def objection(configuration)
@@ -42,6 +34,7 @@ module Carat
 
         # As Carat.collect_if_due.
         def collect_if_due
+          require_relative "../worker"
           return false if Worker.current
 
           @own ||= new(manages: RubyMarks.objection.nil?).tap(&:watch)
@@ -89,7 +82,7 @@ module Carat
 
         case @state
         when :allowed, :growing then settle if @ruby.collections != @collections
-        when :due then begin_full if @ruby.size.bound?(@size)
+        when :due then begin_full if bound?
         end
       end
 
@@ -115,6 +108,12 @@ module Carat
       end
 
       private
+
+      # Whether the heap has grown by a bound.
+      def bound?
+        now = @ruby.size
+        now.slots - @size.slots > @size.use * SLOTS_SHARE || now.malloc - @size.malloc > MALLOC_BYTES
+      end
 
       def run_full
         @collects = true

@@ -4,8 +4,11 @@ require_relative "../../native"
 
 module Carat
   module Processes
-    # Ruby's garbage collector, as FullMarks sees and tells it.
+    # Ruby's garbage collector, as the rule for full collections sees and tells it.
     class RubyMarks
+      # All `slots` of the heap, those in `use`, and the bytes from malloc since the last full collection.
+      Size = Struct.new(:slots, :use, :malloc)
+
       ALLOWED = { rgengc_allow_full_mark: true }.freeze
       FORBIDDEN = { rgengc_allow_full_mark: false }.freeze
       # A pool of slots with a smaller share of free ones may be short of them after the next collection: twice the
@@ -93,10 +96,9 @@ module Carat
         GC.latest_gc_info(:need_major_by)
       end
 
-      # Returns the FullMarks::Size of the heap.
+      # Returns the Size of the heap.
       def size
-        FullMarks::Size.new(GC.stat(:heap_available_slots), GC.stat(:heap_live_slots),
-                            GC.stat(:oldmalloc_increase_bytes))
+        Size.new(GC.stat(:heap_available_slots), GC.stat(:heap_live_slots), GC.stat(:oldmalloc_increase_bytes))
       end
 
       # Whether a pool of slots may be short of them after the next collection. Pages without objects belong to none.

@@ -16,7 +16,7 @@ module Carat
         @told = []
       end
 
-      def size_of(slots:, malloc: 0) = Processes::FullMarks::Size.new(slots, 800, malloc)
+      def size_of(slots:, malloc: 0) = Processes::RubyMarks::Size.new(slots, 800, malloc)
       def disabled? = @disabled
       def tight? = @tight
       def watch(_observer) = true

@@ -16,6 +16,7 @@ module Carat
         # Returns the Finding. Only here is the extension needed, which may not be built.
         def finding
           require_relative "../../../processes/measures/full_marks"
+          require_relative "../../../processes/measures/ruby_marks"
           reason = Processes::FullMarks.objection(@configuration) || @application.call { remark }
           return Finding.ok("full collections", "they run between requests") if reason.to_s.empty?
 

@@ -73,6 +73,8 @@ module Carat
                                             "log \"err\"",
       "on_worker_fork { |i| note(i) }" => "# Carat numbers workers from 1, Puma from 0.\nbefore_fork { |i| note(i) }",
       "before_worker_boot(:key) { nil }" => "# Carat passes no second argument.\non_worker_boot { nil }",
+      "out_of_band { GC.start }" => "# From Ruby 3.4 on, before a full collection, which needs no GC.start.\n" \
+                                    "on_quiet_worker { GC.start }",
       "on_worker_boot(&block)" => "# Translate it by hand:\n# on_worker_boot(&block)",
       "cluster do\n  worker_boot_timeout 3\nend" => "tap do\n  boot_timeout 3\nend",
       "single { debug }" => "# Carat always has workers:\n# single { debug }",

@@ -8,6 +8,9 @@ module Carat
     class Doctor
       # Whether full garbage collections run between requests.
       class FullCollections
+        SUBJECT = "full collections"
+        private_constant :SUBJECT
+
         def initialize(configuration)
           @configuration = configuration
           @application = Elsewhere.new(configuration)
@@ -18,11 +21,12 @@ module Carat
           require_relative "../../../processes/measures/full_marks"
           require_relative "../../../processes/measures/ruby_marks"
           reason = Processes::FullMarks.objection(@configuration) || @application.call { remark }
-          return Finding.ok("full collections", "they run between requests") if reason.to_s.empty?
+          return Finding.warning(SUBJECT, "unknown: the application cannot be loaded") unless reason
+          return Finding.ok(SUBJECT, "they run between requests") if reason.empty?
 
-          Finding.ok("full collections", "they run within requests: #{reason} (docs/memory.md)")
+          Finding.ok(SUBJECT, "they run within requests: #{reason} (docs/memory.md)")
         rescue LoadError
-          Finding.warning("full collections", "unknown: the extension is not built")
+          Finding.warning(SUBJECT, "unknown: the extension is not built")
         end
 
         private

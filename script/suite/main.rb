@@ -96,7 +96,6 @@ module Suite
       Step.new("sizes of files and functions", RUBY, "script/suite/sizes.rb"),
       Step.new("who knows whom", RUBY, "script/suite/layers.rb"),
       Step.new("parts that the core names", RUBY, "script/suite/parts.rb"),
-      Step.new("licenses and sources of crates", RUBY, "script/suite/crates.rb"),
       Step.new("files for deployment", "script/lint_deploy")
     ]
   end

@@ -5,7 +5,6 @@ require "support/workplace"
 require_relative "../../../script/suite/rooms"
 require_relative "../../../script/suite/sizes"
 require_relative "../../../script/suite/type_names"
-require_relative "../../../script/suite/wildcard_arms"
 
 # What is planted is found, with its place: nobody would miss a check that finds nothing.
 class ChecksTest < Minitest::Test
@@ -54,29 +53,5 @@ class ChecksTest < Minitest::Test
 
     assert_equal ["State is the name of 2 types (a.rs:1, b.rs:3): put the noun first, as in LaneState"],
                  Suite::TypeNames.new(%w[a.rs b.rs], allowed: ["Lane"]).failures
-  end
-
-  def test_a_wildcard_arm_on_an_event_is_found
-    write("event.rs", "pub enum Event {\n    Hello,\n    Ready,\n}\n")
-    write("a.rs", <<~RUST)
-      fn a(event: Event) {
-          match event {
-              Event::Hello => match 1 {
-                  1 => {}
-                  _ => {}
-              },
-              _ => {}
-          }
-          match event {
-              Event::Hello => {}
-              other if true => drop(other),
-              Event::Ready => {}
-          }
-      }
-    RUST
-
-    assert_equal ["a.rs:7: _ takes every variant that is left: name them",
-                  "a.rs:11: other takes every variant that is left: name them"],
-                 Suite::WildcardArms.new(["a.rs"], Suite::WildcardArms.enums("event.rs")).failures
   end
 end

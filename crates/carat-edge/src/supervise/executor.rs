@@ -1,3 +1,6 @@
+// A new event or command is not to be dropped without a word.
+#![warn(clippy::wildcard_enum_match_arm)]
+
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;

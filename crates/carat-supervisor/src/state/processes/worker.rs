@@ -266,6 +266,7 @@ impl Worker {
     pub fn get_stuck(&mut self, tag: LaneTag, request: u32, reaction: &mut Reaction) {
         reaction.push(Command::Worker(WorkerCommand::AskStack { tag, request }));
         let stack_deadline = reaction.now + STACK_WAIT;
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all that are not stuck")]
         match &mut self.stage {
             last if last.is_last() => {}
             // The deadline of its first stuck request stays.

@@ -246,12 +246,6 @@ fn small() -> impl Strategy<Value = Message> {
             lane: short,
             request: one,
         };
-        let collection = Collection {
-            request: one,
-            micros: two,
-            full: short,
-        };
-        let collected = Collected { micros: one };
         let exited = Exited {
             is_signal: byte,
             number: one,
@@ -270,8 +264,6 @@ fn small() -> impl Strategy<Value = Message> {
             message(Kind::ForkWorker, |out| fork.encode(out), fork),
             message(Kind::AskStack, |out| ask.encode(out), ask),
             message(Kind::Exited, |out| exited.encode(out), exited),
-            message(Kind::Collection, |out| collection.encode(out), collection),
-            message(Kind::Collected, |out| collected.encode(out), collected),
         ])
     });
     let sampling = (prop::option::of(1..u64::MAX), any::<u8>()).prop_map(|(interval, clocks)| {
@@ -280,7 +272,23 @@ fn small() -> impl Strategy<Value = Message> {
         message(Kind::BeginProfile, encode, sampling)
     });
     let load = (0.0..f64::MAX).prop_map(|it| message(Kind::Load, |out| encode_load(out, it), it));
-    prop_oneof![2 => hello(), 10 => numbers, 1 => sampling, 1 => load]
+    prop_oneof![2 => hello(), 9 => numbers, 2 => collections(), 1 => sampling, 1 => load]
+}
+
+/// What a worker says of full collections.
+fn collections() -> impl Strategy<Value = Message> {
+    any::<(u32, u32, u16)>().prop_flat_map(|(request, micros, full)| {
+        let collection = Collection {
+            request,
+            micros,
+            full,
+        };
+        let collected = Collected { micros };
+        select(vec![
+            message(Kind::Collection, |out| collection.encode(out), collection),
+            message(Kind::Collected, |out| collected.encode(out), collected),
+        ])
+    })
 }
 
 /// Kinds that end in any bytes.

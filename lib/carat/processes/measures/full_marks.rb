@@ -10,9 +10,11 @@ module Carat
     # until the edge has emptied the worker and orders one, or a bound is passed. See
     # docs/decisions/0016-room-for-garbage.md.
     class FullMarks
-      # A collection that is due runs within requests when the heap has grown by this share of the slots in use. A
-      # worker that can be emptied grows by a step or two until then, of 20 000 slots each.
+      # A collection that is due runs within requests when the heap has grown by this share of the slots in use, or by
+      # so many: five of Ruby's steps. A worker that can be emptied grows by one or two until then, and all that is
+      # added to one that cannot stays.
       SLOTS_SHARE = 0.25
+      MOST_SLOTS = 100_000
       # The same for bytes from malloc: half of what Ruby itself lets them grow by before it collects.
       MALLOC_BYTES = 64 * 1024 * 1024
 
@@ -112,7 +114,8 @@ module Carat
       # Whether the heap has grown by a bound.
       def bound?
         now = @ruby.size
-        now.slots - @size.slots > @size.use * SLOTS_SHARE || now.malloc - @size.malloc > MALLOC_BYTES
+        slots = [@size.use * SLOTS_SHARE, MOST_SLOTS].min
+        now.slots - @size.slots > slots || now.malloc - @size.malloc > MALLOC_BYTES
       end
 
       def run_full

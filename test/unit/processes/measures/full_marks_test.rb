@@ -116,6 +116,17 @@ module Carat
       assert_equal [:begin_full], told
     end
 
+    def test_a_large_heap_grows_by_five_steps_at_most
+      @ruby.size = Processes::RubyMarks::Size.new(2_000_000, 1_900_000, 0)
+      become_due
+      [[2_100_000, []], [2_100_001, [:begin_full]]].each do |slots, expected|
+        told
+        @ruby.size = Processes::RubyMarks::Size.new(slots, 1_900_000, 0)
+        collect_minor
+        assert_equal expected, told
+      end
+    end
+
     def test_memory_from_malloc_has_a_bound_too
       become_due
       grow(malloc: 64 << 20)

@@ -57,7 +57,9 @@ mod workers {
     pub use recycle::{RecycleLimits, ReplacementReason, Retirements};
     pub use refork::{ReforkRule, Reforks, WorkerUsage};
     pub use replacement_backoff::{ReplacementAdvice, ReplacementBackoff};
-    pub use rest::{CollectionNeed, RestStep, Rotation, ServingWorker, pause_after_rest};
+    pub use rest::{
+        CollectionNeed, RestBalance, RestStep, Rotation, ServingWorker, pause_after_rest,
+    };
 }
 
 pub use byte_size::ByteSize;
@@ -74,7 +76,9 @@ pub use memory::{MemoryApproach, reading_pause};
 pub use memory::{MoldRoom, MoldRoomStep};
 pub use workers::Backoff;
 pub use workers::LoadRule;
-pub use workers::{CollectionNeed, RestStep, Rotation, ServingWorker, pause_after_rest};
+pub use workers::{
+    CollectionNeed, RestBalance, RestStep, Rotation, ServingWorker, pause_after_rest,
+};
 pub use workers::{Demand, Elastic, WorkerCount};
 pub use workers::{RecycleLimits, ReplacementReason, Retirements};
 pub use workers::{ReforkRule, Reforks, WorkerUsage};

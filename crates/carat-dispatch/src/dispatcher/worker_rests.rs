@@ -51,15 +51,7 @@ impl WorkerRests<'_> {
 impl Dispatcher {
     /// Takes every step that is due.
     pub(crate) fn advance_rests(&self, now: Instant) {
-        // Requests that are held wait for no worker.
-        let waiting = || {
-            if self.is_held() {
-                0
-            } else {
-                self.queue.waiting()
-            }
-        };
-        while let Some(next) = self.resting.next_step(&self.lanes, waiting(), now) {
+        while let Some(next) = (self.resting).next_step(&self.lanes, waiting(self), now) {
             let worker = next.worker;
             if next.is_silent {
                 let message = "worker did not say that it has collected its garbage";
@@ -92,13 +84,24 @@ fn end(dispatcher: &Dispatcher, worker: WorkerId, now: Instant) {
     if !dispatcher.resting.end_rest(worker, now) {
         return;
     }
-    for lane in dispatcher.lanes.of_worker(worker) {
+    let lanes = dispatcher.lanes.of_worker(worker);
+    (dispatcher.resting).weigh_rest(waiting(dispatcher), lanes.len(), now);
+    for lane in lanes {
         if lane.state() == LaneState::Resting {
             lane.set_state(LaneState::Open);
             dispatcher.note_idle(&lane);
         }
     }
     dispatcher.hand_out(now);
+}
+
+/// How many requests wait for a worker. Those that are held wait for something else.
+fn waiting(dispatcher: &Dispatcher) -> usize {
+    if dispatcher.is_held() {
+        0
+    } else {
+        dispatcher.queue.waiting()
+    }
 }
 
 #[cfg(test)]
@@ -151,6 +154,29 @@ mod tests {
             let totals = fixture.dispatcher.resting.totals();
             assert_eq!((totals.between_requests.count, totals.rests), (1, 1));
             assert!(rests(&fixture).knows(workers[1][0].tag.worker));
+        });
+    }
+
+    #[test]
+    fn a_rest_for_which_too_many_requests_wait_is_not_repeated_soon() {
+        locally(|| {
+            let (mut fixture, workers) = Fixture::with_threads(2, 2);
+            is_due(&fixture, &workers[1][0]);
+            assert_eq!(told(&mut fixture), [2]);
+            let pending: Vec<_> = (0..5).map(|_| fixture.dispatch("GET", "/")).collect();
+            assert_eq!(fixture.queue().len(), 3);
+            has_collected(&fixture, &workers[1][0]);
+            is_due(&fixture, &workers[0][0]);
+            let state_after = |seconds| {
+                let later = clock::now() + Duration::from_secs(seconds);
+                fixture.dispatcher.advance_rests(later);
+                workers[0][0].state()
+            };
+            assert_eq!(
+                (state_after(50), state_after(70)),
+                (LaneState::Open, LaneState::Resting)
+            );
+            drop(pending);
         });
     }
 

@@ -3,7 +3,9 @@ use std::mem::take;
 use std::time::{Duration, Instant};
 
 use carat_log::WorkerId;
-use carat_policy::{CollectionNeed, RestStep, Rotation, ServingWorker, pause_after_rest};
+use carat_policy::{
+    CollectionNeed, RestBalance, RestStep, Rotation, ServingWorker, pause_after_rest,
+};
 use carat_wire::Collection;
 
 use crate::lane_choice::LaneChoice;
@@ -15,6 +17,7 @@ use crate::rest::collection_totals::CollectionTotals;
 pub(crate) struct RestingWorkers {
     known: RefCell<Vec<WorkerRest>>,
     totals: Cell<CollectionTotals>,
+    balance: Cell<RestBalance>,
 }
 
 /// The need of one worker, and its rest.
@@ -127,6 +130,7 @@ impl RestingWorkers {
         let rotation = Rotation {
             workers: &workers,
             waiting,
+            rests_pay: self.balance.get().rests_pay(now),
             now,
         };
         let step = rotation.next_step()?;
@@ -150,6 +154,13 @@ impl RestingWorkers {
             step,
             is_silent,
         })
+    }
+
+    /// So many requests wait at the end of the rest of a worker with this many threads.
+    pub(crate) fn weigh_rest(&self, waiting: usize, threads: usize, now: Instant) {
+        let mut balance = self.balance.get();
+        balance.note_rest(waiting, threads, now);
+        self.balance.set(balance);
     }
 
     /// The worker takes requests again. False if it has never ceased to.

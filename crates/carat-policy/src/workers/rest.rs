@@ -10,7 +10,7 @@
 //! let now = Instant::now();
 //! let busy = ServingWorker::new(1);
 //! let due = ServingWorker { need: Some(CollectionNeed { since: now, is_urgent: false }), ..ServingWorker::new(2) };
-//! let rotation = Rotation { workers: &[busy, due], waiting: 0, now };
+//! let rotation = Rotation { workers: &[busy, due], waiting: 0, rests_pay: true, now };
 //! assert_eq!(rotation.next_step(), Some(RestStep::Begin(2)));
 //! ```
 
@@ -42,6 +42,9 @@ const REPLY_WITHIN: Duration = Duration::from_secs(5);
 
 /// For how many times the idle part of its last rest a worker serves at least, however often its collector is due.
 const SERVES_FOR: u32 = 19;
+
+/// For how long no worker rests after a rest that did not pay, the first time and at most.
+const COSTLY_PAUSES: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(16 * 60)];
 
 /// A full collection that a worker needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +103,8 @@ pub struct Rotation<'a> {
     pub workers: &'a [ServingWorker],
     /// How many requests wait for a worker.
     pub waiting: usize,
+    /// Whether the last rests were worth it ([`RestBalance::rests_pay`]).
+    pub rests_pay: bool,
     /// The time.
     pub now: Instant,
 }
@@ -165,7 +170,9 @@ impl Rotation<'_> {
         let may_rest = |worker: &&ServingWorker| {
             let serves = |other: &&ServingWorker| other.serial != worker.serial && !other.rests();
             let mut others = self.workers.iter().filter(serves);
-            self.needs(worker) && others.any(|other| other.is_able)
+            let is_urgent = worker.need.is_some_and(|need| need.is_urgent);
+            let pays = self.rests_pay || is_urgent;
+            pays && self.needs(worker) && others.any(|other| other.is_able)
         };
         let ready = self.workers.iter().filter(may_rest);
         let next = ready.min_by_key(|worker| order(worker))?;
@@ -214,6 +221,36 @@ pub fn pause_after_rest(rest: Duration, took: Duration) -> Duration {
     rest.saturating_sub(took).saturating_mul(SERVES_FOR)
 }
 
+/// Whether rests save requests more than they cost them, as the last ones have shown.
+///
+/// A full collection within requests stops one for each thread of its worker at most. When more of them wait at the end of a
+/// rest, the other workers had no room for the share of the one that rested. After such a rest no worker rests for a
+/// minute, and after each further one in a row for twice as long, up to 16 minutes. Until then, collections run within
+/// requests, in steps, as Ruby runs them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RestBalance {
+    pause: Duration,
+    until: Option<Instant>,
+}
+
+impl RestBalance {
+    /// A rest of a worker with this many threads is over, and so many requests wait for a worker.
+    pub fn note_rest(&mut self, waiting: usize, threads: usize, now: Instant) {
+        let [first, longest] = COSTLY_PAUSES;
+        if waiting > threads {
+            self.pause = (self.pause * 2).clamp(first, longest);
+            self.until = Some(now + self.pause);
+        } else {
+            *self = RestBalance::default();
+        }
+    }
+
+    /// Whether a worker may rest.
+    pub fn rests_pay(&self, now: Instant) -> bool {
+        self.until.is_none_or(|until| now >= until)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,9 +277,11 @@ mod tests {
     }
 
     fn step(workers: &[ServingWorker], waiting: usize, now: Instant) -> Option<RestStep> {
+        let rests_pay = true;
         let rotation = Rotation {
             workers,
             waiting,
+            rests_pay,
             now,
         };
         rotation.next_step()
@@ -409,6 +448,47 @@ mod tests {
         );
         let late = step(&workers, 0, now + REPLY_WITHIN);
         assert_eq!(late, Some(RestStep::End(2)));
+    }
+
+    #[test]
+    fn a_rest_that_makes_more_requests_wait_than_it_saves_is_not_repeated_soon() {
+        let start = now();
+        let mut balance = RestBalance::default();
+        balance.note_rest(3, 3, start);
+        assert!(balance.rests_pay(start));
+        let mut at = start;
+        for minutes in [1, 2, 4, 8, 16, 16] {
+            balance.note_rest(4, 3, at);
+            let pause = Duration::from_secs(minutes * 60);
+            assert!(!balance.rests_pay(at + pause / 2));
+            at += pause;
+            assert!(balance.rests_pay(at));
+        }
+        balance.note_rest(0, 3, at);
+        balance.note_rest(4, 3, at);
+        assert!(balance.rests_pay(at + Duration::from_secs(60)));
+    }
+
+    #[test]
+    fn a_worker_rests_before_it_is_replaced_even_where_rests_do_not_pay() {
+        let start = now();
+        let mut workers = [due(1, start), ServingWorker::new(2)];
+        for is_urgent in [false, true] {
+            workers[0].need = Some(CollectionNeed {
+                since: start,
+                is_urgent,
+            });
+            let rotation = Rotation {
+                workers: &workers,
+                waiting: 0,
+                rests_pay: false,
+                now: start,
+            };
+            assert_eq!(
+                rotation.next_step(),
+                is_urgent.then_some(RestStep::Begin(1))
+            );
+        }
     }
 
     #[test]

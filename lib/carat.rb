@@ -35,15 +35,15 @@ module Carat
     autoload :ForkSafety, File.expand_path("carat/warmup/fork_safety", __dir__)
   end
 
-  # Lanes, and what applications are called with.
+  # The lanes of a worker, and the objects with which the application is called.
   module Request
   end
 
-  # What applications return, on its way to the edge.
+  # The application's responses on their way to the edge.
   module Response
   end
 
-  # What the Ruby processes write to the log.
+  # The lines that the Ruby processes write to the log.
   module Log
   end
 
@@ -61,17 +61,19 @@ module Carat
     Scheduler.run(&block)
   end
 
-  # Returns what this worker is doing, as a Hash: its number (`:worker`), `:generation` and `:pid`, for each of its
-  # `:lanes` the requests `:running` and `:served`, and since the fork `:allocated_objects` and the cost of garbage
-  # collection: `:gc_count`, `:gc_seconds` and `:cpu_seconds` of CPU time, and `:gc_share`, from 0 to 1.
-  # `:heap_extensions` is how many times the heap was extended, nil where you size it. Returns nil outside of a worker.
+  # Returns what this worker is doing, as a Hash: its number (`:worker`), `:generation` and `:pid`, and for each of its
+  # `:lanes` the requests `:running` and `:served`. The other keys count since the fork: `:allocated_objects`;
+  # `:gc_count`, the number of garbage collections; `:gc_seconds` and `:cpu_seconds`, the CPU time of the collections
+  # and of the process; `:gc_share`, the former divided by the latter; and `:heap_extensions`, how many times the heap
+  # was extended, nil where you size the heap. Returns nil outside of a worker.
   def self.stats
     Processes::Worker.current&.stats
   end
 
-  # Runs a full garbage collection if one is due, and returns whether it has. For a `process`, between two jobs: from
-  # the first call on, Ruby runs none within a job unless the heap has grown much meanwhile. Does nothing before Ruby
-  # 3.4, where the application manages its own collector, and in a worker, whose full collections the edge orders.
+  # Runs a full garbage collection if one is due, and returns whether it has. A further process (`process` in the config
+  # file) calls this between two jobs: from the first call on, Ruby runs no full collection within a job unless the heap
+  # has grown much meanwhile. Does nothing before Ruby 3.4, where the application manages its own collector, and in a
+  # worker, whose full collections the edge orders.
   def self.collect_if_due
     Processes::FullMarks.collect_if_due
   end

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Carat
-  # Exceptions that mistakes of an application raise, and that leave the process sound. Other exceptions concern the
-  # process.
+  # Exceptions that an application's mistakes raise, and after which the process can go on. Other exceptions, such as
+  # SystemExit, concern the whole process.
   APPLICATION_ERRORS = [StandardError, ScriptError, SystemStackError].freeze
   private_constant :APPLICATION_ERRORS
 end

@@ -9,7 +9,7 @@ module Carat
     module Collections
       module_function
 
-      # `report` is what the server says of them, or nil. Returns nil when there were none.
+      # `report` is what the server says of its workers' collections, or nil. Returns nil when there were none.
       def line(report)
         return unless report
 

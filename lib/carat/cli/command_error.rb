@@ -2,13 +2,13 @@
 
 module Carat
   module CLI
-    # A subcommand cannot do what it should; the message is one line that says why.
+    # A subcommand cannot do its work. The message is one line that says why.
     class CommandError < StandardError
     end
 
-    # A running server cannot be reached, or refuses; the message is one line.
+    # A running server cannot be reached, or refuses the request. The message is one line.
     class ControlError < CommandError
-      # The status of a response that has no reason, such as 404; nil without such a response.
+      # The HTTP status, such as 404, of a response that gives no reason; nil when there was no such response.
       attr_reader :status
 
       # `message` is one line, and `status` a number.

@@ -13,7 +13,7 @@ module Carat
     class Help
       include Subcommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "help [subcommand]"
 
       # The sentence in the list of subcommands.

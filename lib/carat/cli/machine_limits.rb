@@ -5,7 +5,8 @@ require_relative "../native_path"
 
 module Carat
   module CLI
-    # The memory that the kernel allows: the edge program reads it, as it does when it serves.
+    # The memory that the kernel allows. The edge program reads the limits, so that commands see the same numbers as a
+    # server.
     class MachineLimits
       FLAG = "--limits"
       private_constant :FLAG

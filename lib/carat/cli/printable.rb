@@ -2,9 +2,9 @@
 
 module Carat
   module CLI
-    # Makes text from elsewhere safe to print: what a terminal would act upon is escaped.
+    # Makes text from elsewhere safe to print: characters that a terminal would obey are escaped.
     module Printable
-      # Characters that are printed; the rest of a longer text is cut off.
+      # The most characters that are printed. The rest of a longer text is cut off.
       LIMIT = 16_384
 
       module_function
@@ -16,8 +16,8 @@ module Carat
         escaped(clean)
       end
 
-      # Returns `text`, which is UTF-8, without what a terminal obeys: control characters except line ends, and those
-      # that change the direction of a text.
+      # Returns `text`, which is UTF-8, with escapes in place of the characters that a terminal obeys: control
+      # characters except line ends, and characters that change the direction of text.
       def escaped(text)
         text.gsub(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}&&[^\n]]/) { |character| character.dump[1..-2] }
       end

@@ -14,7 +14,7 @@ module Carat
       # EX_CONFIG of sysexits.h.
       BAD_CONFIG = 78
       FAILURE = 1
-      # How Ruby calls standard output in the message of an error.
+      # The name of standard output in the message of an error of Ruby.
       OUTPUT = "<STDOUT>"
       private_constant :FAILURE, :OUTPUT
 
@@ -38,7 +38,7 @@ module Carat
       rescue Launch::LaunchError, CommandError => e
         fail_with(FAILURE, e)
       rescue SystemCallError, IOError => e
-        # For a full disk, only the message says which file it was.
+        # Raised on unless it concerns standard output. For a full disk, only the message says which file it was.
         raise unless e.is_a?(IOError) || e.message.include?(OUTPUT)
 
         fail_with(FAILURE, CommandError.new("carat: standard output: #{e.message.sub(/ @ .*/, "")}"))

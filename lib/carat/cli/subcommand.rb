@@ -8,13 +8,14 @@ require_relative "../version"
 
 module Carat
   module CLI
-    # What the subcommands have in common. Each is a class with a USAGE, a SUMMARY, and a method `run` that returns the
-    # exit status. A subcommand with flags of its own overrides `flags`; one with more to say has a LEGEND.
+    # The methods that all subcommands share. Each subcommand is a class with a USAGE, a SUMMARY, and a method `run`
+    # that returns the exit status. A subcommand with flags of its own overrides `flags`. If its help has more text,
+    # that is its LEGEND.
     module Subcommand
       # The exit status when all is well.
       SUCCESS = 0
 
-      # The exit status when there is a problem.
+      # The exit status after a failure.
       FAILURE = 1
 
       # `words` are the words of the command line after the subcommand's name; `env` is ENV or a Hash. Raises
@@ -35,7 +36,7 @@ module Carat
         end
       end
 
-      # Returns the flags, as Flags#switches.
+      # Returns the names of the flags, as Flags#switches does.
       def switches
         @flags.switches
       end
@@ -53,12 +54,12 @@ module Carat
         @flags.parse(words)
       end
 
-      # Returns the Flags that this subcommand takes: the options, unless it says otherwise.
+      # Returns the Flags that this subcommand takes: all options, unless the subcommand overrides this method.
       def flags
         Config::Flags.new
       end
 
-      # The Configuration for the rackup file that is the argument.
+      # The Configuration, with the rackup file that the argument names.
       def configuration
         @configuration ||= begin
           name_rackup
@@ -66,7 +67,7 @@ module Carat
         end
       end
 
-      # The options as words for another process, with the rackup file that the argument names.
+      # The options as words for the command line of another process, with the rackup file that the argument names.
       def words
         configuration
         @flags.words
@@ -77,7 +78,8 @@ module Carat
         @flags.set(Config::Options.fetch(:rackup), path, "carat")
       end
 
-      # Returns the argument, which is called `name` in messages, or nil. Raises ConfigError when there are more.
+      # Returns the only argument, or nil when there is none. Messages call it `name`. Raises ConfigError when there are
+      # several.
       def single_argument(name)
         raise Config::ConfigError, "#{@arguments[1]}: one #{name} is enough" if @arguments.size > 1
 
@@ -88,7 +90,7 @@ module Carat
         raise Config::ConfigError, "#{@arguments.first}: no argument is expected here" if @arguments.any?
       end
 
-      # One line about what the configuration would run.
+      # One line about what a server with this configuration would run.
       def configuration_summary
         processes = [:workers, configuration.concurrency].map do |name|
           "#{name} #{Config::Options.fetch(name).text(configuration[name])}"

@@ -9,9 +9,9 @@ require_relative "../parts"
 
 module Carat
   module CLI
-    # The subcommands by name. To add one, write a class that includes Subcommand in a file of that name (KillWorker
-    # in server/kill_worker.rb for `kill-worker`), and add the name to FILES. Other subcommands belong to a Part, or
-    # to the gem carat-lab.
+    # The subcommands by name. To add one, write a class that includes Subcommand in a file that has its name
+    # (KillWorker in server/kill_worker.rb for `kill-worker`), and add the name to FILES. A Part declares its own
+    # subcommands, and the gem carat-lab has more.
     module Subcommands
       # Returns the files of the subcommands `names` in `folder`, by name.
       def self.files(folder, names)
@@ -27,7 +27,7 @@ module Carat
         **files(".", %w[help version])
       }.freeze
 
-      # The names of the core's subcommands.
+      # The names of the subcommands of this gem, without those of carat-lab.
       OWN = FILES.keys.freeze
 
       # Every subcommand.
@@ -36,7 +36,7 @@ module Carat
       # The subcommand that runs when the command line names none.
       DEFAULT = "serve"
 
-      # What a subcommand looks like; a path has a dot or a slash.
+      # The form of a subcommand's name. A path differs from it, because it has a dot or a slash.
       WORD = /\A[a-z][a-z_-]*\z/i
       private_constant :FILES, :WORD
 
@@ -50,7 +50,7 @@ module Carat
       end
 
       # Splits the words of a command line into the subcommand's name and the other words. Flags may come before the
-      # name; after `--` a word is a file. Raises ConfigError for a word that is neither.
+      # name; a word after `--` is a file. Raises ConfigError for a word that is neither a subcommand nor a file.
       def split(argv)
         following = following_flags(argv) or return [DEFAULT, argv]
         leading = argv.first(argv.size - following.size)
@@ -82,7 +82,7 @@ module Carat
         raise Config::ConfigError, "#{word}: no such subcommand or file#{hint}"
       end
 
-      # Returns nil for flags that are wrong; the subcommand reports them.
+      # Returns the words after the leading flags, or nil when a flag is wrong: then the subcommand reports the error.
       def following_flags(argv)
         Config::Flags.new.parse_leading(argv)
       rescue Config::ConfigError

@@ -2,7 +2,7 @@
 
 module Carat
   module CLI
-    # Formats amounts for readers, in the unit that suits the number.
+    # Formats amounts for readers, in a unit in which the number is short.
     module Units
       KIB = 1024
       SIZES = %w[B KiB MiB GiB TiB].freeze

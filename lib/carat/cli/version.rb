@@ -9,7 +9,7 @@ module Carat
     class Version
       include Subcommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "version"
 
       # The sentence in the list of subcommands.

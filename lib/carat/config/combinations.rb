@@ -7,11 +7,11 @@ require_relative "sources/spelling"
 
 module Carat
   module Config
-    # What is wrong with values that are right one by one: options that contradict each other, this Ruby, or the
-    # directory of the application.
+    # Errors in options whose values are valid one by one: the options contradict each other, this Ruby cannot do what
+    # they ask for, or the application's directory lacks what they name.
     class Combinations
       COMPILERS = { "yjit" => "YJIT", "zjit" => "ZJIT" }.freeze
-      # Environments by convention, beside those of Rails.
+      # The environments that have a meaning by convention, besides those that Rails has a file for.
       ENVIRONMENTS = %w[development test production staging].freeze
       RAILS = "config/environments/*.rb"
       private_constant :COMPILERS, :ENVIRONMENTS, :RAILS
@@ -22,7 +22,7 @@ module Carat
         @processes = processes
       end
 
-      # Raises ConfigError.
+      # Raises ConfigError for the first error.
       def check
         check_compiler
         @configuration.check_directory(:restart_file)
@@ -40,7 +40,8 @@ module Carat
         @configuration.refuse(:jit, "Ruby #{RUBY_VERSION} cannot enable #{name}: choose auto or off, or another Ruby")
       end
 
-      # A process for an abbreviated environment, or for one that Rails has no file for, never runs.
+      # Raises ConfigError when a process is declared for an environment that nothing else knows, such as an
+      # abbreviation: it would never run.
       def check_environments(declaration)
         rails = Dir.glob(RAILS).map { |path| File.basename(path, ".rb") }
         known = [*ENVIRONMENTS, *rails, @configuration[:environment]].uniq

@@ -9,7 +9,8 @@ module Carat
 
     # A value that its type rejects. The message gives the reason; the caller adds the place.
     class InvalidValue < StandardError
-      # Returns what the block returns. Raises ConfigError, with the place, for a value that is rejected in it.
+      # Returns what the block returns. When the block raises InvalidValue, raises ConfigError with `place` before the
+      # reason.
       def self.at(place)
         yield
       rescue InvalidValue => e

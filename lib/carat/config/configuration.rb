@@ -23,14 +23,15 @@ module Carat
       # Absolute path of the config file that was read, or nil.
       attr_reader :config_path
 
-      # Reads the words of a command line that Flags#words returned, the config file and `env`; see #initialize. Raises
-      # ConfigError.
+      # Builds a configuration from the words of a command line, as Flags#words returned them, the config file and
+      # `env`; see #initialize. Raises ConfigError.
       def self.from_words(words, env: ENV)
         new(Settings.from_words(words), env)
       end
 
-      # `flags` are Settings. `env` is ENV or a Hash; RACK_ENV is set in it before the config file runs, and so is
-      # RAILS_ENV when the environment was chosen for Carat. `only` names the options to resolve. Raises ConfigError.
+      # `flags` are Settings. `env` is ENV or a Hash. Before the config file runs, RACK_ENV is set in `env`, and so is
+      # RAILS_ENV if a flag, the config file, or a variable of Carat chose the environment. `only` names the options to
+      # resolve. Raises ConfigError.
       def initialize(flags, env, only: Options.map(&:name))
         @flags = flags
         @file = Settings.new
@@ -70,19 +71,20 @@ module Carat
       end
 
       # Returns the places that name the option called `name`, the strongest first: a flag, a line of the config file,
-      # variables of `env`. The first one counts, the others have no effect.
+      # variables of `env`. The value at the first place counts, and the others have no effect.
       def places(name, env = @env)
         files = [@flags, @file].select { |source| source.key?(name) }.map { |source| source.place(name) }
         files + Options.fetch(name).variables.select { |variable| Variables.new(env).given?(variable) }
       end
 
-      # Returns where the option called `name` is set, such as `carat.rb:4: log`; its name when nothing sets it.
+      # Returns the place where the option called `name` is set, such as `carat.rb:4: log`, or its name when nothing
+      # sets it.
       def place(name)
         source(Options.fetch(name)).place(name)
       end
 
-      # Raises ConfigError unless the directory of the option called `name` is there: the file itself may come and go.
-      # The default may be missing, also where a translated configuration has it.
+      # Raises ConfigError unless the option called `name` is a path in a directory that exists. The file itself may
+      # come and go. The directory of the default may be missing, also where a translated config file names the default.
       def check_directory(name)
         return if [nil, Options.fetch(name).default].include?(self[name])
 
@@ -100,7 +102,7 @@ module Carat
         @file.key?(name)
       end
 
-      # Whether the environment is that of development.
+      # Whether the environment is `development`.
       def development?
         resolve(Options.fetch(:environment)) == DEVELOPMENT
       end
@@ -110,7 +112,7 @@ module Carat
         Parts.any? { |part| part.https?(self) }
       end
 
-      # Whether the heap grows by Carat's values, and by none of the user's.
+      # Whether Carat's values alone say how the heap grows, because the user has set no variable for it.
       def frugal?
         self[:gc] == "frugal" && collector_variables.none? { |name| name.start_with?("RUBY_GC_HEAP_") }
       end
@@ -130,8 +132,8 @@ module Carat
         dup.tap { |copy| copy.override(values) }
       end
 
-      # Returns what the edge reads, a Hash: the options of the core by name, and in :parts the section of each Part
-      # that has options for the edge.
+      # Returns the settings that the edge reads, a Hash: the options of the core by name, and in :parts a section for
+      # each Part that has options for the edge.
       def for_edge
         sections = Parts.to_h { |part| [part.class.key, { **for_edge_of(part.class.key), **part.edge_settings(self) }] }
         { **for_edge_of(nil), parts: sections.reject { |_, section| section.empty? } }
@@ -178,7 +180,7 @@ module Carat
         option.in_development
       end
 
-      # Rails reads RAILS_ENV before RACK_ENV, so a choice made for Carat sets both.
+      # Sets RACK_ENV, and RAILS_ENV too if the environment was chosen for Carat: Rails reads RAILS_ENV first.
       def export_environment
         option = Options.fetch(:environment)
         @env["RACK_ENV"] = resolve(option)

@@ -2,18 +2,19 @@
 
 module Carat
   module Config
-    # The encoding of paths. Without a locale (systemd, cron, and containers set no LANG), Ruby takes the name of a
-    # file for ASCII, and raises when it joins or compares two names that are not ASCII.
+    # The encoding of paths. Without a locale (systemd, cron, and containers set no LANG), Ruby takes the names of files
+    # for ASCII, and raises when it joins or compares two names that have other characters.
     module Locale
       module_function
 
-      # Lets this process take names for UTF-8 unless its locale names another encoding.
+      # Makes UTF-8 the encoding of names in this process, unless its locale names an encoding other than ASCII.
       def settle
         ascii = Encoding.default_external == Encoding::US_ASCII
         Encoding.default_external = Encoding::UTF_8 if ascii
       end
 
-      # Returns a word of the command line or a variable: these have kept the encoding of the locale.
+      # Returns `word` in the encoding that #settle chose: the words of the command line and the values of variables
+      # were read before that, and have the encoding of the locale.
       def text(word)
         word.dup.force_encoding(Encoding.default_external)
       end

@@ -62,12 +62,13 @@ module Carat
         %i[addresses endpoints networks path_ends pools static targets].include?(type)
       end
 
-      # Returns the `earlier` values of a list, followed by `values`. Raises InvalidValue.
+      # Returns the values of a list option: the `earlier` ones, then `values`. Raises InvalidValue.
       def join(earlier, values)
         type == :pools ? @reader.join(earlier, values) : earlier + values
       end
 
-      # Returns what is between the values in a variable. An address may have commas within it.
+      # Returns what separates the values in a variable. For addresses, only a comma before a scheme does, because an
+      # address may contain commas.
       def separator
         type == :addresses ? %r{,(?=\s*\w+://)} : ","
       end
@@ -104,7 +105,7 @@ module Carat
         default_text || (default.nil? ? "none" : text(default))
       end
 
-      # Returns a value of #parse as readers see it.
+      # Returns `value`, which #parse returned, as readers see it.
       def text(value)
         @reader.text(value)
       end

@@ -5,8 +5,9 @@ require_relative "option"
 
 module Carat
   module Config
-    # The option table, the only declaration of an option: flags, environment variables, methods of the config file, the
-    # settings of the edge, `--help` and docs/options.md derive from it. It joins the options of the core and the parts.
+    # The option table, the only declaration of an option. Flags, environment variables, methods of the config file, the
+    # settings of the edge, `--help` and docs/options.md derive from it. The table joins the options of the core and of
+    # the parts.
     module Options # rubocop:disable Metrics/ModuleLength -- it is a table
       extend Enumerable
 
@@ -15,7 +16,7 @@ module Carat
       GIB = 1024 * MIB
       private_constant :KIB, :MIB, :GIB
 
-      # The name of a server's control socket in its directory; PID stands for its process id.
+      # The file name of a server's control socket; PID stands for the server's process id.
       CONTROL_SOCKET = "carat-PID.sock"
 
       # The Options of the core.

@@ -7,7 +7,7 @@ require_relative "type/rule"
 
 module Carat
   module Config
-    # The text of docs/options.md. `rake docs` writes it after a change of the table.
+    # The text of docs/options.md. `rake docs` writes the page after a change of the option table.
     class OptionsPage
       HEAD = <<~MARKDOWN
         # Options
@@ -100,7 +100,7 @@ module Carat
           "#{Options.select(&:restart?).map { |option| "`#{option.name}`" }.join(", ")}.\n"
       end
 
-      # The types that parts bring.
+      # The lines about the types that the parts declare.
       def values_of_parts
         rules = Options.map(&:type).grep(Type::Rule).uniq
         rules.map { |rule| "- **#{rule}**: #{rule.doc}\n" }.join
@@ -110,7 +110,7 @@ module Carat
         ["`#{option.name}`", type(option), "`#{option.default_words}`", "#{option.doc}#{remarks(option)}"]
       end
 
-      # The exceptions to the rule at the top of the page.
+      # The option's short flag and other variables, and the sources that may not set it.
       def remarks(option)
         also = [option.short, *option.env].compact.map { |word| "`#{word}`" }.join(", ")
         sources = { %i[flag] => " Only a flag.", %i[file] => " Only in the config file.",

@@ -21,8 +21,8 @@ module Carat
         @places = {}
       end
 
-      # Sets `option`; adds to it when it is a list. Raises ConfigError, whose message begins with `place`, for a wrong
-      # value, and when the settings are frozen.
+      # Sets `option`; adds the value when the option is a list. Raises ConfigError, whose message begins with `place`,
+      # for a wrong value, and when the settings are frozen.
       def set(option, value, place)
         raise ConfigError, "#{place}: is too late: the configuration has been read" if frozen?
 
@@ -39,7 +39,8 @@ module Carat
         @values.key?(name)
       end
 
-      # Returns where this source has first set the option called `name`, such as `carat.rb:4: log`; raises KeyError.
+      # Returns the place where this source first set the option called `name`, such as `carat.rb:4: log`; raises
+      # KeyError.
       def place(name)
         @places.fetch(name)
       end

@@ -37,8 +37,8 @@ module Carat
       REMEDY = "change its permissions or the user"
       private_constant :REMEDY
 
-      # Returns a type by its name, limited to `within` (a Range or a list of words) if that is given. A Rule, which a
-      # part brings, is its own type.
+      # Returns a type by its name, limited to `within` (a Range or a list of words) if that is given. A Rule of a part
+      # is returned as it is.
       def self.build(name, within = nil)
         type = name.is_a?(Rule) ? name : NAMES.fetch(name)
         return type if type.is_a?(Rule)
@@ -65,7 +65,8 @@ module Carat
         "cannot be #{deed} by the user #{Process.euid}: #{REMEDY}"
       end
 
-      # Returns the reason why nothing can be written to `path`, which may be missing in its directory; nil if it can.
+      # Returns the reason why this process cannot write to `path`, or nil if it can. A file that does not exist would
+      # be created in its directory.
       def self.write_obstacle(path)
         return if File.writable?(File.exist?(path) ? path : File.dirname(path))
         return forbidden("written to") unless read_only?(File.directory?(path) ? path : File.dirname(path))
@@ -73,7 +74,8 @@ module Carat
         "is on a read-only disk: choose another path, or make the disk writable"
       end
 
-      # The kernel looks whether the disk is read-only before it looks for the file, and no file has a name this long.
+      # Whether the directory is on a read-only disk. The kernel checks that before it looks for the file to delete, and
+      # no file can have a name of 256 bytes, so that nothing is ever deleted.
       def self.read_only?(directory)
         File.unlink(File.join(directory, "-" * 256))
       rescue Errno::EROFS

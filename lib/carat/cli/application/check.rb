@@ -12,15 +12,15 @@ module Carat
     class Check
       include Subcommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "check [--print] [options] [config.ru]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Validates the configuration and exits."
 
-      # Prints one line when the configuration is valid, below the options with `--print`. Before it, warns of variables
-      # without effect, and of a port that this user may not listen on: the server may have another user. Raises
-      # ConfigError.
+      # Prints one line when the configuration is valid, and with `--print` the options above it. Warnings come before
+      # that line: of variables without effect, and of a port that this user may not listen on, which is no error
+      # because the server may run as another user. Raises ConfigError.
       def run
         say(*option_rows, *Config::Variables.warnings(@env), *Launch::LowPorts.new(configuration[:bind]).obstacle,
             "carat: the configuration is valid: #{configuration_summary}")

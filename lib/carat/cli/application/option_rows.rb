@@ -9,17 +9,17 @@ module Carat
     class OptionRows
       HEAD = %w[option from value].freeze
       DEFAULT = "default"
-      # What stands for the value of a secret.
+      # Shown in place of a secret value.
       HIDDEN = "(not shown)"
       NONE = "none"
       OFF = "off"
-      # The place of an option whose value is an argument of the command line.
+      # The place that Configuration names for an option whose value is an argument of the command line.
       ARGUMENT = "carat"
       # The variables that the configuration sets for the application.
       EXPORTED = Config::Options.fetch(:environment).env
       private_constant :ARGUMENT, :DEFAULT, :EXPORTED, :HEAD, :HIDDEN, :NONE, :OFF
 
-      # `before` is the environment as it was when `configuration` had not been read, a Hash; `env` as it is now.
+      # `before` is the environment, a Hash, before `configuration` was read; `env` is the environment after that.
       def initialize(configuration, before:, env:)
         @configuration = configuration
         @env = env.to_h.except(*EXPORTED).merge(before.slice(*EXPORTED))
@@ -33,7 +33,7 @@ module Carat
 
       private
 
-      # The place that counts, and those that it overrides: somebody looks for the reason why they have no effect.
+      # The place whose value counts, and the places that it overrides: somebody may wonder why those have no effect.
       def from(option)
         place, *others = @configuration.places(option.name, @env).map { |text| short(option, text) }
         return missing(option) unless place
@@ -41,7 +41,7 @@ module Carat
         others.empty? ? place : "#{place}, not #{others.join(", ")}"
       end
 
-      # `carat.rb:4: log` is `carat.rb:4`.
+      # Shortens a place, as `carat.rb:4: log` to `carat.rb:4`: the row names the option already.
       def short(option, place)
         place == ARGUMENT ? "argument" : place.delete_suffix(": #{option.name}")
       end
@@ -63,7 +63,7 @@ module Carat
         text.empty? ? words(option) : text
       end
 
-      # What no value means: where there is a default, somebody has turned it off.
+      # The words for no value. An option that has a default, and yet no value, was turned off by somebody.
       def words(option)
         return OFF unless [nil, []].include?(option.default)
 

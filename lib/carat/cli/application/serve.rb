@@ -16,7 +16,7 @@ module Carat
     class Serve
       include Subcommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "[serve] [options] [config.ru]"
 
       # The sentence in the list of subcommands.
@@ -54,7 +54,7 @@ module Carat
 
       private
 
-      # Teams that come from another server expect their configuration to be in effect.
+      # Warns of the config file of another server, such as Puma: a team that switches may expect it to be in effect.
       def warn_of_foreign_configuration(log)
         return if configuration.config_path
 

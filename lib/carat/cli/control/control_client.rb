@@ -10,7 +10,7 @@ module Carat
   module CLI
     # Sends requests to the control socket of a running server.
     class ControlClient
-      # The server gives its processes a second to respond.
+      # The server waits for its processes for a second, so that ten are ample.
       DEADLINE_SECONDS = 10
       CHUNK = 65_536
       # Maximum size of a response, far above what a server with a thousand workers sends.
@@ -33,14 +33,14 @@ module Carat
         request("GET", target)
       end
 
-      # Returns the body of the response to a POST. Raises ControlError when there is none, with the server's reason
-      # when it refuses.
+      # Returns the body of the response to a POST. Raises ControlError when there is no response, or when the server
+      # refuses; then the message is the server's reason.
       def post(target, body = "")
         request("POST", target, body)
       end
 
-      # Yields the socket once the server has agreed to speak `protocol` on it. Raises ControlError when it does not,
-      # with its reason.
+      # Yields the socket once the server has agreed to speak `protocol` on it. Raises ControlError, with the server's
+      # reason, when it does not agree.
       def upgrade(target, protocol)
         connect do |socket|
           socket.write("POST #{target} HTTP/1.1\r\nHost: carat\r\nConnection: upgrade\r\n" \
@@ -53,7 +53,7 @@ module Carat
         end
       end
 
-      # Whether the server has answered `upgrade`, if only to refuse.
+      # Whether the server has responded to `upgrade`, also with a refusal.
       def answered?
         @answered
       end
@@ -69,7 +69,7 @@ module Carat
         check(head, body)
       end
 
-      # Raises ControlError unless the response is valid.
+      # Raises ControlError with what the response, which is no success, says.
       def check(head, body)
         fail_with("it does not respond") unless head
         refuse(body) if head.match?(REFUSAL)
@@ -92,7 +92,8 @@ module Carat
       end
 
       def connect
-        # A server that closes the connection is an error with a sentence, rather than the end of this process.
+        # Ignored SIGPIPE makes a closed connection the error EPIPE, which has a message, rather than the end of this
+        # process.
         before = trap("PIPE", "IGNORE")
         socket = open_socket
         check_peer(socket)
@@ -112,7 +113,8 @@ module Carat
         trap("PIPE", before || "DEFAULT")
       end
 
-      # A connection to a server that stands still would wait forever once its backlog is full.
+      # Connects without waiting: a blocking connect to a server that stands still and has a full backlog would never
+      # return.
       def open_socket
         socket = Socket.new(:UNIX, :STREAM)
         socket.connect_nonblock(Addrinfo.unix(@path))
@@ -123,8 +125,8 @@ module Carat
         raise
       end
 
-      # Any user can create a socket and send anything on it: only servers of the same user and of root are trusted.
-      # Root may ask every server.
+      # Raises ControlError unless the server is of this user or of root: any user can create a socket and send anything
+      # on it. Root may ask every server.
       def check_peer(socket)
         uid, = socket.getpeereid
         return if [uid, Process.euid].include?(0) || uid == Process.euid
@@ -132,7 +134,8 @@ module Carat
         fail_with("a process of another user (uid #{uid}) listens there")
       end
 
-      # Returns what the server sends, or with `until_head` no more than a response without a body.
+      # Returns what the server sends until it closes the connection. With `until_head`, returns at the end of the head
+      # of a response that switches protocols: what follows is of the other protocol.
       def read(socket, deadline, until_head: false)
         response = String.new
         while socket.wait_readable([deadline - now, 0].max)

@@ -9,8 +9,8 @@ require_relative "../subcommand"
 
 module Carat
   module CLI
-    # What the subcommands that ask a running server have in common. Each prints what the server did, or fails with a
-    # sentence.
+    # The methods that the subcommands for a running server share. Each subcommand prints what the server did, or fails
+    # with a sentence.
     module ControlCommand
       include Subcommand
 
@@ -28,8 +28,8 @@ module Carat
       def more_flags(_parser)
       end
 
-      # Returns the server's JSON object about `path` (GET), or about what it did (POST). `options` go to
-      # ControlClient.
+      # Returns the JSON object with which the server answers a request to `path`: a report (GET), or what it did
+      # (POST). `options` go to ControlClient.
       def ask(verb, path, **options)
         reply = JSON.parse(verb == :get ? @server.get(path, **options) : @server.post(path, **options))
         return reply if reply.is_a?(Hash)
@@ -39,8 +39,8 @@ module Carat
         raise ControlError, "carat: #{@server.path}: it does not send JSON"
       end
 
-      # Returns the report of `path` once its state is one of these. The wait ends: each step of the server has a time
-      # limit, and so has each request.
+      # Polls the report of `path` until its state is one of `states`, and returns it. The loop ends, because each step
+      # of the server has a time limit, and so has each request.
       def follow(path, *states)
         loop do
           report = ask(:get, path)
@@ -50,8 +50,8 @@ module Carat
         end
       end
 
-      # Prints the lines that the block returns. Raises ControlError, with `noun`, when the reply lacks what the lines
-      # show.
+      # Prints the lines that the block returns. Raises ControlError, which names `noun`, when the reply lacks a field
+      # that the block reads.
       def show(noun)
         say(*yield)
       rescue KeyError, NoMethodError, TypeError
@@ -62,8 +62,7 @@ module Carat
         JSON.generate(report, ascii_only: true)
       end
 
-      # Returns the argument, parsed as a value of the type; `default` stands in for one that is missing. Raises
-      # ConfigError.
+      # Returns the argument, parsed as a value of `type`, or `default` when there is no argument. Raises ConfigError.
       def argument(name, type, default: nil)
         text = single_argument(name) || default
         raise Config::ConfigError, "#{self.class::USAGE[/\S+/]}: needs #{name}" unless text

@@ -9,16 +9,16 @@ require_relative "../printable"
 
 module Carat
   module CLI
-    # The control sockets of running servers. Each server has one in a directory of Launch::ControlDirectories unless
-    # `control_socket` names another path.
+    # The control sockets of running servers. Each server has its socket in a directory of Launch::ControlDirectories
+    # unless `control_socket` names another path.
     class ControlSockets
       NAME = /\A#{Regexp.escape(Config::Options::CONTROL_SOCKET).sub("PID", "(\\\\d+)")}\z/
       REMEDY = "start one, or name the socket with --control-socket"
-      # How long each server may take to say where it listens.
+      # The time that each server has, in seconds, to say where it listens.
       LIST_SECONDS = 1
       private_constant :LIST_SECONDS, :NAME, :REMEDY
 
-      # Only servers of the user `uid` count; for root, all do.
+      # Counts only servers of the user `uid`, and for root all servers.
       def initialize(directories, uid: Process.euid)
         @directories = directories
         @uid = uid
@@ -40,7 +40,7 @@ module Carat
         end
       end
 
-      # Returns a Hash of paths by process id: the sockets on which a server listens.
+      # Returns the control sockets on which a server listens, as a Hash of paths by process id.
       def running
         @running ||= @directories.flat_map { |directory| running_in(directory) }.sort.to_h
       end
@@ -51,7 +51,7 @@ module Carat
         running.map { |pid, path| ["\n  #{pid}", *addresses(path), *directory(pid)].join("  ") }.join
       end
 
-      # Returns where the server listens, or nothing if it does not say so soon.
+      # Returns the addresses on which the server listens, or nil if it does not respond within LIST_SECONDS.
       def addresses(path)
         listeners = JSON.parse(ControlClient.new(path, deadline: LIST_SECONDS).get("/status"))["listeners"]
         Array(listeners).map { |url| Printable.text(url.to_s) }
@@ -62,7 +62,7 @@ module Carat
       def directory(pid)
         Printable.text(File.readlink("/proc/#{pid}/cwd"))
       rescue SystemCallError
-        nil # it has gone
+        nil # the process has ended
       end
 
       def running_in(directory)
@@ -71,10 +71,10 @@ module Carat
           [Integer(Regexp.last_match(1), 10), path] if NAME.match(name) && own?(path) && listening?(path)
         end
       rescue SystemCallError
-        [] # it has gone
+        [] # the directory has gone
       end
 
-      # Other users may have created files in a shared directory.
+      # Whether the socket is of the user: others may have created files in a shared directory.
       def own?(path)
         stat = File.lstat(path)
         stat.socket? && (@uid.zero? || stat.uid == @uid)
@@ -87,9 +87,9 @@ module Carat
         socket.connect_nonblock(Addrinfo.unix(path))
         true
       rescue Errno::EAGAIN
-        true # it stands still, and others wait for it
+        true # the server stands still, and its backlog is full of other clients
       rescue SystemCallError
-        false # a killed server has left its socket behind
+        false # the socket of a killed server, which could not delete it
       ensure
         socket&.close
       end

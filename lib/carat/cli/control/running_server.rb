@@ -13,8 +13,9 @@ require_relative "control_sockets"
 
 module Carat
   module CLI
-    # A server that runs already, for the subcommands that ask one. A flag names its control socket or its process id,
-    # or a variable or the config file names the socket. Otherwise it is the only server that runs.
+    # A server that runs already, for the subcommands that ask one. A flag names its control socket or its process id.
+    # Without such a flag, a variable or the config file may name the socket; otherwise the server is the only one that
+    # runs.
     class RunningServer
       # The options that say where the control socket is.
       OPTIONS = %i[config environment control_socket].freeze
@@ -24,8 +25,8 @@ module Carat
       # The Flags of the subcommand.
       attr_reader :flags
 
-      # `name` is the subcommand; `env` is ENV or a Hash. The block, if there is one, defines flags of the subcommand on
-      # the OptionParser.
+      # `name` is the subcommand, and `env` is ENV or a Hash. The block, if there is one, gets the OptionParser, to
+      # define the subcommand's own flags.
       def initialize(name, env)
         @env = env
         @flags = Config::Flags.new(options: OPTIONS.map { |option| Config::Options.fetch(option) },
@@ -46,12 +47,12 @@ module Carat
       end
 
       # Returns the body of the response to a POST of `target`, a String. Raises ControlError when no server can be
-      # asked or it refuses, and ConfigError.
+      # asked or the server refuses, and ConfigError.
       def post(target, **options)
         ControlClient.new(path, **options).post(target)
       end
 
-      # Looks for the server anew the next time.
+      # Makes the next request look for the running servers again.
       def forget
         @sockets = nil
       end
@@ -70,8 +71,8 @@ module Carat
         @sockets ||= ControlSockets.new(Launch::ControlDirectories.new(environment: @env).searched)
       end
 
-      # Unlike a server, a command prefers the variable to the config file: whoever types it means the socket that
-      # they name.
+      # The path in the environment variable, if it is set. For a server the config file is stronger than the variable,
+      # but for a command the variable comes first: whoever sets it for a command means that socket.
       def named
         option = Config::Options.fetch(:control_socket)
         settings = Config::Settings.new
@@ -79,7 +80,7 @@ module Carat
         settings.fetch(:control_socket) if settings.key?(:control_socket)
       end
 
-      # The configuration without a rackup file: there may be no application in this directory.
+      # The configuration without the rackup file: this directory may have no application.
       def configuration
         @configuration ||= Config::Configuration.new(@flags.settings, @env, only: %i[control_socket])
       end

@@ -11,7 +11,7 @@ module Carat
     class KillProcess
       include ControlCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "kill-process NAME [NUMBER] [--pid PID] [--json]"
 
       # The sentence in the list of subcommands.

@@ -10,7 +10,7 @@ module Carat
     class KillWorker
       include ControlCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "kill-worker NUMBER [--pid PID | --control-socket PATH]"
 
       # The sentence in the list of subcommands.

@@ -9,7 +9,7 @@ module Carat
     class Memory
       include ControlCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "memory [--pid PID | --control-socket PATH] [--json]"
 
       # The sentence in the list of subcommands.

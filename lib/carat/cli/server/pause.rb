@@ -11,7 +11,7 @@ module Carat
     class Pause
       include ControlCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "pause [TIME] [--pid PID | --control-socket PATH]"
 
       # The sentence in the list of subcommands.

@@ -11,14 +11,14 @@ module Carat
     class Restart
       include ControlCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "restart [--rollback]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Replaces the code of a running server, without losing a request."
 
-      # Returns when the last worker with the old code has ended. Raises ConfigError, and ControlError when the old code
-      # continues to serve.
+      # Returns when the last worker with the old code has ended. Raises ConfigError; raises ControlError when the
+      # restart fails and the old code continues to serve.
       def run
         refuse_arguments
         number = ask(:post, @rollback ? "/rollback" : "/restart").fetch("number")

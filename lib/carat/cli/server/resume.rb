@@ -9,7 +9,7 @@ module Carat
     class Resume
       include ControlCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "resume [--pid PID | --control-socket PATH]"
 
       # The sentence in the list of subcommands.

@@ -11,12 +11,12 @@ module Carat
     class Scale
       include ControlCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "scale WORKERS | PROCESS COUNT [--pid PID | --control-socket PATH]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Sets how many workers (4, 1..6, auto) or processes run."
-      # How a number of workers begins, unlike the name of a process.
+      # The start of a number of workers. The name of a process starts with a letter.
       NUMBER = /\A(?:auto\z|[^a-z])/i
       private_constant :NUMBER
 

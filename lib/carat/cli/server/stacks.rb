@@ -10,13 +10,13 @@ module Carat
     class Stacks
       include ControlCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "stacks [--pid PID | --control-socket PATH] [--json]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Shows where each running request stands."
 
-      # Most calls of a request that are printed; the server's JSON has more.
+      # The most calls that are printed for a request. The server's JSON may have more.
       CALLS = 25
       private_constant :CALLS
 

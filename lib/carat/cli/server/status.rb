@@ -14,13 +14,14 @@ module Carat
     class Status
       include ControlCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "status [--pid PID | --control-socket PATH] [--json]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Shows what a running server and its workers do."
 
-      # The columns of a worker, and of a further process of the application, by the name in the server's report.
+      # The columns of the tables of workers, further processes and pools: for each heading, the name of the value in
+      # the server's report.
       WORKER = { "worker" => "number", "gen" => "generation", "pid" => "pid", "state" => "state", "age" => "age",
                  "running" => "running", "tunnels" => "tunnels", "requests" => "requests" }.freeze
       PROCESS = { "process" => "name", "number" => "number", "gen" => "generation", "pid" => "pid", "state" => "state",
@@ -48,7 +49,8 @@ module Carat
         parser.on("--json", "Print the server's JSON, times in seconds") { @json = true }
       end
 
-      # The server asks its workers for what they have compiled; one that does not reply has nil.
+      # Adds to each worker what its compiler (YJIT or ZJIT) reports. The server asks the workers for it in the report
+      # of memory; the value is nil for a worker that does not reply.
       def with_compilers(status)
         compilers = ask(:get, "/memory").fetch("processes").to_h { |row| [row["pid"], row.dig("figures", "jit")] }
         status.fetch("processes").each { |worker| worker["jit"] = compilers[worker["pid"]] }
@@ -93,7 +95,7 @@ module Carat
         lines.any? ? ["", *lines] : []
       end
 
-      # The number of processes if it follows a load, and how many are down.
+      # The lines about one `process` of the config file: its number if that follows a load, and how many are missing.
       def app_count(count, rows)
         name, wanted, min, max, load = count.fetch_values("name", "wanted", "min", "max", "load")
         down = wanted - rows.count { |row| row.fetch("name") == name }

@@ -9,13 +9,13 @@ module Carat
     class Stop
       include ControlCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "stop [--pid PID | --control-socket PATH]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Stops a running server when its requests are finished."
 
-      # How long the server may take beyond its own limit, in seconds.
+      # The seconds that the server may take beyond the time within which it says that it stops.
       GRACE_SECONDS = 10
       PAUSE_SECONDS = 0.05
       private_constant :GRACE_SECONDS, :PAUSE_SECONDS
@@ -37,7 +37,7 @@ module Carat
         raise ControlError, "carat: process #{pid} still runs after #{limit.round} s" if runs?(pid)
       end
 
-      # A process that its parent has not reaped has ended too.
+      # Whether the process runs. A process in state Z has ended, although its parent has not reaped it.
       def runs?(pid)
         !File.read("/proc/#{pid}/stat").match?(/\) [ZX] [^)]*\z/)
       rescue SystemCallError

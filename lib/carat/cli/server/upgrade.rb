@@ -8,17 +8,17 @@ module Carat
     class Upgrade
       include ControlCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "upgrade [--pid PID | --control-socket PATH]"
 
       # The sentence in the list of subcommands.
       SUMMARY = "Replaces a running server and its code; no client is refused."
 
-      # More seconds than an upgrade takes: the server has a limit of its own.
+      # The deadline of the request in seconds, longer than any upgrade: the server has its own limit for an upgrade.
       LIMIT = 24 * 60 * 60
       private_constant :LIMIT
 
-      # Returns when the new edge accepts the clients. Raises ConfigError, and ControlError when the old one goes on.
+      # Returns when the new edge accepts clients. Raises ConfigError; raises ControlError when the old edge goes on.
       def run
         refuse_arguments
         say("carat: upgraded: process #{ask(:post, "/upgrade", deadline: LIMIT).fetch("pid")} serves")

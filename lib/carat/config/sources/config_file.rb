@@ -10,18 +10,18 @@ module Carat
   module Config
     # A config file in Ruby, such as carat.rb.
     class ConfigFile
-      # Where the file is looked for when none is named, relative to the working directory.
+      # The paths of a config file when none is named, relative to the working directory.
       PLACES = %w[carat.rb config/carat.rb].freeze
 
-      # Longest file in bytes. There may be anything at its path.
+      # The longest file in bytes. A bound is needed because the path may name any file.
       LIMIT = 1024 * 1024
 
       # A block from the top level, so that the file sees none of Carat's local variables and constants.
       SCOPE = TOPLEVEL_BINDING.eval("proc { binding }", __FILE__, __LINE__)
       private_constant :SCOPE
 
-      # Returns the absolute path of the one of PLACES that exists, or nil. Raises ConfigError when it cannot be read,
-      # and when both exist.
+      # Returns the absolute path of the one of PLACES that exists, or nil. Raises ConfigError when the file cannot be
+      # read, and when both exist.
       def self.find
         found = PLACES.select { |place| File.exist?(place) || File.symlink?(place) }
         place = found.first or return
@@ -36,8 +36,8 @@ module Carat
         @root = Dir.pwd
       end
 
-      # Runs the file; its options go to `settings`, its blocks to `hooks` and `processes`. Raises ConfigError, also
-      # for an error that the file raises.
+      # Runs the file. Its options go to `settings`, its hooks to `hooks`, and its further processes to `processes`.
+      # Raises ConfigError, also for an error that the file raises.
       def run(settings, hooks, processes)
         scope = DSL.new(settings, hooks, processes, @root).instance_exec(&SCOPE)
         scope.eval(text, @path)
@@ -65,7 +65,8 @@ module Carat
         frame ? "#{name}:#{frame.lineno}" : name
       end
 
-      # Ruby 3.1 puts the reason in the first line; Ruby 3.4 puts it after the caret below the code.
+      # The reason for a SyntaxError. Ruby 3.1 puts the reason in the first line; Ruby 3.4 puts it after the caret below
+      # the code.
       def syntax_problem(error)
         detail = message(error)[/^[\s|]*\^~* (.+)$/, 1]
         [relative(first_line(error).delete_suffix(" (SyntaxError)")), detail].compact.join(": ")

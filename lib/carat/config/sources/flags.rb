@@ -10,11 +10,11 @@ require_relative "spelling"
 
 module Carat
   module Config
-    # The options that flags set: a command line as a source of options. `--help` and `--version` are noted in
+    # The options that flags set: a command line as a source of options. A `--help` or `--version` in it is noted in
     # `request`.
     class Flags
-      # Completes nothing: `--work` is no flag, and `-k` does not stand for `--keep-previous`. OptionParser's own
-      # `require_exact` fails with NoMethodError in Ruby 3.1.
+      # A parser that completes no flag: it refuses `--work`, and does not take `-k` for `--keep-previous`.
+      # OptionParser's own `require_exact` fails with NoMethodError in Ruby 3.1.
       class ExactParser < OptionParser
         private
 
@@ -24,11 +24,11 @@ module Carat
         end
       end
 
-      # Columns of a flag in the help, and of the text beside it.
+      # Widths in the help, in columns: of a flag, and of the text beside it.
       FLAG_WIDTH = 36
       TEXT_WIDTH = 41
       HARD_SPACE = "\u00a0"
-      # From this number on, the options of the server hide a subcommand's own.
+      # From this number of server options on, `summary` leaves them out: they would hide the subcommand's own flags.
       MANY = 20
       SERVER = "The options of the server count, too: carat --help lists them."
       private_constant :MANY, :SERVER, :ExactParser, :FLAG_WIDTH, :TEXT_WIDTH, :HARD_SPACE
@@ -42,8 +42,8 @@ module Carat
       # :help, :version or nil.
       attr_reader :request
 
-      # `options` are the ones that may be set; `help` is the command that lists them. The block, if there is one,
-      # defines further flags on the OptionParser.
+      # `options` are the options that flags may set; `help` is the command that lists them. The block, if there is one,
+      # gets the OptionParser, to define further flags.
       def initialize(options: Options.from(:flag), help: "carat --help")
         @settings = Settings.new
         @words = []
@@ -56,13 +56,14 @@ module Carat
         define_general
       end
 
-      # Reads `argv`, an Array of Strings that stays as it is, and returns the arguments that are not flags. Raises
-      # ConfigError.
+      # Reads the flags in `argv`, an Array of Strings that is not changed, and returns the arguments that are not
+      # flags. Raises ConfigError.
       def parse(argv)
         reading { @parser.permute(argv) }
       end
 
-      # Reads `argv` up to the first argument, and returns that and what follows. Raises ConfigError.
+      # Reads the flags at the start of `argv`, and returns the other words, from the first argument on. Raises
+      # ConfigError.
       def parse_leading(argv)
         reading { @parser.order(argv) }
       end
@@ -72,12 +73,13 @@ module Carat
         @parser.help.strip
       end
 
-      # Returns an Array of OptionParser::Switch.
+      # Returns all flags, as an Array of OptionParser::Switch.
       def switches
         @parser.top.list.grep(OptionParser::Switch)
       end
 
-      # Returns the list for the help of a subcommand: its own flags, if it has some beside the server's.
+      # Returns the list for the help of a subcommand: only its own flags if it has some and the server's options are
+      # many, otherwise all flags.
       def summary
         @own.empty? || @others < MANY ? to_s : "#{@own}\n\n#{SERVER}"
       end
@@ -124,7 +126,7 @@ module Carat
 
       def define(option)
         @parser.on(*option.short, long(option), *lines(option)) do |value|
-          # The value was forgotten: no value begins like a flag.
+          # A value that begins like a flag is the next flag: the value was forgotten.
           raise OptionParser::MissingArgument, option.flag if value.to_s.start_with?("--")
 
           set(option, value, option.flag)
@@ -143,7 +145,7 @@ module Carat
         option.boolean? ? "--[no-]#{option.flag[2..]}[=BOOL]" : "#{option.flag} #{option.metavar}"
       end
 
-      # The option's sentence, its further variables and its default, in lines.
+      # The option's sentence, its further variables and its default, broken into lines.
       def lines(option)
         variables = " (#{option.env.join(", ")})" if option.env
         default = "[#{option.default_words}]".tr(" ", HARD_SPACE)

@@ -9,8 +9,9 @@ module Carat
   module Config
     # The further processes of the application that the config file declares.
     class Processes
-      # One declaration. `count` is a Range, and `load` returns what the number follows within that; `stop_timeout` is
-      # nil for that of the server; `command` is nil where `block` is what runs, and `place` is where it is declared.
+      # One declaration. `count` is a Range, and `load` is what the number of processes follows within that range,
+      # something to call. `stop_timeout` is nil when the server's stop timeout counts. Either `command` or `block` is
+      # what runs, and the other is nil. `place` is where the process is declared.
       # rubocop:disable Lint/StructNewOverride -- nobody counts its members
       Declaration = Struct.new(:name, :count, :load, :memory, :stop_signal, :stop_timeout, :restart, :overlap,
                                :environment, :command, :only, :place, :block, keyword_init: true) do
@@ -24,9 +25,9 @@ module Carat
 
       DEFAULTS = { count: 1, load: nil, memory: nil, stop_signal: "TERM", stop_timeout: nil, restart: "always",
                    overlap: false, environment: {}, command: nil, only: nil }.freeze
-      # Most declarations.
+      # The most declarations.
       LIMIT = 64
-      # How many processes of one declaration may run.
+      # How many processes one declaration may have.
       COUNT = Type.build(:count, 0..1000)
       MEMORY = Type.build(:bytes, (1024 * 1024)..)
       NAME = /\A[a-z][a-z0-9_-]{0,31}\z/i

@@ -2,7 +2,7 @@
 
 module Carat
   module Config
-    # Finds the word that a misspelled one was meant to be.
+    # Suggests the word that the user meant by a misspelled one.
     module Spelling
       # Returns `; did you mean workers?`, or an empty String when no word is similar (or did_you_mean is disabled).
       def self.hint(word, words)
@@ -10,7 +10,8 @@ module Carat
         near ? "; did you mean #{near}?" : ""
       end
 
-      # The only word that begins like this one: `--pidfile` for `--pid`, which is more like `--bind` by its letters.
+      # The word that begins with `word`, if there is only one: `--pidfile` for `--pid`. By its letters, `--pid` is more
+      # similar to `--bind`, which the spell checker would suggest.
       def self.completion(word, words)
         longer = words.select { |candidate| candidate.start_with?(word) }
         longer.first if longer.one?

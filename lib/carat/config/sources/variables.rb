@@ -13,7 +13,8 @@ module Carat
     # Reads options from environment variables; an empty variable counts as unset.
     class Variables
       PORT = Type::WholeNumber.new(0..65_535)
-      # With WEB_CONCURRENCY=0, Puma forks no worker; the nearest to that is one.
+      # The value of WEB_CONCURRENCY with which Puma forks no worker. Carat always forks workers, so that it reads 1
+      # instead.
       SINGLE_MODE = "0"
       private_constant :PORT, :SINGLE_MODE
 
@@ -29,7 +30,7 @@ module Carat
         unknown.map { |name| "#{name}: no such variable#{hint(name, known)}" }
       end
 
-      # The common prefix would make all names similar.
+      # Compares names without CARAT_: with this common prefix, all names would be similar.
       def self.hint(name, known)
         gone = GoneOptions.hint(name)
         return gone unless gone.empty?

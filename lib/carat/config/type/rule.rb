@@ -3,15 +3,15 @@
 module Carat
   module Config
     module Type
-      # A type whose values no `within` limits.
+      # A type that is defined by a block, and that no `within` limits.
       class Rule
-        # The placeholder for a value in the help; nil for one that a flag does not need.
+        # The placeholder for a value in the help; nil when the flag needs no value.
         attr_reader :metavar
-        # What docs/options.md says about the values of a type that a part brings.
+        # The sentence of docs/options.md about the values, for a type that a part declares.
         attr_reader :doc
 
-        # The block is `parse` of the type; `text`, if given, is its method `text`. `name` and `doc` are for a type that
-        # is not in Type::NAMES.
+        # The block is the type's method `parse`, and `text`, if given, its method `text`. `name` and `doc` are for a
+        # type that a part declares, and that is not in Type::NAMES.
         def initialize(metavar, text: nil, name: nil, doc: nil, &parse)
           @metavar = metavar
           @text = text

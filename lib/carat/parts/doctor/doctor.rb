@@ -32,7 +32,7 @@ module Carat
         OpenFiles, Threads, PumaHooks, FullCollections, RestartRoom
       ].freeze
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "doctor [options] [config.ru]"
 
       # The sentence in the list of subcommands.

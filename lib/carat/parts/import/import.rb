@@ -12,7 +12,7 @@ module Carat
     class Import
       include Subcommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "import [config/puma.rb]"
 
       # The sentence in the list of subcommands.

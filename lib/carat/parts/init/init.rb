@@ -14,7 +14,7 @@ module Carat
     class Init
       include Subcommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "init"
 
       # The sentence in the list of subcommands.

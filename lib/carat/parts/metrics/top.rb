@@ -14,7 +14,7 @@ module Carat
     class Top
       include ControlCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "top [--interval TIME] [--pid PID | --control-socket PATH] [--json]"
 
       # The sentence in the list of subcommands.

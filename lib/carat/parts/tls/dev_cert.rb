@@ -10,7 +10,7 @@ module Carat
     class DevCert
       include Subcommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "dev-cert [NAME ...]"
 
       # The sentence in the list of subcommands.

@@ -11,7 +11,7 @@ module Carat
       # Formats the server's memory report as a table.
       class Table
         NOTHING = "-"
-        # The heading of each column, and how its cell is read from a process in the report.
+        # The heading of each column, and the function that reads its cell from a process in the report.
         COLUMNS = {
           "process" => ->(row) { label(row) },
           "gen" => ->(row) { row["generation"] },
@@ -30,7 +30,8 @@ module Carat
           "GC" => ->(row) { percent(share(row.dig("figures", "gc", "time_share"))) },
           "requests" => ->(row) { row["requests"] }
         }.freeze
-        # The edge measures every few seconds, so that smaller differences say nothing.
+        # The share of the limit from which a difference is shown. The edge measures its processes only every few
+        # seconds, so that a smaller difference may come from the time between the measurements.
         NOTABLE = 0.05
         private_constant :NOTABLE, :NOTHING
 
@@ -101,7 +102,7 @@ module Carat
           "without sharing they would weigh #{mib(alone)}: #{mib(saved.abs)} #{saved.negative? ? "less" : "more"}"
         end
 
-        # Molds that do not count in the lines above.
+        # The molds that run only for a while, such as a candidate. The sums above leave them out.
         def passing_molds
           molds = @processes.map(&COLUMNS.fetch("process")).grep(/ mold\z/)
           "#{molds.join(", ")}: #{mib(@report["passing_molds"])} more for a while" unless molds.empty?
@@ -112,7 +113,8 @@ module Carat
           "#{mib(used)} of a budget of #{mib(limit)} used; the #{source} has #{mib(whole)}" if limit && whole
         end
 
-        # The shares of the used budget: readers add up the table, and miss the rest.
+        # The shares of the used budget. Without this line, readers who add up the table would miss the part that is not
+        # in it.
         def shares
           limit, used = @report["budget"]&.values_at("limit", "used")
           sums = [@report["clients"], *holders.values].compact
@@ -131,7 +133,7 @@ module Carat
           "clients make the edge hold #{mib(used)} of at most #{mib(limit)} (client_memory)" if limit
         end
 
-        # The bytes that the edge holds for parts, by name.
+        # The report of each part for which the edge holds bytes, by the part's name for that memory.
         def holders
           named = Parts.select { |part| part.memory_name && @report[part.class.key.to_s] }
           named.to_h { |part| [part.memory_name, { "option" => part.class.key, **@report[part.class.key.to_s] }] }
@@ -143,7 +145,8 @@ module Carat
           end
         end
 
-        # The processes that did not report their stats.
+        # The line about the processes that did not report their stats. The `process`es of the config file, which have a
+        # name, are not asked for them.
         def silence
           asked = @processes.reject { |process| process["name"] }
           silent = asked.reject { |process| process["figures"] }.map(&COLUMNS.fetch("process"))

@@ -8,8 +8,8 @@ module Carat
   module Config
     module Type
       # One address to listen on, in a canonical form: `tcp://host:port`, `tcp://[::1]:port`, `tcp://*:port`,
-      # `unix:///path?mode=0660` or `fd://3`; any of them may have `proxy_protocol=true`. Parts bring further schemes
-      # for a host and a port.
+      # `unix:///path?mode=0660` or `fd://3`. Each form may have the parameter `proxy_protocol=true`. Parts declare
+      # further schemes for a host and a port.
       module Address
         TCP = %r{\A(\w+)://(\*|[\w.-]+|\[[\h:.]+(?:%[\w.-]+)?\]):(\d{1,5})\z}
         UNIX = %r{\Aunix://([^?]+)\z}

@@ -3,37 +3,37 @@
 module Carat
   module Config
     module Type
-      # What may follow an address: `?mode=0660&proxy_protocol=true`, and what parts bring. `mode` is nil or three octal
-      # digits; `others` is an object of each of .kinds.
+      # The query of an address: `?mode=0660&proxy_protocol=true`, and parameters that parts declare. `mode` is nil or
+      # three octal digits; `others` has one object of each class in .kinds.
       AddressParameters = Struct.new(:mode, :proxy_protocol, :others, keyword_init: true)
 
-      # What may follow an address.
+      # The query of an address.
       class AddressParameters
         MODE = /\Amode=0?([0-7]{3})\z/
         PROXY = /\Aproxy_protocol=(true|false)\z/
         private_constant :MODE, :PROXY
 
         class << self
-          # Returns the classes for addresses that parts bring.
+          # Returns the classes that parts declare for their schemes and parameters.
           def kinds
-            require_relative "../../../parts" # It needs the types.
+            require_relative "../../../parts" # Here, because the parts require the types.
             Parts.filter_map(&:addresses)
           end
 
-          # Returns what to say about parameters that #parse does not understand.
+          # Returns the part of a message that lists the known parameters.
           def limits
             known = ["?mode=0660", "?proxy_protocol=true", *kinds.map { |kind| kind::NOUN }]
             "may end with #{known[0...-1].join(", ")}, and #{known.last}, joined by &, and with nothing else"
           end
 
-          # Returns the parameters of a query, which may be empty; nil when it has others.
+          # Returns the parameters of a query, which may be empty, or nil when one of them is unknown.
           def parse(query)
             parameters = new(others: kinds.map(&:new))
             parameters if query.split("&", -1).all? { |pair| parameters.take?(pair) }
           end
         end
 
-        # Takes `mode=0660` and the like; returns false for a pair that it does not understand.
+        # Takes a pair such as `mode=0660`; returns false when its parameter is unknown.
         def take?(pair)
           case pair
           when MODE then self.mode = Regexp.last_match(1)

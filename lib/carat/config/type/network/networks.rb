@@ -9,7 +9,8 @@ require_relative "address"
 module Carat
   module Config
     module Type
-      # Types of addresses, URLs, and their parts. A list takes one value or an Array and returns an Array of Strings.
+      # Types of addresses and URLs, and of parts of URLs. A list takes one value or an Array and returns an Array of
+      # Strings.
       module Networks
         NONE = "none"
         NETWORK = %r{\A[\h.:]+(?:/\d{1,3})?\z}
@@ -61,7 +62,8 @@ module Carat
           end
         end
 
-        # The beginning of the paths of all requests, such as `/app`, with or without a slash at its end; nil for `/`.
+        # The path below which the application is reached, such as `/app`, with or without a slash at its end; nil for
+        # `/`.
         PREFIX = Rule.new("PATH") do |value|
           prefix = value.to_s.delete_suffix("/")
           next prefix.empty? ? nil : prefix if prefix.empty? ? value == "/" : PREFIX_PATTERN.match?(prefix)
@@ -69,7 +71,7 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not the beginning of a path such as /app"
         end
 
-        # Returns a parsed COLLECTOR for readers.
+        # Returns a value of COLLECTOR as readers see it.
         def self.collector_text(url)
           host = url[:host].include?(":") ? "[#{url[:host]}]" : url[:host]
           "http://#{host}:#{url[:port]}#{url[:path]}?sample=#{url[:sample]}"
@@ -77,7 +79,7 @@ module Carat
         private_class_method :collector_text
 
         # The address of an OpenTelemetry collector, and the share of the requests that it gets:
-        # `http://127.0.0.1:4318?sample=0.1`. It becomes a Hash for the edge.
+        # `http://127.0.0.1:4318?sample=0.1`. The edge gets the parts of the address as a Hash.
         COLLECTOR = Rule.new("URL", text: method(:collector_text)) do |value|
           url = COLLECTOR_PATTERN.match(value.to_s)
           port = url ? url[:port].to_i : 0
@@ -91,7 +93,7 @@ module Carat
           { host: url[:host], port:, path: url[:path], sample: sample.to_f }
         end
 
-        # The address of a server that is asked over https.
+        # The URL of a server to which requests go over HTTPS.
         HTTPS = Rule.new("URL") do |value|
           uri = URI.parse(value.to_s)
           next uri.to_s if uri.is_a?(URI::HTTPS) && uri.host&.match?(/\A[\w.-]+\z/) && !uri.userinfo

@@ -12,10 +12,10 @@ module Carat
         EXAMPLES = 'such as 65536, "64KB" or "1GB"'
         private_constant :EXAMPLES, :PATTERN, :UNITS
 
-        # More than any machine has; the edge uses 64-bit numbers.
+        # The largest number of bytes, far more than any machine has. The edge uses 64-bit numbers.
         LIMIT = 1024**5
 
-        # An endless range ends at LIMIT.
+        # `range` limits the number; LIMIT ends an endless one.
         def initialize(range = (1..))
           @range = range.begin..(range.end || LIMIT)
         end

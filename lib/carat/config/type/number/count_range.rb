@@ -5,7 +5,7 @@ require_relative "../../config_error"
 module Carat
   module Config
     module Type
-      # A number of processes: fixed, or a range that follows the load.
+      # A number of processes: fixed, or a range within which the number follows the load.
       class CountRange
         PATTERN = /\A(\d+)(?:\.\.(\d+))?\z/
         private_constant :PATTERN

@@ -11,7 +11,7 @@ module Carat
         UNITS = { "ms" => 0.001, "" => 1, "s" => 1, "m" => 60, "h" => 3600, "d" => 86_400 }.freeze
         PATTERN = /\A(\d+(?:\.\d+)?)\s*(ms|s|m|h|d|)\z/
 
-        # A year.
+        # The longest duration: a year.
         LIMIT = 365 * 86_400.0
         EXAMPLES = 'such as 30, 2.5, "30s", "5m" or "500ms"'
         private_constant :EXAMPLES, :PATTERN, :UNITS
@@ -42,7 +42,7 @@ module Carat
           match[1].to_f * UNITS.fetch(match[2]) if match
         end
 
-        # A duration after which something ends, as Seconds, or "off", false or nil for no limit.
+        # A time limit: what Seconds reads, or "off", false or nil for no limit.
         TIMEOUT = Rule.new("SECONDS|off", text: ->(value) { value ? new.text(value) : "off" }) do |value|
           !value || value.to_s == "off" ? nil : new.parse(value)
         rescue InvalidValue => e

@@ -6,23 +6,23 @@ require_relative "count_range"
 module Carat
   module Config
     module Type
-      # The number of workers: fixed, a range that follows the load, or what the machine has room for.
+      # The number of workers: fixed, a range that follows the load, or as many as the machine has room for.
       class WorkerCount < CountRange
-        # The value that leaves the number to Carat.
+        # The word for as many workers as the machine has room for.
         AUTO = "auto"
 
-        # The largest number.
+        # The largest number of workers.
         LIMIT = 10_000
 
         def initialize
           super(1..LIMIT)
         end
 
-        # Reads what a CountRange reads, or "auto", which it returns. Raises InvalidValue.
+        # Reads "auto", which is returned as it is, or a number or range as CountRange does. Raises InvalidValue.
         def parse(value)
           value.to_s == AUTO ? AUTO : super
         rescue InvalidValue => e
-          # Puma forks no worker then, and serves with the process that has loaded the application.
+          # With `workers 0`, its single mode, Puma forks no worker: the process that has loaded the application serves.
           raise e, "#{e.message}; for Puma's single mode write 1" if value.to_s == "0"
 
           raise

@@ -6,22 +6,22 @@ require_relative "../rule"
 module Carat
   module Config
     module Type
-      # Types of paths: each takes a String or Pathname and returns it absolute.
+      # Types of paths. A type takes a String or Pathname, and all but OPTIONAL return an absolute path.
       module Paths
         OFF = "off"
         # `sockaddr_un` holds 108 bytes with the closing NUL (unix(7)).
         SOCKET_LIMIT = 107
-        # Standard output, which the edge writes to by its descriptor: to open this name fails for a socket and for
+        # Standard output. The edge writes to the file descriptor, because opening this name fails for a socket and for
         # another user's pipe.
         OUTPUT = "/dev/stdout"
-        # The log's default.
+        # Standard error, the default of the log.
         ERRORS = "/dev/stderr"
         STREAMS = { OUTPUT => OUTPUT, ERRORS => ERRORS }.merge(
           *%w[/dev/fd /proc/self/fd].map { |folder| { "#{folder}/1" => OUTPUT, "#{folder}/2" => ERRORS } }
         ).freeze
-        # The most links to follow, as many as the kernel does.
+        # The most symbolic links to follow, as many as the kernel follows.
         LINKS_LIMIT = 40
-        # More than any process id takes.
+        # The most bytes to read from a pid file, more than any process id takes.
         PID_LIMIT = 1024
         private_constant :OFF, :SOCKET_LIMIT, :OUTPUT, :ERRORS, :STREAMS, :LINKS_LIMIT, :PID_LIMIT
 
@@ -37,13 +37,13 @@ module Carat
         end
         private_class_method :rule
 
-        # Returns the message about a path that cannot be used, or nil without a reason.
+        # Returns the message that `path` cannot be used for `reason`, or nil when `reason` is nil.
         def self.refusal(path, reason)
           "#{path} #{reason}" if reason
         end
         private_class_method :refusal
 
-        # Returns the message about a file that is not there.
+        # Returns the message about a missing file. For a broken symbolic link, the message says where it leads.
         def self.missing_file(path)
           return "there is no file #{path}" unless File.symlink?(path)
 
@@ -60,7 +60,8 @@ module Carat
           end
         end
 
-        # Returns the standard stream, OUTPUT or ERRORS, that an absolute path or a link there names, or nil.
+        # Returns the standard stream, OUTPUT or ERRORS, that the absolute path names directly or by symbolic links; or
+        # nil.
         def self.stream(path)
           LINKS_LIMIT.times do
             return STREAMS[path] if STREAMS.key?(path)
@@ -68,11 +69,11 @@ module Carat
             path = File.expand_path(File.readlink(path), File.dirname(path))
           end
           nil
-        rescue SystemCallError # It is no link.
+        rescue SystemCallError # The path is no link.
           nil
         end
 
-        # Whether the null device is at `path`, by whatever name.
+        # Whether `path` is the null device, also under another name than /dev/null.
         def self.null?(path)
           found = File.stat(path)
           found.chardev? && found.rdev == File.stat(File::NULL).rdev
@@ -88,7 +89,7 @@ module Carat
           end
         end
 
-        # Returns the reason why the server would not replace what is at `path` by its pid file; nil if it would.
+        # Returns the reason why the server must not replace the file at `path` by its pid file, or nil if it may.
         def self.pidfile_problem(path)
           return if File.symlink?(path) || !File.exist?(path)
           return "is not a regular file" unless File.file?(path)
@@ -121,12 +122,12 @@ module Carat
           "#{path} has no page such as 503.html" if Dir.glob("[45][0-9][0-9].html", base: path).empty?
         end
 
-        # A directory that is made when it is needed.
+        # A directory that is created when it is needed.
         NEW_DIRECTORY = rule("DIRECTORY") do |path|
           "#{path} is not a directory" if File.exist?(path) && !File.directory?(path)
         end
 
-        # A file to append to. It need not exist; its directory must. "-" is standard output.
+        # A file to append to. Its directory must exist; the file need not. "-" is standard output.
         LOG = Rule.new("FILE") do |value|
           path = value == "-" ? OUTPUT : Type.absolute_path(value)
           stream = stream(path)
@@ -138,7 +139,8 @@ module Carat
           path
         end
 
-        # A file that the server writes and removes. /dev/null stands for none.
+        # A file to which the server writes its process id, and which it removes at its end. /dev/null means no pid
+        # file.
         PIDFILE = Rule.new("FILE") do |value|
           path = Type.absolute_path(value)
           next if null?(path)
@@ -149,11 +151,11 @@ module Carat
           path
         end
 
-        # The path at which the server creates a Unix socket: it must be free, or a socket.
+        # The path at which the server creates a Unix socket. Nothing, or a socket, may exist there.
         SOCKET = rule("PATH") { |path| refusal(path, socket_problem(path)) }
 
-        # The path of a file that may come and go; "off", false or nil stand for none. A relative path stays relative:
-        # links on the way to it may change.
+        # The path of a file that may come and go; "off", false or nil mean no file. A relative path stays relative,
+        # because symbolic links in the path of the working directory may change.
         OPTIONAL = Rule.new("FILE|#{OFF}", text: ->(value) { value || OFF }) do |value|
           next if !value || value.to_s == OFF
 

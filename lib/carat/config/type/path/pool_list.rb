@@ -5,22 +5,23 @@ require_relative "../../config_error"
 module Carat
   module Config
     module Type
-      # Pools: routes with a queue and a share of the lanes of their own.
+      # Pools: classes of requests, chosen by path, each with its own queue, and perhaps a bound of its own.
       class PoolList
         SETTINGS = %i[paths threads queue_limit priority].freeze
         NAME = /\A[a-z][a-z0-9_-]{0,31}\z/
-        # The name of the pool of all other requests.
+        # The name of the pool for all requests that no declared pool takes.
         MAIN = "main"
         PATH = %r{\A/[!-~&&[^*?#%]]*\*?\z}
         PRIORITIES = %w[low normal high].freeze
-        # Most pools, most paths of one, and the longest path in bytes.
+        # The most pools, the most paths of one pool, and the longest path in bytes.
         LIMIT = 16
         PATHS_LIMIT = 64
         PATH_LIMIT = 1024
         COUNT = 1..1_000_000
         private_constant :COUNT, :LIMIT, :MAIN, :NAME, :PATH, :PATHS_LIMIT, :PATH_LIMIT, :PRIORITIES, :SETTINGS
 
-        # Reads a name and a Hash of its settings, or nothing. Returns an Array of Hashes. Raises InvalidValue.
+        # Reads one pool, a name and a Hash of its settings, or an empty Array. Returns an Array of Hashes. Raises
+        # InvalidValue.
         def parse(value)
           return value if value == []
 

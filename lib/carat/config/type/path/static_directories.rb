@@ -12,10 +12,10 @@ module Carat
         SETTINGS = %i[directory cache_control not_found].freeze
         private_constant :CACHE_CONTROL, :PREFIX, :SETTINGS
 
-        # Reads one or several of: a path, served at /; text such as `/assets=public/assets`; and a Hash of prefixes
-        # whose values are paths, or Hashes of `directory`, `cache_control` and `not_found`. Without a `directory`,
-        # the folder of the prefix lies in a directory that was named before. Returns an Array of Hashes. Raises
-        # InvalidValue.
+        # Reads one directory or several. A directory is a path, which is served at /; or text such as
+        # `/assets=public/assets`; or a Hash of prefixes whose values are paths, or Hashes of `directory`,
+        # `cache_control` and `not_found`. Without a `directory`, the prefix is a folder in a directory that was named
+        # before. Returns an Array of Hashes. Raises InvalidValue.
         def parse(value)
           Array(value.is_a?(Hash) ? [value] : value).each_with_object([]) do |entry, directories|
             pairs(entry).each { |prefix, settings| directories << read(prefix, settings, directories) }
@@ -72,7 +72,7 @@ module Carat
           path
         end
 
-        # The place of a prefix in the directories that were named before.
+        # The folder of a prefix within a directory that was named before.
         def below(prefix, earlier)
           outer = earlier.reverse.find { |it| it[:prefix] == "/" || prefix.start_with?("#{it[:prefix]}/") }
           raise InvalidValue, "#{prefix}: name a directory" unless outer

@@ -6,12 +6,12 @@ require_relative "../rule"
 module Carat
   module Config
     module Type
-      # One of a few words.
+      # One word of a list.
       class Choice < Rule
         METAVAR_WIDTH = 12
         private_constant :METAVAR_WIDTH
 
-        # `words` are valid as Strings and Symbols. A long list has no room in the help.
+        # `words` are valid as Strings and Symbols. The help shows the list only if it is short.
         def initialize(words)
           metavar = words.join("|")
           super(metavar.size <= METAVAR_WIDTH ? metavar : "WORD") do |value|

@@ -6,11 +6,11 @@ require_relative "../../sources/spelling"
 module Carat
   module Config
     module Type
-      # The variables of Ruby's garbage collector (3.1 to 4.1) and their limits (gc.c). Ruby itself ignores unknown
-      # variables and wrong values, or at most warns with -w.
+      # The variables of Ruby's garbage collector (3.1 to 4.1) and their limits (gc.c). They are checked here because
+      # Ruby itself ignores unknown variables and wrong values, or at most warns with -w.
       module GcVariable
         PREFIX = "RUBY_GC_"
-        # A number of slots or bytes.
+        # The limits of a number of slots or bytes.
         COUNT = (0..(1 << 50))
         FACTOR = (1.0.next_float..100.0)
         SHARE = (Float::MIN..1.0)
@@ -37,7 +37,8 @@ module Carat
 
         module_function
 
-        # `name` may have the prefix, in any case. Returns the name of the variable and its text. Raises InvalidValue.
+        # Returns the name of the variable and its text. `name` may have the prefix or not, in any case of letters.
+        # Raises InvalidValue.
         def parse(name, figure)
           short = name.to_s.upcase.delete_prefix(PREFIX)
           range = FIGURES.fetch(short) { refuse_name(name, short) }

@@ -8,7 +8,7 @@ require_relative "gc_variable"
 module Carat
   module Config
     module Type
-      # Types of words.
+      # Types of words, and of values that words stand for.
       module Words
         TRUTHS = { "true" => true, "yes" => true, "on" => true, "1" => true,
                    "false" => false, "no" => false, "off" => false, "0" => false }.freeze
@@ -16,7 +16,8 @@ module Carat
         POLICIES = %w[frugal ruby].freeze
         private_constant :BITS, :POLICIES, :TRUTHS
 
-        # Returns the Rule for a name that the block finds, or an id.
+        # Returns the Rule for the name or id of an account. The block looks the name up, and raises ArgumentError for
+        # an unknown one.
         def self.account(noun)
           Rule.new("NAME") do |value|
             name = value.to_s
@@ -51,7 +52,7 @@ module Carat
         # The name of a group of this machine, or a group id.
         GROUP = account("group") { |name| Etc.getgrnam(name) }
 
-        # A policy for the garbage collector: a word, or figures by the name of Ruby's variable.
+        # A policy for the garbage collector: a word, or values by the names of Ruby's variables.
         GC = Rule.new(
           POLICIES.join("|"),
           text: ->(value) { value.is_a?(Hash) ? value.map { |name, figure| "#{name}=#{figure}" }.join(" ") : value }
@@ -63,7 +64,7 @@ module Carat
                               'such as "frugal", "ruby" or heap_growth_factor: 1.1'
         end
 
-        # A mask of mode bits: octal digits, or an Integer in the config file.
+        # A mask of permission bits: octal digits, or an Integer in the config file.
         UMASK = Rule.new("MASK", text: ->(mask) { format("%04o", mask) }) do |value|
           mask = value.is_a?(String) && value.match?(/\A[0-7]{1,4}\z/) ? Integer(value, 8) : value
           next mask if mask.is_a?(Integer) && (0..BITS).cover?(mask)

@@ -10,7 +10,7 @@ module Carat
       include ControlCommand
       include ForkedCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "console [--sandbox] [--env NAME[=VALUE]]..."
 
       # The sentence in the list of subcommands.

@@ -12,7 +12,7 @@ module Carat
       include ControlCommand
       include ForkedCommand
 
-      # What follows `Usage: carat` in the help.
+      # The words after `Usage: carat` in the help.
       USAGE = "run [--env NAME[=VALUE]]... -- COMMAND"
 
       # The sentence in the list of subcommands.

@@ -10,22 +10,22 @@ use crate::lanes::{LaneEvent, LaneEvents};
 use crate::queue::Hold;
 use carat_exchange::{ReplyBody, clock};
 
-/// A comparison of the code that the workers have with its source, before each request.
+/// Compares the source files with the code that the workers have loaded, before each request.
 pub trait CodeCheck {
-    /// Has the request wait for other code where it is needed. Returns the response in place of the application's while
-    /// the code cannot be loaded.
+    /// Makes the request wait for new code if the workers' code is out of date. If the code cannot be loaded, returns
+    /// the error page, which is sent instead of the application's response.
     fn check(&self, request: &Parts) -> Option<Response<ReplyBody>>;
 }
 
-/// The time in which requests wait for other code than the workers have.
+/// Holds the requests while changed code is loaded.
 pub struct CodeRenewal {
     events: LaneEvents,
     check: OnceCell<Weak<dyn CodeCheck>>,
-    /// Requests wait while other code is loaded.
+    /// The hold in which requests wait while changed code is loaded.
     pub(crate) hold: Hold,
-    /// Whether the supervisor has yet to take the last request for other code.
+    /// Whether [`LaneEvent::CodeChanged`] was sent, and the supervisor has not received it yet.
     is_asked: Cell<bool>,
-    /// Whether the server stops: its last requests get the code that there is.
+    /// Whether the server stops. Its last requests are then served by the code that is loaded.
     is_over: Cell<bool>,
 }
 
@@ -40,56 +40,58 @@ impl CodeRenewal {
         }
     }
 
-    /// Checks requests from now on. There is one check at most.
+    /// Sets the check of each request. There is at most one check.
     pub fn set_check(&self, check: Weak<dyn CodeCheck>) {
-        // A second one is a mistake that no settings make.
+        // No settings lead to a second check; it would be ignored.
         let _ = self.check.set(check);
     }
 
-    /// The response to a request in place of the application's.
+    /// The error page for this request, if the code cannot be loaded; `None` if the request may go on.
     pub(crate) fn check(&self, request: &Parts) -> Option<Response<ReplyBody>> {
         let check = self.check.get().filter(|_| !self.is_over.get())?;
         check.upgrade()?.check(request)
     }
 
-    /// Lets requests wait for other code, for at most this long.
+    /// Makes requests wait for changed code, for at most `limit`.
     pub fn hold_requests(&self, limit: Duration) {
         self.hold.begin(clock::now(), limit);
     }
 
-    /// Whether requests wait.
+    /// Whether requests wait for changed code.
     pub fn is_on(&self) -> bool {
         self.hold.is_on()
     }
 
-    /// Whether the server stops: other code would come too late.
+    /// Whether the server stops. Then no new code is loaded.
     pub fn is_over(&self) -> bool {
         self.is_over.get()
     }
 
-    /// How much longer requests wait; `None` if they do not.
+    /// How much longer requests may wait for changed code; `None` if they do not wait.
     pub fn left(&self, now: Instant) -> Option<Duration> {
         self.hold.left(now)
     }
 
-    /// Asks the supervisor for other code, unless it has been asked already and has yet to begin.
+    /// Asks the supervisor to load the changed code, unless it has yet to receive an earlier request for that.
     pub fn ask(&self) {
         if !self.is_asked.replace(true) {
             self.events.send(LaneEvent::CodeChanged);
         }
     }
 
-    /// Whether a load follows the one under way.
+    /// Whether the supervisor has been asked to load the code, and has not received the request yet.
     pub fn is_asked(&self) -> bool {
         self.is_asked.get()
     }
 
-    /// The supervisor has received [`LaneEvent::CodeChanged`]: it begins, or has another load follow the one under way.
+    /// Notes that the supervisor has received [`LaneEvent::CodeChanged`]. It then loads the code, now or after the load
+    /// under way.
     pub fn note_asked(&self) {
         self.is_asked.set(false);
     }
 
-    /// The server stops: requests get the code that the workers have. Those that wait do so once the renewal has ended.
+    /// Notes that the server stops. From now on requests are served by the code that is loaded. The requests that
+    /// already wait get it once the renewal has ended.
     pub fn stop(&self) {
         self.is_over.set(true);
     }

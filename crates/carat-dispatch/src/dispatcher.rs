@@ -35,39 +35,39 @@ use carat_exchange::{
 use carat_log::{Log, WorkerId};
 use carat_settings::Settings;
 
-/// Sends each request to a lane. Each component that decides about it has fields of its own; the dispatcher turns the
-/// decision of one component into an event of another.
+/// Sends each request to a lane. The components that decide about requests have fields of their own; the dispatcher
+/// passes the decision of one component to the others.
 #[derive(Debug)]
 pub struct Dispatcher {
     pub(crate) log: Rc<Log>,
     pub(crate) events: LaneEvents,
-    /// The settings of the current generation, and how long requests may take.
+    /// The settings of the current generation, with the timeouts of requests.
     pub(crate) timeouts: RequestTimeouts,
-    /// Whether requests wait for other code.
+    /// The hold of the requests while changed code is loaded.
     renewal: Rc<CodeRenewal>,
-    /// Whether requests wait as `carat pause` asked.
+    /// The hold that `carat pause` begins.
     pub(crate) hold: Hold,
-    /// Whether requests wait because no worker runs while a mold boots.
+    /// The hold while no worker runs, because a restart needs the memory of the old workers until the mold has booted.
     downtime: Hold,
     /// The requests that wait.
     pub(crate) queue: PoolQueues,
-    /// The lanes, and which of them is next.
+    /// The lanes, and the choice of the lane for the next request.
     pub(crate) lanes: LaneChoice,
     rebalance: Rebalance,
     /// The workers that collect their garbage while they serve nobody.
     pub(crate) resting: RestingWorkers,
-    /// Connections that applications have taken over, and that have a deadline.
+    /// The tunnels that have to end within `tunnel_timeout`.
     tunnels: TunnelDrain,
     /// The quota that all spooled bodies share, those of requests included.
     pub(crate) spool_quota: Arc<SpoolQuota>,
     /// The memory that all clients make the edge hold.
     pub(crate) client_memory: Rc<ClientMemory>,
-    /// The server stops, and takes no further request.
+    /// Whether the server stops. New requests are refused then.
     is_over: Cell<bool>,
 }
 
 impl Dispatcher {
-    /// Starts without a lane.
+    /// A dispatcher without lanes.
     pub fn new(
         settings: &Rc<Settings>,
         log: &Rc<Log>,
@@ -100,7 +100,7 @@ impl Dispatcher {
         self.queue.adopt(settings);
     }
 
-    /// The time in which requests wait for other code.
+    /// The hold of the requests while changed code is loaded.
     pub fn renewal(&self) -> &Rc<CodeRenewal> {
         &self.renewal
     }
@@ -114,7 +114,7 @@ impl Dispatcher {
         Ok(PendingReply::new(exchange))
     }
 
-    /// Gives a new request the error page of the code, a lane, or a place in the queue.
+    /// Answers a new request with the error page of the code, or gives it a lane or a place in the queue.
     fn admit(self: &Rc<Self>, exchange: &Rc<Exchange>) -> Result<(), Refusal> {
         if self.is_over.get() {
             return Err(Refusal::Stopping);
@@ -137,8 +137,8 @@ impl Dispatcher {
         })
     }
 
-    /// Sends a request to a lane, unless others wait for one, or the share of its pool is used up. Returns false if
-    /// the request has to wait.
+    /// Sends a request to a lane. Returns false if it has to wait: because other requests are before it, because its
+    /// pool already holds as many lanes as it may, or because no lane takes a request.
     fn begin_at_once(self: &Rc<Self>, exchange: &Rc<Exchange>) -> bool {
         let now = exchange.arrived;
         let pool = self.queue.pool(exchange);
@@ -155,7 +155,7 @@ impl Dispatcher {
         true
     }
 
-    /// The lane for the next request. None while requests are held.
+    /// The lane for the next request. `None` if requests are held, or if no lane has room.
     fn choose(&self, now: Instant) -> Option<Rc<Lane>> {
         if self.is_held() {
             return None;
@@ -204,12 +204,14 @@ impl Dispatcher {
         }
     }
 
-    /// How long requests waited since the last call, and how many wait now, without those that are held.
+    /// How long requests waited for a lane since the last call, on average, and how many wait now. Held requests do not
+    /// count.
     pub fn take_queue_time(&self) -> (Duration, usize) {
         self.queue.take_time(self.is_held())
     }
 
-    /// Adds a lane to the idle ones if it holds no request, unless its thread is known to begin none.
+    /// Adds a lane to the idle lanes if it holds no request and its thread is not stalled. A lane that is not open
+    /// takes the next step towards its end, or its worker's rest.
     pub(crate) fn note_idle(&self, lane: &Rc<Lane>) {
         if !lane.is_empty() {
             return;
@@ -240,7 +242,7 @@ impl Dispatcher {
         let exchange = Rc::new(Exchange::new(call));
         match lane.state() {
             LaneState::Open | LaneState::Resting => self.begin(lane, &exchange, clock::now()),
-            // READY arrives on another socket, and may have come first.
+            // The worker's READY arrives on the control socket, and may arrive before the HELLO that opens the lane.
             LaneState::Opening => lane.trial.keep_first(Rc::clone(&exchange)),
             LaneState::Draining | LaneState::Closed => exchange.settle(Err(Refusal::WorkerLost)),
         }
@@ -299,7 +301,7 @@ impl Dispatcher {
         self.hand_out(clock::now());
     }
 
-    /// Returns the requests that a lane has not begun to the queue.
+    /// Takes back the requests that the worker of a lane has not begun, and returns them to the queue.
     pub(crate) fn recall(&self, lane: &Lane) {
         match lane.recall() {
             Ok(back) => self.requeue(&back),
@@ -312,8 +314,8 @@ impl Dispatcher {
         }
     }
 
-    /// Recalls requests that wait in a lane behind a slow one, if another lane would begin them, or they have waited
-    /// for long.
+    /// Recalls requests that wait in a lane behind a slow request, if another lane would begin them at once, or if they
+    /// have waited for long.
     pub(crate) fn rebalance(&self, now: Instant) {
         for (lane, waited) in Rebalance::surplus(&self.lanes, now) {
             if Rebalance::recalls(&self.lanes, waited, now) {
@@ -331,33 +333,33 @@ impl Dispatcher {
                 tokio::time::sleep(Rebalance::DELAY).await;
                 dispatcher.rebalance.begin();
                 dispatcher.rebalance(clock::now());
-                // Until the next look, a request that has just begun may turn out to be slow.
+                // A request that has just begun may turn out to be slow by the next rebalance.
                 dispatcher.rebalance_soon();
             });
         }
     }
 
-    /// Whether requests wait although workers may be free.
+    /// Whether requests are held: by `carat pause`, because no worker runs, or while code is loaded.
     pub(crate) fn is_held(&self) -> bool {
         let holds = [&self.hold, &self.downtime, &self.renewal.hold];
         holds.into_iter().any(Hold::is_on)
     }
 
-    /// No worker runs while a mold boots: requests wait, without regard to `queue_timeout`.
+    /// Holds the requests while no worker runs and a mold boots. The wait does not count against `queue_timeout`.
     pub fn await_workers(&self, now: Instant) {
         self.downtime.begin(now, Duration::ZERO);
         self.queue.restart_delay();
     }
 
-    /// Workers serve again, or are about to.
+    /// Ends the hold of `await_workers`: workers serve again, or are about to.
     pub fn end_wait(&self, now: Instant) {
         if self.downtime.end(now) {
             self.resume(now);
         }
     }
 
-    /// Sends no request to a worker for `duration`. A hold that is on ends at that time, too. Requests that no worker
-    /// has begun return to the queue.
+    /// Sends no request to a worker for `duration`. A hold that is already on ends after `duration`, too. Requests that
+    /// no worker has begun return to the queue.
     pub fn hold(&self, now: Instant, duration: Duration) {
         self.hold.begin(now, duration);
         self.queue.restart_delay();
@@ -375,7 +377,7 @@ impl Dispatcher {
         was_held
     }
 
-    /// Requests that waited for other code go to the workers.
+    /// Sends the requests that waited for changed code to the workers.
     pub fn end_renewal(&self) {
         let now = clock::now();
         if self.renewal.hold.end(now) {
@@ -383,12 +385,12 @@ impl Dispatcher {
         }
     }
 
-    /// The server stops, and the tunnels of all workers end after `tunnel_timeout` at the latest.
+    /// Gives the tunnels of all workers at most `tunnel_timeout` until they are closed: the server stops.
     pub fn drain_tunnels(&self) {
         self.tunnels.begin_all(&self.lanes);
     }
 
-    /// The server stood still until now.
+    /// Excludes a time in which the server stood still from all timeouts. It has just ended.
     pub fn note_freeze(&self, now: Instant, duration: Duration) {
         self.timeouts.note_freeze(now, duration);
         self.resting.note_freeze(duration);
@@ -414,7 +416,7 @@ impl Dispatcher {
         }));
     }
 
-    /// A hold has ended.
+    /// Hands out the requests that wait: a hold has ended.
     fn resume(&self, now: Instant) {
         self.queue.restart_delay();
         for lane in self.lanes.list() {
@@ -428,7 +430,7 @@ impl Dispatcher {
         end_hold(self, clock::now());
         self.expire_waiting(clock::now());
         self.rebalance(clock::now());
-        // A lane also gets room when a request begins, which no event reports.
+        // When a worker begins a request, its lane may get room. No event reports that, so the queue is looked at here.
         self.hand_out(clock::now());
         self.advance_rests(clock::now());
         self.lanes.note_slow(&self.timeouts, &self.events);
@@ -438,8 +440,8 @@ impl Dispatcher {
         self.queue.report_refused(limit, &self.log);
     }
 
-    /// Refuses every pending request: the server stops. Only a client whose request was never begun is asked to
-    /// repeat it. Requests that arrive from now on are refused, too.
+    /// Refuses every pending request, because the server stops. A client is asked to repeat its request only if no
+    /// worker has begun it. Requests that arrive from now on are refused, too.
     pub fn give_up_all(&self) {
         self.is_over.set(true);
         self.tunnels.close_all(&self.lanes);

@@ -25,8 +25,8 @@ impl LaneChoice {
         lanes.iter().map(|lane| lane.in_flight().len()).sum()
     }
 
-    /// The oldest requests that the workers have begun, at most `limit`, and how many more there are. The others are
-    /// not described: targets may be long.
+    /// The oldest requests that the workers have begun, at most `limit`, and how many more there are. The other
+    /// requests are only counted, because a description copies the target, which may be long.
     pub(crate) fn running_requests(
         &self,
         now: Instant,
@@ -164,8 +164,9 @@ impl LaneChoice {
         self.idle.has_ready()
     }
 
-    /// The lane that got a request last, if it begins the next one sooner than an idle one would. Otherwise an idle lane
-    /// of the worker with the fewest requests; otherwise the lane with the fewest requests that has room.
+    /// The lane for the next request: the lane that was used last, if it begins the request sooner than an idle lane
+    /// would. Otherwise an idle lane of the worker with the fewest requests; if no lane is idle, the lane with the
+    /// fewest requests that has room.
     pub(crate) fn choose(&self, now: Instant) -> Option<Rc<Lane>> {
         self.gathering(now)
             .or_else(|| self.idle.take())
@@ -186,7 +187,7 @@ impl LaneChoice {
 
 #[cfg(any(test, feature = "fixture"))]
 impl LaneChoice {
-    /// How many lanes are idle by mistake.
+    /// How many lanes count as idle although they hold a request or take none.
     pub(crate) fn count_wrongly_idle(&self) -> usize {
         self.idle.count_wrong()
     }

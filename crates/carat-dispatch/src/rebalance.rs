@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use crate::lane_choice::LaneChoice;
 use crate::lanes::{Lane, PREFETCH_WAIT};
 
-/// How long a request may wait in a lane while every other lane is busy: lanes that finish sooner would otherwise
-/// serve later requests first. A pause of the machine is shorter.
+/// How long a request may wait in a lane while every other lane is busy. Lanes that finish sooner would otherwise serve
+/// requests that arrived later. The limit is longer than most pauses of a machine.
 const OVERTAKEN_WAIT: Duration = Duration::from_millis(100);
 
 /// Finds requests that wait in one lane while another lane would begin them.
@@ -53,7 +53,7 @@ fn may_have_effect(lanes: &LaneChoice) -> bool {
     (lanes.has_idle() || lanes.has_several_concurrent()) && lanes.any(Lane::is_ahead)
 }
 
-/// Whether a lane would at once begin a request that waits in another.
+/// Whether another lane would begin a request at once.
 fn has_taker(lanes: &LaneChoice, now: Instant) -> bool {
     let is_prompt = |lane: &Lane| lane.is_concurrent() && lane.is_prompt() && lane.has_room(now);
     lanes.has_idle() || lanes.any(is_prompt)

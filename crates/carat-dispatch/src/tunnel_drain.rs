@@ -8,7 +8,8 @@ use carat_log::LaneTag;
 use crate::lane_choice::LaneChoice;
 use crate::lanes::{Lane, LaneEvent, LaneEvents};
 
-/// The tunnels that have a deadline: those of workers that get no more requests, or all when the server stops.
+/// The tunnels that have a deadline: the tunnels of workers that get no more requests, or all tunnels when the server
+/// stops.
 #[derive(Debug, Default)]
 pub(crate) struct TunnelDrain(RefCell<Vec<DrainingTunnels>>);
 
@@ -22,17 +23,17 @@ struct DrainingTunnels {
 }
 
 impl TunnelDrain {
-    /// The tunnels of all workers end after `tunnel_timeout` at the latest.
+    /// Sets the deadline of the tunnels of all workers: they end after `tunnel_timeout` at the latest.
     pub(crate) fn begin_all(&self, lanes: &LaneChoice) {
         for lane in lanes.list() {
             self.begin(&lane);
         }
     }
 
-    /// The tunnels of the worker of this lane end after `tunnel_timeout` at the latest.
+    /// Sets the deadline of the tunnels of this lane's worker: they end after `tunnel_timeout` at the latest.
     pub(crate) fn begin(&self, lane: &Rc<Lane>) {
         let mut draining = self.0.borrow_mut();
-        // A worker that has died may have left its number, and its lanes, to another one.
+        // After the death of a worker, another worker may have its number and the same lane tags.
         draining.retain(|known| {
             known.lane.worker != lane.tag.worker || known.tunnels.are_those_of(&lane.tunnels)
         });

@@ -5,7 +5,7 @@ use crate::dispatcher::Dispatcher;
 use crate::lanes::{Lane, LaneEvent, LaneState, RequestStage, report_request};
 use carat_exchange::Refusal;
 
-/// The requests whose time is over.
+/// The timeouts of requests.
 impl Dispatcher {
     /// Refuses requests that have waited for too long.
     pub(super) fn expire_waiting(&self, now: Instant) {
@@ -18,7 +18,7 @@ impl Dispatcher {
         }
     }
 
-    /// Gives up requests that have run for too long, and lanes that begin none.
+    /// Gives up the requests that have run for too long, and the lanes whose threads begin no request.
     pub(super) fn expire_running(&self, now: Instant) {
         let Some(limit) = self.timeouts.request_timeout(now) else {
             return;
@@ -32,7 +32,7 @@ impl Dispatcher {
             }
             if is_stuck || !overdue.is_empty() {
                 self.give_up(&lane, &overdue, now);
-                // The stack of one request is enough.
+                // The supervisor has the worker log its stacks. That is done for one request, which is enough.
                 let request = overdue.first().copied().unwrap_or_else(|| lane.begun());
                 let tag = lane.tag;
                 self.events.send(LaneEvent::Stuck { tag, request });
@@ -40,8 +40,8 @@ impl Dispatcher {
         }
     }
 
-    /// Refuses requests without a reply in time, and drains the lane, whose worker is to be replaced. Requests that
-    /// the worker has not begun are recalled; others may finish.
+    /// Refuses the `overdue` requests, and drains the lane, because its worker is to be replaced. Requests that the
+    /// worker has not begun are recalled; the other requests may finish.
     pub(super) fn give_up(&self, lane: &Rc<Lane>, overdue: &[u32], now: Instant) {
         self.lanes.forget_idle(lane);
         lane.set_state(LaneState::Draining);

@@ -15,7 +15,7 @@ impl FrameBatch<'_> {
     /// The application took over the connection before it responded.
     pub(crate) fn hijacked(&self, frame: Hijack, socket: Result<SlowFile, MissingDescriptors>) {
         let Some(exchange) = self.lane.in_flight().waiting(frame.id) else {
-            // Nobody waits any more: the application reads the end of its socket.
+            // The client is gone. The edge closes its end of the socket, and the application reads the end.
             return;
         };
         self.lane.in_flight_mut().take_over(frame.id, self.now);
@@ -36,7 +36,7 @@ impl FrameBatch<'_> {
         }
     }
 
-    /// A tunnel of this worker that ends in this socket.
+    /// A tunnel whose other end is this socket of the worker.
     pub(crate) fn tunnel(&self, socket: SlowFile, is_raw: bool) -> ReplyBody {
         let tunnel = Tunnel {
             application: TunnelApplication::Worker(OwnedFd::from(socket.into_file()).into()),

@@ -1,4 +1,4 @@
-//! The dispatcher as a simulation sees it. The path of each request is its number.
+//! The state of the dispatcher, for simulations. The path of each simulated request is its number.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use carat_wire::is_behind;
 pub struct DispatcherView {
     /// The requests in the queue whose clients wait.
     pub queued: Vec<usize>,
-    /// The length of the queue, with requests of parts, which have no number.
+    /// The length of the queue. It includes requests that a part makes, which have no number.
     pub queue_length: usize,
     /// How many requests may wait.
     pub queue_limit: usize,
@@ -20,15 +20,15 @@ pub struct DispatcherView {
     pub free_slots: usize,
     /// All lanes, in the order in which they opened.
     pub lanes: Vec<LaneView>,
-    /// Whether a request waits that an idle lane would take.
+    /// Whether a request waits in the queue although a lane is idle.
     pub waits_beside_idle_lane: bool,
-    /// The requests that a worker has not begun, and that an idle lane would take.
+    /// The requests that a worker has not begun although another lane is idle.
     pub behind_beside_idle_lane: Vec<usize>,
-    /// For each pool but the first: how many lanes it has, and may have.
+    /// For each pool but the main pool: how many of its requests the lanes hold, and how many they may hold.
     pub shares: Vec<(usize, usize)>,
     /// The serial numbers of the workers that rest.
     pub resting: BTreeSet<u64>,
-    /// How many other workers take requests.
+    /// How many workers take requests.
     pub serving: usize,
     /// Lanes that count as idle although they hold a request or take none.
     pub wrongly_idle: usize,
@@ -47,7 +47,7 @@ pub struct LaneView {
     pub held: usize,
     /// Bytes of the requests that the worker has not begun.
     pub bytes_ahead: usize,
-    /// The pool of each request that belongs to one.
+    /// The indexes of the pools of the requests, without requests of the main pool.
     pools: Vec<usize>,
 }
 

@@ -39,7 +39,8 @@ pub async fn carry(lane: Rc<Lane>, socket: impl FrameTransport, dispatcher: Rc<D
     dispatcher.lane_lost(&lane, over.err());
 }
 
-/// Reads and sends until both would block, or once while memory is short. Ready when the lane is over.
+/// Reads and sends until the socket blocks in both directions; while memory is short, reads only once. Ready when the
+/// lane has ended.
 fn poll_traffic(
     cx: &mut Context<'_>,
     lane: &Rc<Lane>,
@@ -53,7 +54,7 @@ fn poll_traffic(
         }
         take_frames(lane, inbox, dispatcher).map_err(io::Error::other)?;
         if dispatcher.client_memory.is_short() {
-            // Frames that have arrived are counted, and other tasks get a turn, before more are read.
+            // The bytes that have just arrived are counted, and other tasks get a turn, before more bytes are read.
             cx.waker().wake_by_ref();
             break;
         }
@@ -101,7 +102,7 @@ fn take_frames(
     lane.stall.end();
     dispatcher.refill(lane, now);
     if dispatcher.queue.are_several() || lane.outbox.is_full() {
-        // A free thread, or a free share of a pool, may send the next request to another lane than this one.
+        // A reply frees a thread, and perhaps a place of its pool. The next request may then go to another lane.
         dispatcher.hand_out(now);
     }
     dispatcher.rebalance_soon();
@@ -202,7 +203,7 @@ impl FrameBatch<'_> {
         let reply = Response::decode(payload)?;
         let file = reply.body.has_descriptor().then(descriptor).transpose();
         let Some(exchange) = self.lane.in_flight().waiting(reply.id) else {
-            // The request is unknown, or already has a reply.
+            // The request was given up, its client is gone, or it already has a reply.
             self.decline(&reply);
             return Ok(());
         };
@@ -243,7 +244,7 @@ impl FrameBatch<'_> {
         Ok(())
     }
 
-    /// How long the parts of a request took, once the application has replied.
+    /// How long a request waited for its thread, for the application, and for garbage collections.
     pub(super) fn times(&self, exchange: &Exchange, app_micros: u32) -> RequestTimes {
         let begun = exchange.arrived + Duration::from_micros(app_micros.into());
         RequestTimes {
@@ -253,7 +254,7 @@ impl FrameBatch<'_> {
         }
     }
 
-    /// The request is over, unless the application goes on sending, or has taken over the connection.
+    /// Removes the request from the lane, unless its body is still sent or its connection was taken over.
     fn release_unless_live(&self, reply: &Response<'_>, is_valid: bool, exchange: &Exchange) {
         match reply.body {
             ResponseBody::Tunnel => {
@@ -270,7 +271,8 @@ impl FrameBatch<'_> {
         }
     }
 
-    /// Notes the generation of the worker in the response, and reserves what the response takes on disk.
+    /// Notes the worker's generation in the response, and reserves the disk space of its spooled body in `spool_limit`.
+    /// The reservation is `None` if there is no room.
     fn prepared(
         &self,
         mut response: http::Response<ReplyBody>,
@@ -304,8 +306,8 @@ impl FrameBatch<'_> {
         exchange.settle(Err(Refusal::ReplyLost));
     }
 
-    /// The worker could not open the descriptors of a request, and has collected its garbage since. The request is
-    /// sent once more, to any lane that is free.
+    /// Sends a request once more, to any lane that is free: its worker had too many files open to receive its
+    /// descriptors, and has collected its garbage since. A second failure refuses the request.
     fn not_received(&self, id: u32) {
         let Some(InFlightRequest { stage, .. }) = self.lane.release(id, self.now) else {
             return;
@@ -338,7 +340,7 @@ impl FrameBatch<'_> {
         fits.then_some(reservation)
     }
 
-    /// Aborts a stream that is not read, so that the worker does not wait for it.
+    /// Aborts a streamed reply that nobody reads, so that the worker does not wait for credit.
     fn decline(&self, reply: &Response<'_>) {
         if reply.body == ResponseBody::Stream {
             self.lane
@@ -347,7 +349,7 @@ impl FrameBatch<'_> {
         }
     }
 
-    /// A tunnel that ends in this socket, or a streamed body.
+    /// A tunnel if there is a socket; otherwise a streamed body.
     fn live(&self, id: u32, exchange: &Exchange, socket: Option<SlowFile>) -> ReplyBody {
         match socket {
             Some(socket) => self.tunnel(socket, false),
@@ -377,7 +379,7 @@ impl FrameBatch<'_> {
         }
     }
 
-    /// A streamed reply ended.
+    /// Ends a streamed reply, or a connection that the application has taken over.
     fn streamed(&self, id: u32, end: impl FnOnce(&ReplySender)) {
         let Some(request) = self.lane.release(id, self.now) else {
             return;
@@ -392,7 +394,7 @@ impl FrameBatch<'_> {
                 let lasted = self.now.saturating_duration_since(request.since);
                 self.lane.note_service_time(lasted);
             }
-            // The request was recalled while the worker took it, and the worker skipped it.
+            // The edge recalled the request just as the worker took it, and the worker skipped it.
             RequestStage::Waiting(exchange) => {
                 self.lane.usage.take_back(1);
                 self.dispatcher.requeue(&[exchange]);
@@ -401,7 +403,7 @@ impl FrameBatch<'_> {
     }
 }
 
-/// Reports to a worker how its streamed reply is read.
+/// Tells a worker how far the client has read its streamed reply.
 struct LaneReplySource {
     lane: Rc<Lane>,
     id: u32,

@@ -7,7 +7,8 @@ use carat_wire::Collection;
 use crate::dispatcher::Dispatcher;
 use crate::lanes::{LaneEvent, LaneState};
 
-/// The rests of the workers: what workers and supervisor say of full garbage collections, and what follows for the lanes.
+/// The rests of the workers: changes the state of a worker's lanes when the worker or the supervisor reports on full
+/// garbage collections.
 #[derive(Clone, Copy)]
 pub struct WorkerRests<'a>(&'a Dispatcher);
 
@@ -17,7 +18,8 @@ impl WorkerRests<'_> {
         WorkerRests(dispatcher)
     }
 
-    /// Whether this worker has ever said that a collection is due: others manage their collectors themselves.
+    /// Whether this worker has ever reported that a collection is due. A worker that never does manages its garbage
+    /// collector itself.
     pub fn knows(self, worker: WorkerId) -> bool {
         self.0.resting.knows(worker)
     }
@@ -28,7 +30,8 @@ impl WorkerRests<'_> {
         self.0.advance_rests(now);
     }
 
-    /// A worker is to collect before it would be replaced.
+    /// Orders a rest for a worker that is over its memory limit: a collection may free enough memory that it need not
+    /// be replaced.
     pub fn order(self, worker: WorkerId, now: Instant) {
         self.0.resting.need(worker, true, now);
         self.0.advance_rests(now);
@@ -49,7 +52,7 @@ impl WorkerRests<'_> {
 }
 
 impl Dispatcher {
-    /// Takes every step that is due.
+    /// Takes every step of a rest that is due.
     pub(crate) fn advance_rests(&self, now: Instant) {
         while let Some(next) = (self.resting).next_step(&self.lanes, waiting(self), now) {
             let worker = next.worker;
@@ -66,7 +69,7 @@ impl Dispatcher {
     }
 }
 
-/// The worker gets no new request, and those that it has not begun go to others.
+/// Begins a rest: the worker gets no new request, and the requests that it has not begun go to other workers.
 fn begin(dispatcher: &Dispatcher, worker: WorkerId) {
     dispatcher.lanes.forget_idle_of(worker);
     let own = dispatcher.lanes.of_worker(worker).into_iter();
@@ -79,7 +82,7 @@ fn begin(dispatcher: &Dispatcher, worker: WorkerId) {
     }
 }
 
-/// The worker takes requests again.
+/// Ends a rest: the worker takes requests again.
 fn end(dispatcher: &Dispatcher, worker: WorkerId, now: Instant) {
     if !dispatcher.resting.end_rest(worker, now) {
         return;
@@ -95,7 +98,7 @@ fn end(dispatcher: &Dispatcher, worker: WorkerId, now: Instant) {
     dispatcher.hand_out(now);
 }
 
-/// How many requests wait for a worker. Those that are held wait for something else.
+/// How many requests wait for a worker. Held requests do not count: they wait for the end of a hold.
 fn waiting(dispatcher: &Dispatcher) -> usize {
     if dispatcher.is_held() {
         0

@@ -7,7 +7,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::frames::decode::header_name;
 
-/// Most bytes of the early hints of one request; each field counts as 32 more, as in RFC 9113, section 6.5.2.
+/// The most bytes that the early hints of one request may have. Each field counts for 32 bytes more than its name and
+/// value, as in RFC 9113, section 6.5.2.
 const HINTS_LIMIT: usize = 16 * 1024;
 const FIELD_COST: usize = 32;
 
@@ -40,7 +41,7 @@ pub(crate) fn hint_fields(sent: carat_wire::Headers<'_>) -> HeaderMap {
     fields
 }
 
-/// How much the hints of a request have taken of their limit.
+/// How many bytes of `HINTS_LIMIT` the hints of a request have used.
 #[derive(Debug, Default)]
 pub(crate) struct HintAllowance(Cell<usize>);
 

@@ -68,7 +68,7 @@ fn spools(call: &Call) -> impl Iterator<Item = &Spool> {
     body.into_iter().chain(call.files.iter().flatten())
 }
 
-/// Appends the headers that the application sees, each name once, and returns their number.
+/// Appends the headers that the application sees, each name once, and returns how many there are.
 ///
 /// A name with `_` is dropped: as an environment key it would shadow the same name with `-`, which a proxy may have
 /// set. The authority of an absolute target replaces Host (RFC 9112 3.2.2). Content-Length is the number of bytes

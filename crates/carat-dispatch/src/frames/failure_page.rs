@@ -8,7 +8,7 @@ use http::{HeaderValue, Response, StatusCode};
 use carat_exchange::{ReplyBody, accepts_html};
 use carat_log::is_hidden;
 
-/// The page needs no script and no file.
+/// The Content-Security-Policy of the page, which has no script and loads no file.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 const STYLE: &str = ":root{color-scheme:light dark;--page:#fff;--text:#222;--dim:#666;--box:#f6f4f0;--red:#b00020}\
@@ -52,7 +52,7 @@ impl FailurePage {
         }
     }
 
-    /// The page for a request: text unless the client asks for HTML.
+    /// The page as the response to a request: HTML if the client accepts it, otherwise text.
     pub fn response(&self, request: &Parts) -> Response<ReplyBody> {
         let (kind, text) = if accepts_html(&request.headers) {
             ("text/html; charset=utf-8", self.html(request))
@@ -72,7 +72,7 @@ impl FailurePage {
         format!("{}\n\n{}\n", self.cause, self.advice)
     }
 
-    /// Each paragraph of the cause has a box of its own.
+    /// The page as HTML, with a box for each paragraph of the cause.
     fn html(&self, request: &Parts) -> String {
         let FailurePage { title, advice, .. } = self;
         let mut page = format!(
@@ -106,7 +106,7 @@ fn escape(text: &str, page: &mut String) {
     }
 }
 
-/// The text may be shown on a terminal.
+/// Replaces control characters, because the text may be shown on a terminal.
 fn printable(char: char) -> char {
     if (char.is_control() || is_hidden(char)) && char != '\n' && char != '\t' {
         char::REPLACEMENT_CHARACTER

@@ -12,7 +12,7 @@ use crate::lanes::pool_share::PoolMembership;
 use carat_exchange::{Call, Refusal, Reply, clock};
 use carat_log::FieldValue;
 
-/// A request from the queue to its reply.
+/// A request on its way to the reply.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) call: Call,

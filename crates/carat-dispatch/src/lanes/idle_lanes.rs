@@ -9,8 +9,9 @@ use carat_log::WorkerId;
 pub(crate) struct IdleLanes(RefCell<Vec<Rc<Lane>>>);
 
 impl IdleLanes {
-    /// Removes a lane of the worker with the fewest requests: the threads of a worker share its GVL. Among equal workers
-    /// it is the most recently used lane, so that workers that are not needed get no request.
+    /// Removes and returns an idle lane of the worker with the fewest requests, because the threads of a worker share
+    /// its GVL. Among equal workers the most recently used lane is taken, so that workers that are not needed get no
+    /// request. A lane whose thread lingers is taken last.
     pub(crate) fn take(&self) -> Option<Rc<Lane>> {
         let mut lanes = self.0.borrow_mut();
         let last = lanes.last()?;
@@ -39,7 +40,7 @@ impl IdleLanes {
         self.0.borrow_mut().retain(|lane| lane.tag.worker != worker);
     }
 
-    /// Whether the thread of a lane is ready.
+    /// Whether there is an idle lane whose thread does not linger.
     pub(crate) fn has_ready(&self) -> bool {
         self.0.borrow().iter().any(|lane| !lane.is_lingering())
     }
@@ -47,7 +48,7 @@ impl IdleLanes {
 
 #[cfg(any(test, feature = "fixture"))]
 impl IdleLanes {
-    /// How many lanes are idle by mistake.
+    /// How many lanes count as idle although they hold a request or take none.
     pub(crate) fn count_wrong(&self) -> usize {
         let lanes = self.0.borrow();
         lanes.iter().filter(|lane| !lane.is_free()).count()

@@ -11,21 +11,23 @@ use crate::lanes::pool_share::{PoolMembership, PoolShare};
 use carat_exchange::{BodyStream, ReplySender, StreamCredit};
 use carat_log::LaneTag;
 
-/// Compact once there are more gaps than live requests, and more than this.
+/// The gaps are removed once there are more of them than requests, and `GAPS_LIMIT` more.
 const GAPS_LIMIT: usize = 32;
 
-/// A response that has been streamed for this long, such as one of events, is not waited for. Pages and files are sent sooner.
+/// A response that has been streamed for this long, such as a stream of events, does not delay a garbage collection.
+/// Pages and files take less time to send.
 const LONG_STREAM: Duration = Duration::from_secs(1);
 
-/// A request that the worker has.
+/// A request that the worker holds.
 #[derive(Debug)]
 pub(crate) struct InFlightRequest {
     pub(crate) id: u32,
-    /// Bytes that were sent to the worker.
+    /// The bytes of the request that were sent to the worker.
     bytes: usize,
     /// When the worker could begin the request, or when it began to stream its reply.
     pub(crate) since: Instant,
-    /// The bytes that the worker may send of the response; `None` once it is streamed.
+    /// The bytes of the response that the worker may send; `None` once the response is streamed, because the stream
+    /// then has the credit.
     pub(crate) credit: Option<StreamCredit>,
     pub(crate) stage: RequestStage,
     /// Whether `slow_request` has expired for the request.
@@ -45,7 +47,7 @@ pub struct RunningRequest {
     pub tag: LaneTag,
     /// The number of the request on its lane.
     pub id: u32,
-    /// How long the worker has had the request, or has been sending its response.
+    /// How long ago the worker could begin the request, or began to stream its response.
     pub age: Duration,
     /// The method and the target of the request; empty once the response is streamed.
     pub text: String,
@@ -143,7 +145,8 @@ impl InFlightRequest {
         self.stage = RequestStage::TakenOver;
     }
 
-    /// Whether the response has been streamed for so long, or the connection taken over, that nobody waits for its end.
+    /// Whether the response has been streamed, or the connection taken over, for so long that a garbage collection need
+    /// not wait for its end.
     pub(crate) fn is_long_stream(&self, now: Instant) -> bool {
         let lasted = now.saturating_duration_since(self.since);
         match self.stage {
@@ -193,7 +196,7 @@ impl InFlightRequests {
 }
 
 impl InFlightRequests {
-    /// No request yet; later ones count for this worker.
+    /// A lane without requests. Requests that are added count as requests of this worker.
     pub(crate) fn of(worker_requests: WorkerRequests) -> InFlightRequests {
         InFlightRequests {
             worker_requests,
@@ -394,8 +397,8 @@ impl InFlightRequests {
         slots.into_iter().filter_map(|slot| slot.request)
     }
 
-    /// The index of the request with this id: the last one with it, or a stream that got it before the
-    /// ids wrapped around.
+    /// The index of the request with this id. That is the last request with it, or a stream that has lasted since
+    /// before the ids wrapped around.
     fn find(&self, id: u32) -> Option<usize> {
         let oldest = self.slots.front()?.number;
         let behind = id_of(self.last).wrapping_sub(id);
@@ -407,7 +410,7 @@ impl InFlightRequests {
 
     fn index_of(&self, number: u64) -> Option<usize> {
         let oldest = self.slots.front()?.number;
-        // The index of the request, unless gaps were removed.
+        // The index is right unless gaps before the request were removed.
         let guess = usize::try_from(number.checked_sub(oldest)?).ok()?;
         let found = match self.slots.get(guess) {
             Some(slot) if slot.number == number => Some(guess),
@@ -437,7 +440,7 @@ impl InFlightRequests {
     }
 }
 
-/// The id of a number.
+/// The id of the request with this number: the lower half of the number.
 fn id_of(number: u64) -> u32 {
     u32::try_from(number & u64::from(u32::MAX)).expect("the lower half")
 }

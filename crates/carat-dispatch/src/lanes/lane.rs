@@ -27,12 +27,13 @@ use crate::lanes::lane::usage::Usage;
 use carat_exchange::{BodySink, StreamCredit, WorkerTunnels};
 use carat_log::LaneTag;
 
-/// No further request is sent to a lane whose unstarted requests have this many bytes. A worker buffers up to 16 MiB.
+/// A lane gets no further request while the worker has this many bytes of requests that it has not begun. A worker
+/// buffers up to 16 MiB.
 const AHEAD_LIMIT: usize = 8 * 1024 * 1024;
 
-/// The edge's side of a lane: the requests that one Ruby thread has. With capacity 1 the thread serves
-/// the first of them, and others may wait behind it. With a larger capacity it serves all of them
-/// concurrently, and never gets more.
+/// The edge's side of a lane: the requests that one Ruby thread holds. With capacity 1 the thread serves the first
+/// request, and others may wait behind it. With a larger capacity the thread serves all of its requests concurrently,
+/// and never gets more than its capacity.
 #[derive(Debug)]
 pub struct Lane {
     /// The lane's worker and its number.
@@ -62,7 +63,7 @@ pub enum LaneState {
     Opening,
     /// The lane takes requests.
     Open,
-    /// The lane takes requests again when its worker has collected its garbage.
+    /// The worker rests: the lane gets no request until the worker has collected its garbage.
     Resting,
     /// The worker finishes the requests that it holds, and gets no more.
     Draining,
@@ -202,14 +203,14 @@ impl Lane {
         wants && !self.outbox.is_full() && !self.is_far_ahead()
     }
 
-    /// Whether the worker may have to keep more than `AHEAD_LIMIT` bytes of requests that it has not begun. Reads the
-    /// page only if that is possible.
+    /// Whether the worker may have more than `AHEAD_LIMIT` bytes of requests that it has not begun. Reads the page only
+    /// if that is possible.
     fn is_far_ahead(&self) -> bool {
         let in_flight = self.in_flight.borrow();
         in_flight.bytes() >= AHEAD_LIMIT && in_flight.bytes_behind(self.begun()) >= AHEAD_LIMIT
     }
 
-    /// How long the worker has had its oldest request.
+    /// How long the worker has been able to serve its oldest request.
     fn running(&self, now: Instant) -> Duration {
         let in_flight = self.in_flight.borrow();
         let since = in_flight.oldest().map_or(now, |oldest| oldest.since);
@@ -238,7 +239,7 @@ impl Lane {
         slow
     }
 
-    /// The requests that the worker has begun: since when, and their numbers.
+    /// The requests that the worker has begun: the time since when each could run, and its id.
     pub(crate) fn begun_requests(&self) -> Vec<(Instant, u32)> {
         let in_flight = self.in_flight.borrow();
         let running = in_flight.iter().take(usize::from(self.capacity.get()));
@@ -253,16 +254,16 @@ impl Lane {
         Some(self.in_flight.borrow().get(id)?.running(self.tag, now))
     }
 
-    /// How many requests a garbage collection would make wait, and code that runs after a response: it may still do what a
-    /// client sees.
+    /// How many requests a garbage collection would delay. Code that runs after a response counts as one, because a
+    /// client may still see what it does.
     pub(crate) fn disturbed(&self, now: Instant) -> usize {
         let in_flight = self.in_flight.borrow();
         let disturbed = in_flight.iter().filter(|it| !it.is_long_stream(now));
         disturbed.count() + usize::from(self.is_lingering())
     }
 
-    /// Whether the thread has begun nothing for longer than `limit`, although the lane is empty: its requests were
-    /// recalled.
+    /// Whether the thread has begun no request for longer than `limit`. The lane is empty then, because its requests
+    /// were recalled.
     pub(crate) fn is_stuck(&self, now: Instant, limit: Duration) -> bool {
         self.is_empty() && self.stall.lasted(now) > limit
     }
@@ -285,7 +286,7 @@ impl Lane {
     pub(crate) fn begin(self: &Rc<Self>, exchange: Rc<Exchange>, now: Instant) -> io::Result<()> {
         let mut in_flight = self.in_flight.borrow_mut();
         let next = in_flight.next();
-        // What may fail comes first: the worker must not get a request that was refused.
+        // The step that may fail comes first: a request whose sending fails is refused, so the worker must not get it.
         if next.id % RECALL_REFRESH == 0 {
             self.page.refresh_recall()?;
         }
@@ -334,7 +335,8 @@ impl Lane {
         !self.stall.is_on() && !self.is_ahead()
     }
 
-    /// How long requests have waited in the lane; zero unless one waits for too long.
+    /// How long requests have waited in the lane behind others. Zero unless they have waited for longer than
+    /// `PREFETCH_WAIT`.
     pub(crate) fn surplus(&self, now: Instant) -> Duration {
         let mut waited = self.running(now);
         if self.is_concurrent() || waited > PREFETCH_WAIT {
@@ -362,8 +364,9 @@ impl Lane {
         Ok(back)
     }
 
-    /// Recalls all requests of a lane that is given up: its worker may still live, and must not begin what another one
-    /// gets. Returns the id of the last request that the worker began; without the page, the last one counts as begun.
+    /// Recalls all requests of a lane that is given up. Its worker may still live, and must not begin a request that
+    /// another worker gets. Returns the id of the last request that the worker began; if the page cannot be read, all
+    /// requests count as begun.
     pub(crate) fn recall_for_good(&self) -> u32 {
         let last = self.in_flight.borrow().last_id();
         self.page.recall(last).unwrap_or(last)

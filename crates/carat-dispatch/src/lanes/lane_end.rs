@@ -11,8 +11,9 @@ use crate::lanes::exchange::{Exchange, LoggedRequest};
 use crate::lanes::in_flight::{InFlightRequest, RequestStage};
 use crate::lanes::lane::Lane;
 
-/// The lane is given up, mostly since its worker is gone. Returns the requests that another worker may serve, oldest first:
-/// those that the worker had not begun, and those that may be repeated once. The others are `lost`.
+/// Takes all requests of a lane that is given up, mostly because its worker is gone. Returns the requests that another
+/// worker may serve, oldest first: requests that the worker had not begun, and requests that may be repeated once. The
+/// other requests are `lost`.
 pub(crate) fn fail_over(lane: &Lane, lost: impl Fn(&Exchange)) -> Vec<Rc<Exchange>> {
     let begun = lane.recall_for_good();
     let mut back = Vec::new();
@@ -50,9 +51,10 @@ pub(crate) fn refuse_trial(lane: &Lane) {
     }
 }
 
-/// The server stops, and waits no longer. Only a client whose request was never begun is asked to repeat it.
+/// Refuses all requests of a lane, because the server stops and waits no longer. A client is asked to repeat its
+/// request only if the worker has not begun it.
 pub(crate) fn cut_off_lane(lane: &Lane, log: &Log) {
-    // Without the page, nobody knows which requests were begun.
+    // If the page cannot be read, all requests count as begun.
     for exchange in lane.recall().unwrap_or_default() {
         cut_off(&exchange, Refusal::Stopping, log);
     }

@@ -31,7 +31,7 @@ pub enum LaneEvent {
     CodeChanged,
 }
 
-/// Sends lane events. There are never more than a few for each lane and each of its requests.
+/// Sends lane events. The channel is unbounded, because each lane and each request cause only a few events.
 #[derive(Debug, Clone)]
 pub struct LaneEvents(UnboundedSender<LaneEvent>);
 

@@ -9,7 +9,7 @@ pub(crate) struct PoolMembership {
     held: Rc<Cell<usize>>,
 }
 
-/// The share of one request in the bound of its pool, as long as a lane holds the request.
+/// The place of one request within the bound of its pool, taken while a lane holds the request.
 #[derive(Debug)]
 pub(crate) struct PoolShare(PoolMembership);
 

@@ -1,20 +1,20 @@
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-/// How many requests must begin before their waits say something about the load.
+/// The least number of requests in a window: the waits of fewer requests say nothing about the load.
 const WINDOW_REQUESTS: u32 = 16;
-/// How many times `queue_delay` a request may wait before that alone is an overload: 1.5 s by default. Up to then,
-/// clients that each wait for a response before their next request are all served in order.
+/// A wait of this many times `queue_delay` (1.5 s by default) is an overload, even if no more requests arrive than
+/// begin. With shorter waits, clients that each wait for a response before their next request are all served in order.
 const LONG_WAIT: u32 = 3;
-/// How many times `queue_delay` a request waits in an overload before it is refused: 8 s by default. An immediate
-/// refusal costs the client nothing, so one that asks again at once would become an endless source of requests, each
-/// the newest of all.
+/// In an overload, a request is refused after this many times `queue_delay`: 8 s by default. A refusal at once would
+/// cost the client nothing: a client that then asks again at once would send requests without end, and its request
+/// would always be the newest, which is served first.
 const LATE: u32 = 16;
 const RETRY_AFTER_SECONDS: RangeInclusive<u64> = 1..=30;
 
-/// Tells an overload from a burst, as controlled delay (RFC 8289) does: by the least wait of all requests that begin
-/// in a window. While each of them waits for longer than the target, and clearly more arrive than begin, the queue
-/// does not drain, and clients leave as fast as workers reach them.
+/// Tells an overload from a burst, as controlled delay (RFC 8289) does: by the least wait of all requests that begin in
+/// a window. It is an overload if every request of the window waits for longer than the target, and clearly more
+/// requests arrive than begin.
 #[derive(Debug, Default)]
 pub(crate) struct ControlledDelay {
     /// `None` while no request waits.
@@ -27,13 +27,13 @@ struct LoadWindow {
     since: Instant,
     arrived: u32,
     begun: u32,
-    /// Requests that were refused, whose clients may have come back.
+    /// Requests that were refused. Their clients may have asked again.
     refused: u32,
     least_wait: Duration,
 }
 
-/// More requests arrive than the application serves. The overload ends when none waits, or when those that wait would
-/// soon be served in order.
+/// A time in which more requests arrive than the application serves. It ends when no request waits, or when the waiting
+/// requests would soon be served in order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Overload {
     since: Instant,
@@ -42,8 +42,7 @@ pub(crate) struct Overload {
 }
 
 impl Overload {
-    /// The seconds after which a client should ask again: the overload may last as long as it has, so clients return
-    /// over twice its time, not all at once.
+    /// The seconds after which a client should ask again: as long as the overload has lasted, from 1 to 30.
     pub(crate) fn retry_after(self, now: Instant) -> u8 {
         let lasted = now.saturating_duration_since(self.since).as_secs();
         let seconds = lasted.clamp(*RETRY_AFTER_SECONDS.start(), *RETRY_AFTER_SECONDS.end());
@@ -72,7 +71,8 @@ impl ControlledDelay {
         if lasted < target || window.begun < WINDOW_REQUESTS {
             return;
         }
-        // A slow application has long waits with few requests, which is no overload.
+        // A slow application has long waits even with few requests. That is no overload, so the target is at least the
+        // time in which 16 requests begin.
         let target = target.max(lasted * WINDOW_REQUESTS / window.begun);
         let is_over = match overload {
             None => window.is_over(target),
@@ -84,7 +84,7 @@ impl ControlledDelay {
         self.window = Some(LoadWindow::new(now));
     }
 
-    /// No request waits, or those that wait have been held.
+    /// Forgets the window and the overload: no request waits, or the waiting requests were held.
     pub(crate) fn reset(&mut self) {
         self.window = None;
         self.overload = None;
@@ -116,8 +116,8 @@ impl LoadWindow {
         self.least_wait > target && (grows || self.least_wait > target * LONG_WAIT)
     }
 
-    /// Whether an overload is over although requests wait: the surplus comes from clients that were refused, and in
-    /// order of arrival, nobody would wait for long.
+    /// Whether an overload is over although requests wait: if no more requests arrive than begin or are refused, and a
+    /// request that is served in order of arrival would not wait for long.
     fn is_past(&self, waiting: usize, lasted: Duration, target: Duration) -> bool {
         let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
         let wait = lasted.saturating_mul(waiting) / self.begun.max(1);

@@ -2,10 +2,11 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// How many times are remembered.
+/// The most excluded times that are remembered.
 const EXCLUDED_TIMES_LIMIT: usize = 32;
 
-/// Times that count against no timeout, since no request could begin or run: a hold, or a frozen container.
+/// The times that count against no timeout, because no request could begin or run: holds, or times in which the
+/// container was frozen.
 #[derive(Debug, Default)]
 pub(crate) struct ExcludedTimes(RefCell<VecDeque<ExcludedTime>>);
 
@@ -25,10 +26,10 @@ impl ExcludedTimes {
         times.push_back(ExcludedTime { end, duration });
     }
 
-    /// `timeout`, extended by those of the times that a request may have spent in it.
+    /// `timeout`, extended by the excluded times that a request may have lived through.
     pub(crate) fn extend(&self, timeout: Duration, now: Instant) -> Duration {
         let mut extended = timeout;
-        // Such a time also moves what happened before it further into the past.
+        // An excluded time also extends how far back earlier excluded times matter.
         for past in self.0.borrow().iter().rev() {
             if now.saturating_duration_since(past.end) > extended {
                 break;

@@ -3,7 +3,8 @@ use std::time::{Duration, Instant};
 
 use crate::queue::excluded_times::ExcludedTimes;
 
-/// A time in which all requests wait in the queue, as `carat pause` asked. It does not count against `queue_timeout`.
+/// A time in which all requests wait in the queue, such as a pause that `carat pause` began. Holds do not count against
+/// `queue_timeout`.
 #[derive(Debug, Default)]
 pub(crate) struct Hold {
     current: Cell<Option<HoldSpan>>,

@@ -1,5 +1,6 @@
-/// A path, or the beginning of one. Paths are compared as applications route them: decoded, without doubled slashes and
-/// without one at the end, so that a client cannot leave a pool by spelling its path another way.
+/// A path, or the beginning of a path. Paths are compared as applications route them: decoded, with each run of slashes
+/// as one slash, and without a slash at the end. A client therefore cannot leave a pool by writing its path in another
+/// way.
 #[derive(Debug)]
 pub struct PathPattern {
     path: String,
@@ -8,7 +9,7 @@ pub struct PathPattern {
 }
 
 impl PathPattern {
-    /// Reads a pattern. Anything may follow one that ends with `*`.
+    /// Reads a pattern. A pattern that ends with `*` matches every path that begins with the text before it.
     pub fn new(text: &str) -> PathPattern {
         let path = text.strip_suffix('*');
         PathPattern {

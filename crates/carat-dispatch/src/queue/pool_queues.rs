@@ -20,7 +20,7 @@ pub(crate) struct PoolQueues {
     pools: Vec<Pool>,
 }
 
-/// Requests that together get a limited number of lanes.
+/// A class of requests that together may hold a limited number of lanes.
 #[derive(Debug)]
 pub(crate) struct Pool {
     name: String,
@@ -28,7 +28,7 @@ pub(crate) struct Pool {
     membership: PoolMembership,
     /// How many requests of the pool the lanes may hold; `None` for no bound.
     threads: Option<usize>,
-    /// `None` for the limit of the server.
+    /// How many requests may wait; `None` for the server's `queue_limit`.
     queue_limit: Option<usize>,
     pub(crate) priority: PoolPriority,
     pub(crate) queue: WaitingQueue,
@@ -44,7 +44,7 @@ pub struct PoolReport {
     queue_limit: usize,
     /// Requests to which the application has responded.
     served: u64,
-    /// Seconds that these requests have waited.
+    /// The seconds that the served requests waited for a lane, added up.
     queue_time: f64,
     /// Requests that got 503 instead of a lane.
     refused: u64,
@@ -64,7 +64,7 @@ impl PoolQueues {
         }
     }
 
-    /// Adopts the order of these settings.
+    /// Adopts the options `queue` and `queue_delay` of these settings.
     pub(crate) fn adopt(&self, settings: &Settings) {
         self.pools
             .iter()
@@ -118,14 +118,14 @@ impl PoolQueues {
         self.pools.iter().any(Pool::has_next)
     }
 
-    /// Whether a request waits that may get a lane before a new one of this priority.
+    /// Whether a request waits that gets a lane before a new request of this priority.
     pub(crate) fn has_before(&self, priority: PoolPriority) -> bool {
         let mut next = self.pools.iter().filter(|pool| pool.has_next());
         next.any(|pool| pool.priority >= priority)
     }
 
-    /// Removes the next request: from the pools with the highest priority, and of these from the one whose first
-    /// request has waited longest.
+    /// Removes the next request. It is taken from the pools with the highest priority, and among them from the pool
+    /// whose oldest request has waited longest.
     pub(crate) fn take_next(&self) -> Option<Rc<Exchange>> {
         let mut next = self.pools.iter().filter(|pool| pool.has_next());
         let (first, second) = (next.next()?, next.next());
@@ -158,7 +158,7 @@ impl PoolQueues {
         self.pools.iter().flat_map(|pool| pool.queue.take_all())
     }
 
-    /// Requests have been held: their waits say nothing about the load.
+    /// Forgets the waits so far: the requests were held, so their waits say nothing about the load.
     pub(crate) fn restart_delay(&self) {
         self.pools
             .iter()
@@ -211,7 +211,7 @@ impl Pool {
         self.paths.iter().any(|pattern| pattern.matches(path))
     }
 
-    /// How many requests may wait; `queue_limit` is that of the server.
+    /// How many requests may wait in this pool; `queue_limit` is the limit of the server.
     pub(crate) fn limit(&self, queue_limit: usize) -> usize {
         self.queue_limit.unwrap_or(queue_limit)
     }
@@ -266,7 +266,7 @@ impl PoolQueues {
         next.any(|pool| pool.queue.waiting() > 0)
     }
 
-    /// The bound of each pool but the first, by its index.
+    /// For each pool but the main pool: its index, and how many lanes it may hold.
     pub(crate) fn shares(&self) -> Vec<(usize, usize)> {
         let share = |pool: &Pool| (pool.membership.index, pool.threads.unwrap_or(usize::MAX));
         self.pools[1..].iter().map(share).collect()

@@ -15,7 +15,8 @@ impl QueueTime {
         self.count.set(self.count.get().saturating_add(1));
     }
 
-    /// The mean since the last call; when no request got a lane, `front`, the wait of the first in the queue.
+    /// The mean wait since the last call. If no request got a lane, `front` is returned: how long the first request in
+    /// the queue has waited.
     pub(crate) fn take(&self, front: Option<Duration>) -> Duration {
         let (total, count) = (self.total.take(), self.count.take());
         if count == 0 {

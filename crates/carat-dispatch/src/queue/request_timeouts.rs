@@ -46,7 +46,7 @@ impl RequestTimeouts {
         Some(self.frozen.extend(limit, now))
     }
 
-    /// How long a request may run before the log says where it stands.
+    /// How long a request may run before the log shows the stack of its thread.
     pub(crate) fn slow_request(&self, now: Instant) -> Option<Duration> {
         let limit = self.settings().slow_request?;
         Some(self.frozen.extend(limit, now))

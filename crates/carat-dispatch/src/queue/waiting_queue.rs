@@ -11,11 +11,11 @@ use crate::lanes::{Exchange, LoggedRequest};
 use crate::queue::controlled_delay::{ControlledDelay, Overload};
 use crate::queue::queue_time::QueueTime;
 
-/// In an overload, one in this many requests that begin is the oldest, if that has waited for longer than
-/// `LASTING_WAIT`. Clients that give up sooner and ask again always have the newest request, and would leave nothing
-/// to those that wait.
+/// In an overload, the newest request begins first. One in this many requests that begin is the oldest instead, if it
+/// has waited for longer than `LASTING_WAIT`. Clients that give up early and ask again always have the newest request,
+/// and would leave no worker to the clients that wait.
 const OLDEST_ONE_IN: u32 = 16;
-/// The share of the longest wait of an overload after which a client has waited long, 2 s by default.
+/// A client has waited for long after the longest wait of an overload, divided by this number: 2 s by default.
 const LASTING_WAIT: u32 = 4;
 
 /// The requests that wait for a lane, in the order in which they arrived. The first is served next; in an overload,
@@ -26,7 +26,7 @@ pub(crate) struct WaitingQueue {
     time: QueueTime,
     /// Requests that found the queue full since the last report.
     refused: Cell<u64>,
-    /// Requests that gave way to newer ones since the last report.
+    /// Requests that were refused in an overload since the last report, because newer requests were served first.
     outrun: Cell<u64>,
     totals: Cell<QueueTotals>,
     delay: RefCell<ControlledDelay>,
@@ -36,7 +36,7 @@ pub(crate) struct WaitingQueue {
     newest_taken: Cell<u32>,
 }
 
-/// Totals of the requests of a queue, and of those that did not have to wait in it.
+/// Totals of the requests of a pool, with the requests that did not have to wait.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct QueueTotals {
     pub(crate) served: u64,
@@ -52,14 +52,14 @@ impl WaitingQueue {
         queue
     }
 
-    /// Adopts the order of these settings.
+    /// Adopts the options `queue` and `queue_delay` of these settings.
     pub(crate) fn adopt(&self, settings: &Settings) {
         let is_adaptive = settings.queue == QueueOrder::Adaptive;
         self.target.set(is_adaptive.then_some(settings.queue_delay));
         self.restart_delay();
     }
 
-    /// Requests have been held: their waits say nothing about the load.
+    /// Forgets the waits so far: the requests were held, so their waits say nothing about the load.
     pub(crate) fn restart_delay(&self) {
         self.delay.borrow_mut().reset();
     }
@@ -104,8 +104,9 @@ impl WaitingQueue {
         self.requests.borrow().is_empty()
     }
 
-    /// Adds a request, unless `limit` of them wait. Requests whose clients are gone make room. `free_slots` says how
-    /// many more may wait because only the outbox of a worker is full, and the worker would take them.
+    /// Adds a request, unless `limit` requests wait. Requests whose clients are gone are removed to make room.
+    /// `free_slots` returns how many more requests may wait: the workers would take them, and only their outboxes are
+    /// full.
     pub(crate) fn add(
         &self,
         exchange: &Rc<Exchange>,
@@ -130,8 +131,8 @@ impl WaitingQueue {
         Ok(())
     }
 
-    /// In an overload, refuses the oldest requests: those beyond `limit`, and those that have waited for long. A
-    /// request that a worker has begun, or could not receive, keeps its turn.
+    /// In an overload, refuses the oldest requests: the requests beyond `limit`, and the requests that have waited for
+    /// long. A request that was already sent to a worker once keeps its place.
     fn refuse_oldest(&self, limit: usize, now: Instant) {
         let Some(overload) = self.delay.borrow().overload() else {
             return;
@@ -154,7 +155,8 @@ impl WaitingQueue {
         is_due.then(|| requests.remove(index)).flatten()
     }
 
-    /// Returns requests to the queue in their order, as the next ones.
+    /// Returns requests to the queue in their order, where they are taken next: at its front, or at its back in an
+    /// overload.
     pub(crate) fn put_back(&self, back: Vec<Rc<Exchange>>) {
         let is_overloaded = self.is_overloaded();
         let mut requests = self.requests.borrow_mut();

@@ -2,20 +2,20 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// The full garbage collections of all workers so far, by what they stopped.
+/// The full garbage collections of all workers so far, by what they delayed.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct CollectionTotals {
-    /// Those of workers that served nobody.
+    /// Collections of workers that served no request.
     pub between_requests: CollectionCount,
-    /// Those that the edge has ordered although requests lasted.
+    /// Collections that the edge ordered although requests of the worker ran.
     pub beside_requests: CollectionCount,
-    /// Those that began by themselves, in the midst of a request.
+    /// Collections that Ruby began by itself while a request ran.
     pub within_requests: CollectionCount,
     /// Requests that waited for a collection.
     pub waited_requests: u64,
-    /// Rests of workers that are over.
+    /// Rests that have ended.
     pub rests: u64,
-    /// Seconds that these rests lasted.
+    /// The seconds that these rests lasted, added up.
     pub rest_seconds: f64,
 }
 

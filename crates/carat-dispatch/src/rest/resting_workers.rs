@@ -12,7 +12,7 @@ use crate::lane_choice::LaneChoice;
 use crate::lanes::{Lane, LaneState};
 use crate::rest::collection_totals::CollectionTotals;
 
-/// The workers that have needed a full garbage collection, and how far their rests are. Empty while nobody has.
+/// The workers that have ever needed a full garbage collection, and the progress of their rests.
 #[derive(Debug, Default)]
 pub(crate) struct RestingWorkers {
     known: RefCell<Vec<WorkerRest>>,
@@ -28,7 +28,7 @@ struct WorkerRest {
     rests_since: Option<Instant>,
     /// When the worker was told to collect.
     told: Option<Instant>,
-    /// Whether it had requests then.
+    /// Whether the worker still ran requests at that time.
     is_crowded: bool,
     /// How long the collection of this rest took.
     took: Duration,
@@ -55,7 +55,7 @@ impl RestingWorkers {
         self.known.borrow().iter().any(|it| it.worker == worker)
     }
 
-    /// A worker needs a collection. An older need stays.
+    /// Notes that a worker needs a collection. An earlier need keeps its time.
     pub(crate) fn need(&self, worker: WorkerId, is_urgent: bool, now: Instant) {
         let mut known = self.known.borrow_mut();
         let found = known.iter_mut().find(|it| it.worker == worker);
@@ -69,7 +69,8 @@ impl RestingWorkers {
         need.is_urgent |= is_urgent;
     }
 
-    /// A request waited for collections; one that no lane had reported was none that the edge ordered.
+    /// Notes that a request waited for collections. If one of them was a full collection that Ruby began by itself, the
+    /// worker needs no other.
     pub(crate) fn note_collection(&self, worker: WorkerId, collection: Collection) {
         self.count(|totals| {
             totals.waited_requests += 1;
@@ -83,8 +84,8 @@ impl RestingWorkers {
         }
     }
 
-    /// A worker has collected as it was told; `took` is zero if it manages its collector itself. A reply that comes too
-    /// late counts.
+    /// Notes that a worker has collected as it was told. `took` is zero if the worker manages its garbage collector
+    /// itself. A reply that comes late counts, too.
     pub(crate) fn note_collected(&self, worker: WorkerId, took: Duration) {
         let is_crowded = self.with(worker, |rest| {
             (rest.need, rest.took) = (None, took);
@@ -104,7 +105,7 @@ impl RestingWorkers {
         self.known.borrow_mut().retain(|it| it.worker != worker);
     }
 
-    /// The server stood still: nothing lasted meanwhile.
+    /// Leaves a time in which the server stood still out of the rests that last.
     pub(crate) fn note_freeze(&self, duration: Duration) {
         for rest in self.known.borrow_mut().iter_mut() {
             for since in [&mut rest.rests_since, &mut rest.told]
@@ -116,7 +117,7 @@ impl RestingWorkers {
         }
     }
 
-    /// The next step that is due, which counts as taken. `waiting`: how many requests wait for a worker.
+    /// Returns the next step that is due, and notes it as taken. `waiting`: how many requests wait for a worker.
     pub(crate) fn next_step(
         &self,
         lanes: &LaneChoice,
@@ -156,14 +157,15 @@ impl RestingWorkers {
         })
     }
 
-    /// So many requests wait at the end of the rest of a worker with this many threads.
+    /// Notes how many requests wait at the end of a rest, for the decision whether rests pay. `threads` is how many
+    /// threads the worker has.
     pub(crate) fn weigh_rest(&self, waiting: usize, threads: usize, now: Instant) {
         let mut balance = self.balance.get();
         balance.note_rest(waiting, threads, now);
         self.balance.set(balance);
     }
 
-    /// The worker takes requests again. False if it has never ceased to.
+    /// Ends the rest of a worker. False if the worker did not rest.
     pub(crate) fn end_rest(&self, worker: WorkerId, now: Instant) -> bool {
         let lasted = self.with(worker, |rest| {
             let lasted = now.saturating_duration_since(rest.rests_since.take()?);
@@ -226,13 +228,13 @@ impl WorkerRest {
         }
     }
 
-    /// Whether nothing is to be done.
+    /// Whether the worker needs no collection and does not rest.
     fn is_over(&self) -> bool {
         self.need.is_none() && self.rests_since.is_none() && self.told.is_none()
     }
 }
 
-/// A worker with what is known of its rest, and yet without a lane.
+/// The state of a worker for the choice of the next step, before its lanes are added.
 fn serving_worker(serial: u64, rest: Option<&WorkerRest>) -> ServingWorker {
     let worker = ServingWorker {
         idle: Duration::MAX,

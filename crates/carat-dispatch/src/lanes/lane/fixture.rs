@@ -8,12 +8,12 @@ use crate::lanes::lane::{Lane, WorkerRequests, WorkerTunnels};
 use carat_log::LaneTag;
 
 impl Lane {
-    /// A lane of a worker that begins what a test says.
+    /// A lane of its own worker, whose requests begin when a test says so.
     pub fn unshared(worker: u32, capacity: u16) -> Rc<Lane> {
         Lane::of_thread(worker, 0, capacity, &WorkerRequests::default())
     }
 
-    /// A lane of a worker with several lanes, which begins what a test says.
+    /// A lane of a worker with several lanes, whose requests begin when a test says so.
     pub fn of_thread(worker: u32, lane: u16, capacity: u16, load: &WorkerRequests) -> Rc<Lane> {
         let worker = carat_log::WorkerId {
             number: worker,

@@ -43,7 +43,7 @@ impl LaneOutbox {
         socket.poll_flush(cx, &mut self.frames.borrow_mut())
     }
 
-    /// Whether a request has to wait for room.
+    /// Whether the outbox is full, so that a request has to wait.
     pub(crate) fn is_full(&self) -> bool {
         let is_full = self.frames.borrow().len() >= OUTBOX_LIMIT;
         if is_full {

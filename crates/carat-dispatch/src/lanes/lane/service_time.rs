@@ -2,21 +2,22 @@
 
 use std::time::Duration;
 
-/// Longest expected wait of a request that is prefetched to a lane of capacity 1.
+/// The longest expected wait of a request that is prefetched to a lane of capacity 1.
 pub(crate) const PREFETCH_WAIT: Duration = Duration::from_millis(1);
-/// Longest expected wait of a request that is sent to a busy lane although another one is idle: waking that one's
-/// worker would cost about as much CPU time, and hardly shorten the wait.
+/// The longest expected wait of a request that is sent to a busy lane although another lane is idle. Waking the worker
+/// of the idle lane would cost about as much CPU time, and hardly shorten the wait.
 const WAKE_TIME: Duration = Duration::from_micros(100);
-/// Most requests in a lane, however fast the application is.
+/// The most requests in a lane, however fast the application is.
 const PREFETCH_LIMIT: usize = 128;
-/// The weight of the newest time in the moving average: a slow request has an effect for a while.
+/// The weight of the newest time in the moving average. It is small, so that a slow request keeps requests away for a
+/// while.
 const WEIGHT: f64 = 1.0 / 16.0;
 
-/// How far requests may exceed `WAKE_TIME` on average while a lane gathers: about the CPU time that waking another
-/// worker takes.
+/// How far requests may exceed `WAKE_TIME` on average while requests are gathered in a lane: about the CPU time that
+/// waking another worker takes.
 const EXCESS_LIMIT: Duration = Duration::from_micros(10);
-/// The weight of the newest time in the average of the excess: after a reply of 5 ms, a lane gathers nothing for 170
-/// quick ones; a garbage collection of 1 ms has no such effect.
+/// The weight of the newest time in the average of the excess. After a reply of 5 ms, no request is gathered in the
+/// lane for 170 quick replies; a garbage collection of 1 ms has no such effect.
 const EXCESS_WEIGHT: f64 = 1.0 / 128.0;
 
 /// The time that the application takes on one lane.
@@ -40,14 +41,14 @@ impl ServiceTime {
         self.excess += (beyond - self.excess) * EXCESS_WEIGHT;
     }
 
-    /// Whether a lane that holds `held` requests takes another one. `running` is how long it has had
-    /// the oldest.
+    /// Whether a lane that holds `held` requests takes another one. `running` is how long the worker has had the oldest
+    /// request.
     pub(crate) fn has_room(&self, capacity: usize, held: usize, running: Duration) -> bool {
         held < capacity || (capacity == 1 && self.begins_within(PREFETCH_WAIT, held, running))
     }
 
     /// Whether a busy lane takes another request although an idle lane would begin it at once. False if many requests
-    /// are slow: those behind them would wait until they are recalled.
+    /// are slow: the requests behind them would wait until they are recalled.
     pub(crate) fn gathers(&self, capacity: usize, held: usize, running: Duration) -> bool {
         capacity == 1
             && held > 0

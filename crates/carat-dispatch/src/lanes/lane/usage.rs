@@ -26,7 +26,7 @@ impl Usage {
         self.last.set(now);
     }
 
-    /// Requests that were sent, and that the worker did not begin, were taken back.
+    /// Takes back the count of requests that the worker did not begin.
     pub(crate) fn take_back(&self, count: usize) {
         self.begun.set(self.begun.get() - count as u64);
     }

@@ -5,10 +5,11 @@ require_relative "native"
 require_relative "response/spool"
 
 module Carat
-  # A file of a form that the edge has written: a Tempfile that gets a name only when it is asked for one.
+  # A file of a form, which the edge has written without a name. It is a Tempfile, and gets a name when #path is first
+  # called.
   class FormFile < Tempfile
-    # `file` is open for reading and writing, `filename` is the client's name for it, `directory` is where a name is
-    # created.
+    # `file` is open for reading and writing, `filename` is the client's name for it, and #path creates a name in
+    # `directory`.
     def initialize(file, filename, directory) # rubocop:disable Lint/MissingSuper -- it would create another file
       @extension = File.extname(filename.gsub("\0", "%00"))[0, 129]
       @directory = directory
@@ -16,8 +17,8 @@ module Carat
       __setobj__(file)
     end
 
-    # A copy has the same content, and the name, if the file has one already: the name goes when the last of both is
-    # collected. Tempfile would register a finalizer for a file that it created.
+    # Copies the open file; a name that the file has already is shared, and removed when the last copy is collected.
+    # Does not call Tempfile's method, which registers a finalizer for a file that it has created.
     def initialize_dup(other)
       __setobj__(other.__getobj__.dup)
     end
@@ -27,7 +28,7 @@ module Carat
       __setobj__(other.__getobj__.clone(freeze: freeze))
     end
 
-    # Returns the path, for opening, copying or moving the file; nil once the file is unlinked.
+    # Returns the path, which is created on the first call; nil once the file is unlinked.
     def path
       return if @unlinked
 
@@ -35,14 +36,14 @@ module Carat
     end
     alias to_path path
 
-    # Reopens the file and returns it, as Tempfile#open.
+    # Reopens the file and returns it, as Tempfile#open does.
     def open
       name = path
       __getobj__.close
       __setobj__(File.open(name, "r+b"))
     end
 
-    # Closes the file; #open reopens it unless it is unlinked.
+    # Closes the file. #open can reopen it unless it is unlinked, so that it gets a name first.
     def close(unlink_now = false) # rubocop:disable Style/OptionalBooleanParameter -- as Tempfile has it
       path unless unlink_now || closed?
       __getobj__.close
@@ -54,7 +55,7 @@ module Carat
       close(true)
     end
 
-    # Removes the name, and prevents a later one.
+    # Removes the name if there is one, and prevents that #path creates one.
     def unlink
       return if @unlinked
 
@@ -72,14 +73,15 @@ module Carat
     end
     alias length size
 
-    # Returns a description, without creating a name.
+    # Returns a description, which does not create a name.
     def inspect
       name = @path unless @unlinked
       "#<#{self.class}#{":#{name}" if name}#{" (closed)" if closed?}>"
     end
     alias to_s inspect
 
-    # Returns the finalizer that removes `path`; it does nothing in a forked process.
+    # Returns the finalizer that removes `path`. It does nothing in a forked process, because the parent still uses the
+    # file.
     def self.remover(path)
       owner = Process.pid
       ->(_) { remove(path) if Process.pid == owner }
@@ -96,12 +98,12 @@ module Carat
 
     def give_name
       name = Dir::Tmpname.create(["RackMultipart", @extension], @directory) { |path| link(path) }
-      @owner = Object.new # which copies share
+      @owner = Object.new # the object that all copies share
       ObjectSpace.define_finalizer(@owner, FormFile.remover(name))
       name
     end
 
-    # Raises Errno::EEXIST when the name is taken.
+    # Gives the file the name `path`. Raises Errno::EEXIST when the name is taken.
     def link(path)
       file = __getobj__
       file.flush
@@ -109,7 +111,8 @@ module Carat
       copy(path) unless Native.link_file(file.fileno, path)
     end
 
-    # A file that was created with a name cannot be linked again: a copy replaces it.
+    # Replaces the file by a copy at `path`, where link(2) is not possible: for a file that was created with a name, and
+    # then unlinked.
     def copy(path)
       file = __getobj__
       position = file.pos

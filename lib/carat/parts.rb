@@ -20,7 +20,7 @@ require_relative "parts/doctor/part"
 module Carat
   # The optional capabilities, in the order in which the server calls them.
   module Parts
-    # One Part of each.
+    # One object of each Part.
     LIST = [HTTP2, TLS, Metrics, OTLP, RateLimit, Consoles, Fibers, Reload, Cable, Multipart, Codings, Site, Cache,
             Init, Import, Doctor]
            .map { |part| part::Part.new }.freeze
@@ -32,7 +32,7 @@ module Carat
       # Yields each Part.
       def each(&) = LIST.each(&)
 
-      # Returns the first hint that the block gets from a Part, or an empty String.
+      # Returns the first hint that the block returns for a Part, or an empty String.
       def hint
         each do |part|
           hint = yield part

@@ -12,14 +12,14 @@ require_relative "shared_options"
 
 module Carat
   module Launch
-    # The settings of the configuration as it is now, for a server that runs: what only a new start can change stays as
-    # it is.
+    # The settings for a server that runs, from the configuration as it is now. An option that only a new start can
+    # change keeps its running value.
     class FreshSettings
-      # The settings other than options that may differ.
+      # The settings in the section `launch` that a restart replaces.
       LAUNCH = %w[mold_command mold_environment reader_command upgrade_command].freeze
       private_constant :LAUNCH
 
-      # Writes the answer for the edge, which has started this process. `words` come from Flags#words.
+      # Writes the answer to the edge, which has started this process for it. `words` come from Flags#words.
       def self.write(words)
         output = IO.for_fd(Integer(ENV.delete("CARAT_SETTINGS_FD"), 10), "w")
         running = JSON.parse(ENV.delete("CARAT_EDGE_SETTINGS"))
@@ -32,7 +32,8 @@ module Carat
         @running = running
       end
 
-      # Returns a Hash for the edge: the settings and the options that stay although they have changed, or an error.
+      # Returns a Hash for the edge: the new settings, and the names of options that have changed without effect; or an
+      # error.
       def answer
         return { error: version_problem } if @running["version"] != VERSION
 
@@ -49,13 +50,14 @@ module Carat
         settings.merge("launch" => launch(shared))
       end
 
-      # The settings other than options: what the edge runs is new, and the surroundings stay.
+      # The section `launch`: the commands that the edge runs are new, and what describes the server's surroundings is
+      # kept.
       def launch(shared)
         launch = @running["launch"].merge(fresh["launch"].slice(*LAUNCH))
         launch.merge("mold_environment" => [user_variables, launch["mold_environment"], shared].reduce(:merge))
       end
 
-      # The new sections, with the running values of options that only a start changes.
+      # The new sections of the parts, with the running values of options that only a start can change.
       def sections
         fixed = Config::Options.for_edge.reject(&:restart?).group_by { |option| option.part.to_s }
         fresh["parts"].to_h do |name, section|
@@ -64,7 +66,7 @@ module Carat
         end
       end
 
-      # The settings of a server that has the user of the running one.
+      # The settings of a new server, as the user of the running one.
       def fresh
         @fresh ||= begin
           kept = @running["launch"].fetch("start_options").transform_keys(&:to_sym)
@@ -76,7 +78,8 @@ module Carat
         @configuration ||= Config::Configuration.from_words(@words)
       end
 
-      # A server that has become another user can no longer tell that root started it.
+      # The variables that Identity set at the start. They are kept because a server that has become another user can no
+      # longer tell that root started it.
       def user_variables
         @running["identity"] ? @running["launch"]["mold_environment"].slice("HOME", "USER", "LOGNAME") : {}
       end
@@ -98,7 +101,8 @@ module Carat
         configuration[option.name] == @running["launch"]["start_options"][option.name.to_s]
       end
 
-      # Sockets from a service manager have their own numbers at the start, but not later.
+      # Whether all listeners are sockets of a service manager. Those do not count as a change of `bind`, because the
+      # addresses name them only from the start on.
       def inherited?
         @running["bind"].all? { |address| address.start_with?("fd://") }
       end

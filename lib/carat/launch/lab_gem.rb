@@ -4,22 +4,23 @@ require_relative "../native_path"
 
 module Carat
   module Launch
-    # The gem carat-lab, which measures applications. It is for development: a server runs without it, and loads nothing
-    # of it until a worker is profiled.
+    # The gem carat-lab, which measures applications. It is for development: a server needs nothing of it, and loads it
+    # only when a worker is profiled.
     module LabGem
       # The subcommands that are in the gem, in the order of the help.
       SUBCOMMANDS = %w[weigh leak profile allocations ips load compare].freeze
 
-      # How to get the gem.
+      # The command that installs the gem.
       REMEDY = "bundle add carat-lab --group development"
 
-      # A checkout has the gem beside the server's library, a gem does not.
+      # The folder of the gem in a checkout of Carat. An installed Carat does not have the folder.
       CHECKOUT = File.expand_path("../../../lab/lib", __dir__)
       LIBRARY = "carat/lab"
       EXTENSION = "carat/lab.so"
       private_constant :CHECKOUT, :LIBRARY, :EXTENSION
 
-      # Loads the beginning of the gem, and returns whether it is there. Its other files are then on the load path.
+      # Loads the main file of the gem, and returns whether the gem is there. Afterwards its other files are on the load
+      # path.
       def self.load
         $LOAD_PATH.push(CHECKOUT) if File.directory?(CHECKOUT) && !$LOAD_PATH.include?(CHECKOUT)
         require LIBRARY
@@ -30,7 +31,7 @@ module Carat
         false
       end
 
-      # Returns what is not built and what to do about it; nil when the subcommands can run. Only for a loaded gem.
+      # Returns what is not built and what to do about it, or nil when the subcommands can run. The gem must be loaded.
       def self.unbuilt
         return NativePath.missing unless NativePath.directory
         return if $LOAD_PATH.any? { |path| File.file?(File.join(path.to_s, EXTENSION)) }

@@ -22,19 +22,20 @@ require_relative "surroundings/working_directory"
 
 module Carat
   module Launch
-    # Replaces this process with the edge, which starts everything else.
+    # Replaces this process with the edge, which starts all other processes of the server.
     class Launcher
-      # The program of the mold.
+      # The Ruby code that runs the mold.
       BOOT = "module Carat; Processes::Mold.start(ARGV); end"
       MOLD = ["carat/processes/mold", BOOT].freeze
       private_constant :MOLD
 
-      # The program that reads the configuration anew.
+      # The Ruby code that reads the configuration again, at a restart.
       READ = "module Carat; Launch::FreshSettings.write(ARGV); end"
 
-      # `configuration` is a Configuration; `words`, from Flags#words, let the mold read it again. `pid_file` is the
-      # path of a file that has this process id already, or nil. `edge` is the path of the edge program, or nil when
-      # it is not built. `mold` is the library of the mold and its program.
+      # `configuration` is a Configuration. `words`, from Flags#words, let the mold read the configuration again.
+      # `pid_file` is the path of a file that contains this process id already, or nil. `edge` is the path of the edge
+      # program, or nil when it is not built. `mold` is the library that the mold requires, and the code that it then
+      # runs.
       def initialize(configuration, words, pid_file: nil, edge: NativePath.edge, mold: MOLD)
         @configuration = configuration
         @words = words
@@ -46,7 +47,7 @@ module Carat
       end
 
       # Executes the edge and does not return. Warnings go to the ProcessLog `log`. Raises LaunchError when the edge is
-      # missing or cannot be executed, and ConfigError when the process does not allow what the configuration says.
+      # missing or cannot be executed, and ConfigError when this process may not do what the configuration says.
       def launch(log:)
         raise LaunchError, "carat: #{NativePath.missing}" unless @edge
 
@@ -64,7 +65,7 @@ module Carat
         raise LaunchError, "carat: #{@edge} cannot be executed: #{e.message}"
       end
 
-      # Returns the content of CARAT_EDGE_SETTINGS, a Hash by name.
+      # Returns the value of CARAT_EDGE_SETTINGS, a Hash by name.
       def edge_settings
         @configuration.for_edge.merge(
           bind: @descriptors.addresses, ready_fd: @descriptors.ready,
@@ -76,7 +77,7 @@ module Carat
 
       private
 
-      # What the edge runs, and the surroundings of the server.
+      # The commands that the edge runs, and what it has to know about the server's surroundings.
       def launch_settings
         { mold_command:, reader_command:, upgrade_command: UpgradeCommand.new(@words).to_a,
           mold_environment: MoldEnvironment.new(@configuration).to_h, start_options:,
@@ -93,12 +94,13 @@ module Carat
         InheritedDescriptors.new(addresses, @configuration[:ready_fd])
       end
 
-      # A write beyond RLIMIT_FSIZE is an error to report, not a reason to die. The edge and its children inherit this.
+      # Ignores SIGXFSZ: a write beyond RLIMIT_FSIZE then fails with an error to report, and does not kill the process.
+      # The edge and its children inherit this.
       def ignore_file_size_signal
         Signal.trap(:XFSZ, "IGNORE")
       end
 
-      # The first bit of the mask is SIGHUP's.
+      # Whether this process ignores SIGHUP, as under nohup: SIGHUP is signal 1, the lowest bit of the mask.
       def ignores_hangup?
         File.read("/proc/self/status")[/^SigIgn:\s*(\h+)/, 1].hex.odd?
       end
@@ -108,7 +110,7 @@ module Carat
           **@descriptors.variables }
       end
 
-      # What FreshSettings compares: options that only a start applies, and that the edge does not read.
+      # The values of options that only a start applies, and that the edge does not read. FreshSettings compares them.
       def start_options
         options = Config::Options.reject { |option| option.edge || option.restart? }
         options.to_h { |option| [option.name, @configuration[option.name]] }

@@ -7,8 +7,8 @@ require_relative "../log/plain_json"
 
 module Carat
   module Launch
-    # The options that edge and mold both read. A variable of the mold carries the edge's values, because the config
-    # file may have changed since the edge read it.
+    # The options that both the edge and the mold read. The mold takes the edge's values, from an environment variable:
+    # the config file may have changed since the edge read it.
     module SharedOptions
       VARIABLE = "CARAT_SHARED_OPTIONS"
       private_constant :VARIABLE
@@ -19,19 +19,20 @@ module Carat
           environment.delete(VARIABLE)
         end
 
-        # Returns the variable as a Hash; the block gets each Option and returns the edge's value.
+        # Returns a Hash with the variable. The block gets each Option and returns the edge's value.
         def variables
           options = Config::Options.select(&:mold)
           { VARIABLE => Log::PlainJSON.generate(options.to_h { |option| [option.name, yield(option)] }) }
         end
 
-        # Returns the part of `environment`, ENV or a Hash, that `values` reads.
+        # Returns the variable in `environment`, ENV or a Hash, for #values.
         def slice(environment)
           environment.slice(VARIABLE)
         end
 
-        # Returns the values in `environment` as a Hash by name; it is empty without the variable. Raises ConfigError
-        # for a value that only root may have, such as a directory that the user of the server must not use.
+        # Returns the values in `environment` as a Hash by name, which is empty without the variable. Raises ConfigError
+        # for a value that was valid for the edge and is not here, such as a directory that root may use and the user of
+        # the server may not.
         def values(environment)
           JSON.parse(environment.fetch(VARIABLE, "{}")).to_h do |name, value|
             option = Config::Options.fetch(name.to_sym)

@@ -4,9 +4,9 @@ require "json"
 
 module Carat
   module Launch
-    # The old edge, which has started this process to take over in `carat upgrade`.
+    # What the old edge has passed to this process, which it has started to take over in `carat upgrade`.
     class Upgrade
-      # What the old edge leaves to the new one, as JSON: a socket between the two, and its listeners.
+      # The variable in which the old edge names its listeners and the socket between the two edges, as JSON.
       VARIABLE = "CARAT_UPGRADE"
       private_constant :VARIABLE
 
@@ -20,13 +20,13 @@ module Carat
         @left = JSON.parse(environment.fetch(VARIABLE))
       end
 
-      # Returns the numbers of the descriptors as the edge expects them: those of the listeners, and the socket.
+      # Returns the numbers of the descriptors in the order that the edge expects: the listeners, then the socket.
       def descriptors
         [*listeners.map(&:last), socket]
       end
 
-      # Returns the addresses to listen on instead of `addresses`: the sockets that a service manager passed to the old
-      # edge. Addresses that name inherited sockets stay as they are.
+      # Returns the addresses to listen on: the sockets that a service manager passed to the old edge, or `addresses`
+      # when there are none. If `addresses` name inherited sockets themselves, they are returned as they are.
       def replace(addresses)
         passed = listeners.map(&:first).select { |address| address.start_with?("fd://") }
         return addresses if passed.empty? || addresses.any? { |address| address.start_with?("fd://") }
@@ -38,7 +38,7 @@ module Carat
       def failed(message)
         IO.for_fd(socket, "w", autoclose: false).syswrite("#{message.tr("\n", " ")}\n")
       rescue SystemCallError, ArgumentError
-        nil # the old edge is gone, or the number is not that of a descriptor
+        nil # the old edge is gone, or the number is not a descriptor's
       end
 
       private

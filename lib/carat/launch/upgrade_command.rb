@@ -6,11 +6,12 @@ require_relative "surroundings/working_directory"
 
 module Carat
   module Launch
-    # The command that starts a server like this one: with the Ruby and the Carat that are there when it runs.
+    # The command that starts a new server with the same options. The Ruby and the Carat that are installed when it runs
+    # count, not those of this process.
     class UpgradeCommand
-      # RubyGems finds the newest version, and Bundler the one of the Gemfile.
+      # The Ruby code that runs the gem: RubyGems finds its newest version, Bundler the version of the Gemfile.
       GEM = 'load Gem.activate_bin_path("carat", "carat", ">= 0")'
-      # The executable of this library.
+      # The executable in the directory of this library.
       EXECUTABLE = File.expand_path("../../../exe/carat", __dir__)
       private_constant :GEM, :EXECUTABLE
 
@@ -36,7 +37,7 @@ module Carat
         end
       end
 
-      # A path with symbolic links may lead to a new version.
+      # The path of the executable, as the user wrote it: its symbolic links may later lead to a new version.
       def script
         return EXECUTABLE unless File.basename(@program) == File.basename(EXECUTABLE)
 

@@ -2,7 +2,7 @@
 
 module Carat
   module Log
-    # A number of things in a sentence for people.
+    # A number with its noun, for a sentence.
     module Counted
       module_function
 

@@ -6,16 +6,16 @@ require_relative "relative_path"
 
 module Carat
   module Log
-    # The text that a developer's browser shows about an error of the application, in paragraphs: the error, the source
-    # where the application ran into it, the frames of the application, and all frames.
+    # The text about an error of the application that a developer's browser shows. Its paragraphs are the error, the
+    # source lines where the application's own code failed, the frames of the application, and all frames.
     class DeveloperReport
-      # The size of a source file in bytes above which none of its lines are shown.
+      # The size in bytes above which a source file is not shown.
       SOURCE_LIMIT = 1024 * 1024
       # How many lines are shown before and after the one that failed.
       LINES_AROUND = 3
-      # Where a project keeps the code of others.
+      # The folders in which a project keeps code of others.
       FOREIGN = %r{\A(?:vendor|node_modules|\.bundle)/}
-      # What Ruby calls code that is in no file.
+      # The path that Ruby gives code that is in no file begins like this.
       NO_FILE = /\A[<(]/
       BACKTRACE = /^\s+(?:\d+: )?from /
       private_constant :BACKTRACE, :FOREIGN, :LINES_AROUND, :NO_FILE, :SOURCE_LIMIT
@@ -35,14 +35,14 @@ module Carat
 
       private
 
-      # The frames of the application's own files.
+      # The frames in the application's own files.
       def own(error)
         error.backtrace_locations.to_a.reject do |frame|
           path = file_of(frame)
           relative(path) == path || relative(path).match?(FOREIGN) || frame.path.match?(NO_FILE)
         end
       rescue StandardError, SystemStackError
-        [] # An application may override what is called here.
+        [] # The application may override the methods called here, and they may raise anything.
       end
 
       def frames
@@ -60,10 +60,10 @@ module Carat
           format("%s %4d | %s", number == frame.lineno ? ">" : " ", number, Escape.utf8(line))
         end.join("\n")
       rescue SystemCallError
-        nil # The file has gone since.
+        nil # The file has been removed since.
       end
 
-      # A file that is evaluated, such as config.ru, has no absolute path.
+      # The path of the frame's file. Evaluated code, such as config.ru, has no absolute path.
       def file_of(frame)
         frame.absolute_path || File.expand_path(frame.path, @root)
       end

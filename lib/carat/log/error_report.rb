@@ -4,15 +4,15 @@ require_relative "../native"
 
 module Carat
   module Log
-    # The text that the log has about an error of the application.
+    # The text about an error of the application for the log.
     class ErrorReport
       # `error` is an Exception.
       def initialize(error)
         @error = error
       end
 
-      # Returns the error with its causes and its backtrace, as Ruby prints it: of any size and with any characters.
-      # An application may override the methods that are called here.
+      # Returns the error with its causes and its backtrace, as Ruby prints it: of any size and with any characters. The
+      # rescue is there because an application may override the methods that are called.
       def to_s
         (ours? ? @error.message : printed).to_s.chomp
       rescue StandardError, SystemStackError => e
@@ -21,13 +21,15 @@ module Carat
 
       private
 
-      # Ruby 3.3 omits the message and the class when the message has an encoding that is not a superset of ASCII.
+      # The error as Ruby prints it. Ruby 3.3 omits the message and the class if the encoding of the message is no
+      # superset of ASCII; then the class is added.
       def printed
         text = @error.full_message(highlight: false, order: :top)
         text.b.include?(@error.class.to_s.b) ? text : "#{text.chomp} (#{@error.class})"
       end
 
-      # Whether Carat raised the error about a response of the application: then the backtrace does not matter.
+      # Whether Carat itself raised the error, about an invalid response of the application: then the backtrace says
+      # nothing.
       def ours?
         @error.is_a?(Native::InvalidResponse)
       end

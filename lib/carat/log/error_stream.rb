@@ -4,7 +4,7 @@ require_relative "escape"
 
 module Carat
   module Log
-    # `rack.errors` in a JSON log: what the application writes in one call becomes one line.
+    # `rack.errors` in a JSON log. The text that the application writes in one call becomes one line.
     class ErrorStream
       # `log` is a ProcessLog.
       def initialize(log)
@@ -41,12 +41,12 @@ module Carat
         self
       end
 
-      # Returns the stream, which keeps nothing back.
+      # Returns the stream. There is nothing to flush.
       def flush
         self
       end
 
-      # Returns nil. The log stays open: a Logger of the application may close what it was given.
+      # Returns nil and leaves the log open: a Logger of the application may close the stream that it was given.
       def close
         nil
       end
@@ -56,7 +56,7 @@ module Carat
         true
       end
 
-      # Does nothing.
+      # Does nothing: each line is written at once.
       def sync=(_value); end
 
       # Returns false.

@@ -4,22 +4,23 @@ require_relative "counted"
 
 module Carat
   module Log
-    # Makes text of any origin safe in a log of lines: it can neither begin a line of its own nor control a terminal.
+    # Makes text of any origin safe in a log of lines: the text can neither begin a log line of its own nor control a
+    # terminal.
     module Escape
-      # Maximum size of a text in bytes, before it is escaped; the middle of a longer one is left out.
+      # Maximum size of a text in bytes, before it is escaped. The middle of a longer text is left out.
       TEXT_LIMIT = 16 * 1024
-      # The share of a text that is too long which comes from its end.
+      # How many bytes of a text that is too long are taken from its end.
       TAIL = TEXT_LIMIT / 4
       # Begins the second and each further line of a text.
       INDENT = "    "
-      # Control and format characters, and the line separators of Unicode.
+      # The characters that are escaped: control and format characters, and the line separators of Unicode.
       HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/
       private_constant :TAIL, :INDENT, :HIDDEN
 
       module_function
 
-      # Returns `text` in one or more lines, without a line end: the lines after the first are indented, bytes that are
-      # not UTF-8 read `\xff`, and characters that are not printable `\u{1b}`.
+      # Returns `text` in one or more lines, without a final line end. The lines after the first are indented, a byte
+      # that is not UTF-8 is written as `\xff`, and a character that is not printable as `\u{1b}`.
       def block(text)
         first, *more = shortened(utf8(text)).split("\n").map { |line| line.sub(/\A\t+/, INDENT).delete_suffix("\r") }
         [first.to_s, *more.map { |line| indented(line) }].map { |line| printable(line) }.join("\n")
@@ -30,11 +31,11 @@ module Carat
         return text if text.bytesize <= TEXT_LIMIT
 
         first, last = text.byteslice(0, TEXT_LIMIT - TAIL), text.byteslice(-TAIL, TAIL)
-        # A cut may split a character.
+        # A cut may split a character, whose bytes are removed.
         "#{first.scrub("")}\n... #{Counted.of(text.bytesize - TEXT_LIMIT, "byte")} left out ...\n#{last.scrub("")}"
       end
 
-      # Returns `text` in valid UTF-8; the block replaces bytes that are not.
+      # Returns `text` in valid UTF-8. The block returns the replacement for bytes that are not valid.
       def utf8(text, &replace)
         replace ||= ->(bytes) { bytes.unpack("C*").map { |byte| format("\\x%02x", byte) }.join }
         convertible = !bytes?(text) && !text.encoding.dummy?
@@ -42,7 +43,7 @@ module Carat
         text.dup.force_encoding(Encoding::UTF_8).scrub(&replace)
       end
 
-      # Whether the bytes of `text` are to be taken as UTF-8, whatever they are.
+      # Whether the bytes of `text` are taken for UTF-8 without a conversion.
       def bytes?(text)
         [Encoding::UTF_8, Encoding::BINARY, Encoding::US_ASCII].include?(text.encoding)
       end

@@ -4,16 +4,18 @@ require_relative "escape"
 
 module Carat
   module Log
-    # Generates JSON without the json gem. The application's bundle chooses the version of that gem, so the mold must
-    # not load another one first.
+    # Generates JSON without the json gem. The application's bundle chooses the version of that gem, so that the mold
+    # must not load another version first.
     module PlainJSON
-      # What JSON requires, and what a terminal or a pager would obey: the same set as in the edge's log lines.
+      # Characters that are escaped: JSON requires it, or a terminal or a pager would obey them. The edge escapes the
+      # same characters in its log lines.
       ESCAPED = /["\\\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/
       private_constant :ESCAPED
 
       module_function
 
-      # Returns the JSON of a Hash, an Array, a number, true, false or nil; of any other value, its text as a string.
+      # Returns the JSON of a Hash, an Array, a number, true, false or nil. Any other value becomes a string with its
+      # text.
       def generate(value)
         case value
         when Hash then "{#{value.map { |name, member| "#{text(name)}:#{generate(member)}" }.join(",")}}"

@@ -6,11 +6,12 @@ require_relative "plain_json"
 
 module Carat
   module Log
-    # Autoloaded, as it needs the extension: when that is missing, the launcher has to say so. A mold loads it at once.
+    # Loaded when it is used, because it needs the native extension: when the extension is missing, the launcher must
+    # still be able to say so. A mold loads the file when it starts.
     autoload :ErrorReport, File.join(__dir__, "error_report.rb")
 
-    # What one Ruby process of the server writes to the log, in the format of the edge's lines. Text of the
-    # application is escaped: nothing in it begins a line of its own.
+    # Writes the log lines of one Ruby process of the server, in the format of the edge's lines. Text of the application
+    # is escaped, so that it cannot begin a log line of its own.
     class ProcessLog
       # `stream` is an IO; `format` is "text" or "json"; `fields` say which process writes.
       def initialize(stream = $stderr, format: "text", **fields)
@@ -24,7 +25,7 @@ module Carat
         ProcessLog.new(@stream, format: @format, **fields)
       end
 
-      # Returns the stream for `rack.errors`. In a text log, it is the application's own.
+      # Returns the stream for `rack.errors`. In a text log, this is the log's own stream, without a prefix or escapes.
       def errors
         json? ? ErrorStream.new(with) : @stream
       end
@@ -37,18 +38,18 @@ module Carat
         write(Escape.block([time, "info", message, *pairs].join(" ")))
       end
 
-      # Logs what needs attention.
+      # Logs a warning.
       def warn(message)
         json? ? event("warn", message:) : write("#{prefix}#{Escape.block(message)}")
       end
 
-      # Logs an Exception, with what it has kept this process from.
+      # Logs an Exception; `message` says what failed because of it.
       def failure(message, error)
         report = ErrorReport.new(error).to_s
         json? ? event("error", message:, cause: report) : write("#{prefix}#{Escape.block("#{message}: #{report}")}")
       end
 
-      # Logs an Exception of the application; `env` is the environment of its request, empty outside of one.
+      # Logs an Exception of the application. `env` is the environment of its request, and empty outside of a request.
       def application_error(error, env = {})
         report = ErrorReport.new(error).to_s
         request = env.values_at("REQUEST_METHOD", "REQUEST_PATH").join(" ") unless env.empty?
@@ -57,7 +58,7 @@ module Carat
         event("error", message: "application error", **{ request: }.compact, cause: report)
       end
 
-      # Returns a message for the terminal as the log would have it.
+      # Returns a message for the terminal in the format of the log.
       def line(message)
         json? ? json("error", message:) : message
       end
@@ -92,7 +93,7 @@ module Carat
       def write(line)
         @stream.write("#{line}\n")
       rescue IOError, SystemCallError
-        # The reader of the log is gone, which must not fail requests.
+        # The reader of the log is gone. Requests must not fail for that.
       end
     end
   end

@@ -4,7 +4,8 @@ require_relative "escape"
 
 module Carat
   module Log
-    # Paths as readers know them, in UTF-8 whatever their encoding: Ruby refuses to compare two encodings.
+    # Paths relative to the working directory, as readers know them. They are converted to UTF-8, because Ruby refuses
+    # to compare Strings of two encodings.
     module RelativePath
       module_function
 

@@ -4,10 +4,10 @@ require_relative "../../config/config_error"
 
 module Carat
   module Launch
-    # The file descriptors that the edge inherits. The sockets of `fd://` addresses become 3, 4, ... in the order of the
-    # addresses, as in sd_listen_fds(3); the ready descriptor follows them.
+    # The file descriptors that the edge inherits. The sockets of `fd://` addresses get the numbers 3, 4, ... in the
+    # order of the addresses, as in sd_listen_fds(3). The descriptor of `ready_fd` follows.
     class InheritedDescriptors
-      # The first number that sd_listen_fds(3) uses.
+      # The number of the first descriptor in sd_listen_fds(3).
       FIRST = 3
       private_constant :FIRST
 
@@ -24,15 +24,15 @@ module Carat
         @addresses.map { |address| address.sub(%r{\Afd://\d+}) { "fd://#{numbers.next}" } }
       end
 
-      # Returns the new number of the ready descriptor, or nil; a standard stream keeps its own.
+      # Returns the new number of the ready descriptor, or nil. A standard stream keeps its number.
       def ready
         return @ready if @ready.nil? || @ready < FIRST
 
         FIRST + @sockets.size
       end
 
-      # Returns the redirections for Process.exec. The old numbers are closed; otherwise a reader of the ready
-      # descriptor would never see the end of file.
+      # Returns the redirections for Process.exec. They close the old numbers: a reader of the ready descriptor sees the
+      # end of file only when no copy of it is open.
       def redirections
         old = [*@sockets, *@ready].reject { |number| number < FIRST }
         new = (FIRST...(FIRST + old.size)).to_a

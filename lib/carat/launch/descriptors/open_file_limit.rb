@@ -3,9 +3,11 @@
 module Carat
   module Launch
     # RLIMIT_NOFILE, the number of files and sockets that a process may open. Many systems start services with a soft
-    # limit of 1024, for programs that use select(2), and expect others to raise it to the hard limit.
+    # limit of 1024, because programs that use select(2) need it, and expect other programs to raise it to the hard
+    # limit.
     module OpenFileLimit
-      # Some containers allow a billion, and programs that close every descriptor up to the limit then take minutes.
+      # The highest limit that is set. Some containers allow a billion, and then programs that close every possible
+      # descriptor take minutes.
       MOST = 1_048_576
 
       module_function

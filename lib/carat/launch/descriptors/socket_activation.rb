@@ -6,18 +6,19 @@ module Carat
     class SocketActivation
       # The number of the first descriptor.
       FIRST = 3
-      # More sockets than anybody passes; a wrong count must not become a million addresses.
+      # The most sockets, more than anybody passes. Without this bound, a wrong LISTEN_FDS could become a million
+      # addresses.
       MOST = 1024
       private_constant :FIRST, :MOST
 
-      # `environment` is ENV or a Hash; the sockets are for the process `pid` only.
+      # `environment` is ENV or a Hash. Its sockets count only if LISTEN_PID is `pid`.
       def initialize(environment = ENV, pid: Process.pid)
         @environment = environment
         @pid = pid
       end
 
-      # Returns the addresses to listen on instead of `addresses`: the sockets that were passed. Addresses that name
-      # inherited sockets stay as they are.
+      # Returns the addresses to listen on: the sockets that the service manager passed, or `addresses` when there are
+      # none. If `addresses` name inherited sockets themselves, they are returned as they are.
       def replace(addresses)
         return addresses if count.zero? || addresses.any? { |address| address.start_with?("fd://") }
 

@@ -4,8 +4,8 @@ require_relative "inherited_descriptors"
 
 module Carat
   module Launch
-    # The file descriptors of an edge that takes over from another one: the listeners of the old edge, and the socket
-    # between the two. They become 3, 4, ..., as in sd_listen_fds(3).
+    # The file descriptors that a new edge inherits from the old one in `carat upgrade`: the old edge's listeners, and
+    # the socket between the two edges. They get the numbers 3, 4, ..., as in sd_listen_fds(3).
     class UpgradeDescriptors < InheritedDescriptors
       # `addresses` are the values of `bind`; `upgrade` is an Upgrade.
       def initialize(addresses, upgrade)
@@ -13,12 +13,12 @@ module Carat
         @bind = InheritedDescriptors.new(addresses, nil).addresses
       end
 
-      # Returns the addresses with the numbers that the sockets of a service manager had in the old edge.
+      # Returns the addresses. Sockets of a service manager have the numbers that they had in the old edge.
       def addresses
         @bind
       end
 
-      # The old edge has checked the sockets.
+      # Does nothing: the old edge has checked the sockets.
       def check; end
     end
   end

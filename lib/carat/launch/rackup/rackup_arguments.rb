@@ -8,7 +8,7 @@ module Carat
   module Launch
     # Translates the options of `rackup` and `rails server` into a command line of `carat`.
     class RackupArguments
-      # What `rackup` passes when the user names no address.
+      # The address that `rackup` passes when the user names none.
       DEFAULT_HOSTS = [nil, "localhost", "0.0.0.0"].freeze
       DEFAULT_PORTS = [nil, 9292].freeze
       private_constant :DEFAULT_HOSTS, :DEFAULT_PORTS
@@ -23,9 +23,9 @@ module Carat
         [*bind, *flags, "--", rackup]
       end
 
-      # Returns environment variables to set where they are unset: rackup's default address, which a config file may
-      # replace; the environment, which rackup has already passed to the application; and the log that `rails server`
-      # writes to the terminal.
+      # Returns environment variables to set where they are unset: the address that `rackup` uses by default, which a
+      # config file may replace; the environment, which `rackup` has passed to the application already; and the variable
+      # that makes `rails server` log to the terminal.
       def variables
         variables = { "RACK_ENV" => @options[:environment] }
         variables[Warmup::ConsoleLog::VARIABLE] = "1" if @options[:log_stdout]
@@ -33,7 +33,7 @@ module Carat
         variables.compact
       end
 
-      # Returns the environment variables that pass rackup's `-I` and `-r` on to the mold; `env` is the current
+      # Returns the environment variables that make the mold apply the `-I` and `-r` of `rackup`. `env` is the current
       # environment.
       def ruby_variables(env)
         paths = [*@options[:include]].map { |path| File.expand_path(path) }
@@ -49,7 +49,7 @@ module Carat
         File.expand_path(@options[:pid]) if @options[:pid]
       end
 
-      # Returns the directory of the application when rackup has left it, as a daemon does; otherwise nil.
+      # Returns the directory of the application if `rackup` has left it, as a daemon does; otherwise nil.
       def directory
         return unless @options[:daemonize]
 
@@ -78,7 +78,8 @@ module Carat
         end
       end
 
-      # Rails reports which options the user chose; rackup does not, so options that differ from its defaults count.
+      # Whether the user chose the address. Rails reports the options that the user chose. `rackup` does not, so that an
+      # address counts as chosen when it differs from the default.
       def chosen_address?
         given = @options[:user_supplied_options]
         return given.intersect?(%i[Host Port]) if given

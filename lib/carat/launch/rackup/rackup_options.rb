@@ -5,7 +5,8 @@ require_relative "../../config/sources/spelling"
 
 module Carat
   module Launch
-    # The options for `rackup -O NAME=VALUE`: those of the option table, except what rackup has flags for.
+    # The options for `rackup -O NAME=VALUE`: the options of the option table, except three for which `rackup` has
+    # flags.
     module RackupOptions
       # The Options that are passed on.
       PASSED = Config::Options.from(:file).reject { |option| %i[rackup environment bind].include?(option.name) }.freeze

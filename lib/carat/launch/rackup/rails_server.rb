@@ -5,8 +5,9 @@ require_relative "rackup_handler"
 
 module Carat
   module Launch
-    # What `rails server` does differently when Carat serves: the application is loaded only once, in the mold, which
-    # logs to the terminal (see Warmup::ConsoleLog). Rails loads the handler before the application.
+    # Changes `rails server` when Carat serves. The application is loaded only once, in the mold, and so this process
+    # neither loads it nor logs to the terminal: the mold does (see Warmup::ConsoleLog). Rails loads this handler before
+    # the application.
     module RailsServer
       # Prepends this module to the class `server` of Rails.
       def self.adapt(server)
@@ -15,7 +16,8 @@ module Carat
 
       private
 
-      # Rack takes a device for the pid file of a dead server, and deletes it.
+      # Handles a pid file that is a device, such as /dev/null. Rack would take the device for the pid file of a dead
+      # server, and delete it.
       def check_pid!
         return super if !carat? || !File.exist?(options[:pid]) || File.file?(options[:pid])
 

@@ -2,23 +2,24 @@
 
 module Carat
   module Launch
-    # How fast the garbage collector lets the heap grow, as environment variables of the mold. Ruby reads them when the
-    # mold starts, and workers inherit what it has read. Programs that the application starts do not see them.
+    # Environment variables of the mold that say how fast the garbage collector lets the heap grow. Ruby reads them when
+    # the mold starts, and workers inherit the values. Programs that the application starts do not see the variables.
     class CollectorPolicy
-      # From Ruby 3.4 on, each pool of slots that is short after one of the three collections after a full one adds a
-      # step to the growth, which all pools share. With the values of older Rubies, workers of these had up to 94 000
-      # more slots. Ruby 4.1 counts a step in bytes of each pool.
+      # The limits of growth, which depend on Ruby. Before Ruby 3.4, the whole heap grows at once. From 3.4 on, each
+      # size of slots that is short of free ones in the three collections after a full one adds a step to the growth,
+      # which all sizes share: with the values for older Rubies, workers had up to 94 000 more slots. Ruby 4.1 counts a
+      # step in bytes for each size.
       MIN_RATIO, STEP, MOST =
         if RUBY_VERSION < "3.4" then %w[0.05 SLOTS 30000]
         elsif RUBY_VERSION < "4.1" then %w[0.02 SLOTS 20000]
         else %w[0.02 BYTES 800000]
         end
       private_constant :MIN_RATIO, :STEP, :MOST
-      # By default, a heap with less than 20 % free slots after a full collection grows by up to 67 %. Slots shared with
-      # the mold count, so the larger the application, the more garbage each worker keeps in private memory. Here the
-      # heap grows below MIN_RATIO (10 000 slots in a small heap), by up to 43 % or MOST (30 000 slots are 1.2 MB). The
-      # growth must be well above the threshold: with 5 % for both, every few requests run a full collection. A worker
-      # for which that is too little gets more: see Processes::HeapRoom and
+      # Values for a heap with little room for garbage. By default, a heap with less than 20 % free slots after a full
+      # collection grows by up to 67 %. Slots shared with the mold count, so that in a large application each worker
+      # keeps much garbage in private memory. Here the heap grows below MIN_RATIO (10 000 slots in a small heap), by up
+      # to 43 % or MOST (30 000 slots are 1.2 MB). The growth must be well above the threshold: with 5 % for both, every
+      # few requests run a full collection. A worker that needs more gets it: see Processes::HeapRoom and
       # docs/decisions/0016-room-for-garbage.md.
       FRUGAL = {
         "RUBY_GC_HEAP_FREE_SLOTS" => "10000",
@@ -27,7 +28,7 @@ module Carat
         "RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => "0.50",
         "RUBY_GC_HEAP_GROWTH_MAX_#{STEP}" => MOST
       }.freeze
-      # The variable that lists the variables set by Carat.
+      # The variable that lists the names of the variables that Carat has set.
       NAMES = "CARAT_GC_VARIABLES"
 
       # Removes Carat's variables from `environment`, the mold's ENV.

@@ -5,15 +5,16 @@ module Carat
     # The directories that may hold control sockets. A server takes the first directory of #to_a that it owns and
     # nobody else may write to; a command looks for servers in all of #searched.
     class ControlDirectories
-      # What stands for the user id in a pattern.
+      # The placeholder of the user id in a pattern.
       UID = "UID"
-      # Root creates it, or systemd with `RuntimeDirectory=carat`.
+      # The directory for a service. Root creates it, or systemd with `RuntimeDirectory=carat`.
       SERVICE = "/run/carat"
-      # The XDG_RUNTIME_DIR that systemd creates at login; a command may run outside of the session.
+      # The directory in the XDG_RUNTIME_DIR that systemd creates at login. It is searched by its path because a command
+      # may run outside of the session, without the variable.
       SESSION = "/run/user/UID/carat"
-      # For users of systems without systemd.
+      # The directory for users of systems without systemd.
       FALLBACK = "/var/tmp/carat-UID"
-      # The directory in XDG_RUNTIME_DIR.
+      # The name of the directory in XDG_RUNTIME_DIR.
       NAME = "carat"
       private_constant :UID, :SERVICE, :SESSION, :FALLBACK, :NAME
 
@@ -28,7 +29,7 @@ module Carat
         [*session, SERVICE, FALLBACK.sub(UID, @uid.to_s)]
       end
 
-      # Returns the directories in which servers that the user may ask can have a socket: for root, the directories of
+      # Returns the directories that may hold the sockets of servers that the user may ask; for root, of the servers of
       # all users.
       def searched
         known = [*to_a, SESSION.sub(UID, @uid.to_s)]
@@ -38,7 +39,8 @@ module Carat
 
       private
 
-      # By the XDG Base Directory Specification, the user owns the directory, and nobody else has access.
+      # The directory in XDG_RUNTIME_DIR, or nil. The variable counts only if the directory is as the XDG Base Directory
+      # Specification demands: the user owns it, and nobody else has access.
       def session
         path = @environment["XDG_RUNTIME_DIR"]
         return unless path&.start_with?("/")
@@ -49,7 +51,7 @@ module Carat
         nil
       end
 
-      # Anybody may create a directory in /var/tmp.
+      # Whether only the user, or root, can have put sockets there: anybody may create a directory in /var/tmp.
       def safe?(path)
         stat = File.lstat(path)
         stat.directory? && stat.mode.nobits?(0o022) && (stat.uid == @uid || @uid.zero?)

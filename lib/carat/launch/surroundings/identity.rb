@@ -5,8 +5,8 @@ require_relative "../../config/config_error"
 
 module Carat
   module Launch
-    # The user that the server becomes: `user` and `group` of the configuration. As a part of MoldEnvironment it sets
-    # the variables that a login of the user would set.
+    # The user that the server becomes, by the options `user` and `group`. MoldEnvironment takes from it the variables
+    # that a login of the user would set.
     class Identity
       # `configuration` is a Configuration, `euid` the user id of this process.
       def initialize(configuration, _environment = ENV, euid: Process.euid)
@@ -20,8 +20,8 @@ module Carat
         changes? ? target : @euid
       end
 
-      # Returns what the edge needs to become the user: a Hash, or nil without a change of user. Raises ConfigError
-      # when that is impossible.
+      # Returns a Hash that the edge needs to become the user, or nil when the user does not change. Raises ConfigError
+      # when this process cannot become the user.
       def to_h
         refuse("group: needs user as well") if @group && !@user
         refuse("user: #{obstacle}") if @user && !allowed?
@@ -29,14 +29,14 @@ module Carat
         { user: @entry&.name, uid: target, gid: } if changes?
       end
 
-      # Returns a Hash of Strings by name.
+      # Returns the variables of a login, a Hash of Strings by name.
       def variables
         return {} unless changes? && @entry
 
         { "HOME" => @entry.dir, "USER" => @entry.name, "LOGNAME" => @entry.name }
       end
 
-      # Returns what is wrong with a server that runs as root, or nil; in development, nothing is.
+      # Returns the warning that the server runs as root, or nil. In development there is no warning.
       def warning
         return if @user || !@euid.zero? || @environment == "development"
 
@@ -45,7 +45,7 @@ module Carat
 
       private
 
-      # Root need not become root.
+      # Whether the edge has to become another user, which root is not for root.
       def changes?
         !@user.nil? && @euid.zero? && !target.zero?
       end
@@ -72,7 +72,7 @@ module Carat
         end
       end
 
-      # The row of the user database; nil for a number that is not in it.
+      # The user's row in the user database; nil for a number that is not in it.
       def entry
         return if @user.nil?
 

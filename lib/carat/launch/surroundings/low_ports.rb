@@ -18,7 +18,8 @@ module Carat
         @first_free = first_free
       end
 
-      # Returns what keeps this process from listening on one of the addresses, and what to do; nil if nothing does.
+      # Returns a sentence about the first address on which this process may not listen, and what to do; nil if there is
+      # none.
       def obstacle
         limit = Integer(File.read(@first_free), 10)
         address = @addresses.find { |it| it[ADDRESS, 1]&.to_i&.between?(1, limit - 1) }
@@ -27,7 +28,7 @@ module Carat
         "#{address[/\A[^?]+/]}: this user may not listen on a port below #{limit}: give the service " \
           "AmbientCapabilities=CAP_NET_BIND_SERVICE, or let systemd pass the socket (docs/privileges.md)"
       rescue SystemCallError
-        nil # the edge finds out
+        nil # the limit is unknown; the edge reports an error when it listens
       end
 
       private

@@ -4,15 +4,15 @@ require_relative "../../native_path"
 
 module Carat
   module Launch
-    # Carat's allocator in LD_PRELOAD of the mold, which its workers inherit. The mold restores the user's LD_PRELOAD as
-    # soon as it runs, for programs that the application starts.
+    # Carat's allocator in the LD_PRELOAD of the mold, from which workers inherit it. The mold restores the user's
+    # LD_PRELOAD as soon as it runs, for programs that the application starts.
     class Preload
       # The variable that the dynamic loader reads.
       VARIABLE = "LD_PRELOAD"
       private_constant :VARIABLE
-      # Holds the user's value of VARIABLE; empty if there was none.
+      # The variable that keeps the user's value of VARIABLE, which is empty if there was none.
       KEPT = "CARAT_USER_PRELOAD"
-      # Preloading one of these chooses an allocator.
+      # The libraries that are allocators. A user who preloads one has chosen it.
       ALLOCATORS = /jemalloc|mimalloc|tcmalloc|snmalloc|hoard/
       # The separators that ld.so accepts between names.
       SEPARATORS = /[ :]+/
@@ -31,7 +31,7 @@ module Carat
         @library = library
       end
 
-      # Returns a Hash of Strings by name; empty when nothing is preloaded.
+      # Returns the variables to set, a Hash of Strings by name, which is empty when nothing is preloaded.
       def variables
         return {} unless used?
 

@@ -5,9 +5,9 @@ require_relative "../../native_path"
 
 module Carat
   module Launch
-    # Ruby for the processes that a server starts.
+    # The command that starts Ruby for the processes of a server.
     module RubyProgram
-      # The directory for `ruby -I`.
+      # The directory of Carat's Ruby code, for `ruby -I`.
       LIBRARY = File.expand_path("../../..", __dir__)
 
       module_function
@@ -18,8 +18,8 @@ module Carat
         [path, "-E", Encoding.default_external.name, *paths]
       end
 
-      # Returns the `ruby` that PATH finds, with its symbolic links, if that is the one that runs: at a restart they
-      # may lead to a new version. Otherwise returns the one that runs.
+      # Returns the path of the Ruby that runs. If the `ruby` that PATH finds is the same program, the path keeps its
+      # symbolic links, because at a restart they may lead to a new version of Ruby.
       def path(env = ENV)
         running = File.realpath(RbConfig.ruby)
         found = env["PATH"].to_s.split(":").map { |directory| File.join(directory, "ruby") }

@@ -4,8 +4,8 @@ require_relative "../../config/locale"
 
 module Carat
   module Launch
-    # The directory of the application by the path that the user took, symbolic links included: at a restart, a link
-    # such as `current` may lead to a new release.
+    # The directory of the application, by the path that the user took. Symbolic links stay in the path, because at a
+    # restart a link such as `current` may lead to a new release.
     class WorkingDirectory
       # The path of the Gemfile that bundler has resolved.
       GEMFILE = "BUNDLE_GEMFILE"
@@ -17,7 +17,7 @@ module Carat
         @physical = Dir.pwd
       end
 
-      # Returns the path in PWD, if that is this directory, or else the one without symbolic links.
+      # Returns the path in PWD if it leads to this directory; otherwise the path without symbolic links.
       def path
         path = Config::Locale.text(@env["PWD"].to_s)
         path.start_with?("/") && File.identical?(path, @physical) ? path : @physical
@@ -25,7 +25,7 @@ module Carat
         @physical
       end
 
-      # Returns the environment variables that name files in this directory, by the same path.
+      # Returns the environment variables that name a file in this directory, with #path as the beginning of its path.
       def variables
         gemfile = Config::Locale.text(@env[GEMFILE].to_s)
         inside = path != @physical && gemfile.start_with?("#{@physical}/")

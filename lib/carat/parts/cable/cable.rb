@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Carat
-  # Action Cable whose sockets the edge keeps (option `cable`): connections and channels run as short requests, and
+  # Action Cable whose sockets the edge keeps (option `cable`). Handshakes and commands run as short requests, and
   # broadcasts go to the edge, which sends them to the subscribers.
   module Cable
     autoload :Broker, File.join(__dir__, "cable/servers/broker.rb")
@@ -12,23 +12,24 @@ module Carat
     autoload :ServerSocket, File.join(__dir__, "cable/server_socket.rb")
     private_constant :Broker, :Endpoint, :Installation, :Relay, :Result, :ServerSocket
 
-    # The variable that is true in the environment of requests that a part of the edge makes, such as for its sockets;
-    # no client can set it.
+    # The variable that is true in the environment of requests that a part of the edge makes, such as the commands of
+    # sockets. No client can set it.
     FLAG = "carat.part"
 
-    # The variable that names the control socket for programs that the server has not forked: that of the option
-    # `control_socket`.
+    # The environment variable that names the server's control socket, for programs that the server has not forked. Its
+    # value is that of the option `control_socket`.
     SOCKET_VARIABLE = "CARAT_CONTROL_SOCKET"
-    # Most bytes of the name of a stream.
+    # The most bytes in the name of a stream.
     STREAM_LIMIT = 1024
-    # Most bytes of one broadcast.
+    # The most bytes in one broadcast.
     PAYLOAD_LIMIT = 1024 * 1024
 
-    # A channel or a connection does what cannot work with the option `cable`. The message names the remedy.
+    # A channel or a connection does something that is not possible with the option `cable`. The message names the
+    # remedy.
     class Error < StandardError
     end
 
-    # A command of a socket asks for the request that has opened it.
+    # A command uses the request that opened its socket, which is over.
     class NoRequestError < Error
       # `message` names the remedy.
       def initialize(message = "the request that opened the socket is over: keep what a command needs from it in " \
@@ -38,8 +39,8 @@ module Carat
     end
 
     class << self
-      # Says how broadcasts of this process reach the edge, its parent: `control` takes them as Parts::Cable::Streams
-      # does, and `configuration` is the server's.
+      # Sets how broadcasts of this process reach the edge, its parent: `control` has the method `broadcast` of
+      # Parts::Cable::Streams. `configuration` is the server's.
       def join(control, configuration)
         return unless configuration[:cable]
 
@@ -54,9 +55,9 @@ module Carat
         @server_path ||= ENV.fetch(SOCKET_VARIABLE, nil) || (ServerSocket.find(@edge) if @edge)
       end
 
-      # Sends `payload`, JSON, to all subscribers of `stream`; within a command of a socket, when the command has
-      # ended. Raises Error when `payload` or `stream` is too long. With a broker, raises what its adapter raises;
-      # without one, Error outside of a server with the option `cable`.
+      # Sends `payload`, JSON, to all subscribers of `stream`. Within a command of a socket, the broadcast goes out when
+      # the command has ended. Raises Error when `payload` or `stream` is too long. With a broker, raises what its
+      # adapter raises; without one, raises Error outside of a server with the option `cable`.
       def broadcast(stream, payload)
         stream = text(stream, STREAM_LIMIT, "the name of a stream")
         payload = text(payload, PAYLOAD_LIMIT, "a broadcast")
@@ -68,29 +69,29 @@ module Carat
         raise Error, "the server did not take a broadcast to #{stream.inspect}"
       end
 
-      # Returns the Broker that connects several servers, nil when config/cable.yml has no key `through`.
+      # Returns the Broker that connects several servers, or nil when config/cable.yml has no key `through`.
       def broker
         Broker.current if defined?(::ActionCable.server)
       end
 
-      # Passes the broadcasts of all servers from the broker to the edge, until a signal ends it: the block of the
-      # process "cable". Raises Error, or what the broker's adapter raises, when the broker is lost.
+      # Passes the broadcasts of all servers from the broker to the edge, until a signal ends the process. This is the
+      # block of the process "cable". Raises Error, or what the broker's adapter raises, when the broker is lost.
       def relay
         raise Error, "config/cable.yml names no broker: add the key through, such as through: redis" unless broker
 
         Relay.new(broker, control, @edge).run
       end
 
-      # Prepares Action Cable for clients that reach it at `path`, with the `prefix` or without, and returns the Rack
-      # application that takes commands of sockets and passes everything else on to `app`. `processes` are the
-      # processes of the config file, by name. Raises ConfigError when the application cannot run this way.
+      # Prepares Action Cable for clients that reach it at `path`, with the `prefix` or without. Returns a Rack
+      # application that runs the commands of sockets and passes all other requests on to `app`. `processes` are the
+      # processes of the config file. Raises ConfigError when the application cannot run with the option `cable`.
       def install(app, path, processes = {}, prefix: "")
         @path = path.sub(%r{\A#{Regexp.escape(prefix)}(?=/)}, "")
         Installation.new(@path, processes).run
         Endpoint.new(app)
       end
 
-      # Where the application has mounted ActionCable.server.
+      # The path at which the application has mounted ActionCable.server.
       attr_reader :path
 
       # Returns `string` as UTF-8; raises Error when it is not UTF-8, or longer than `limit` bytes.

@@ -7,16 +7,16 @@ module Carat
   module Parts
     # Action Cable whose sockets the edge keeps.
     module Cable
-      # Takes broadcasts to the edge, over the Native::Control of a process.
+      # Sends broadcasts to the edge, over the Native::Control of a process.
       Streams = Struct.new(:control) do
-        # Sends `payload`, JSON, to all subscribers of `stream`. Returns false when one of them is too long. Any thread
-        # may call it.
+        # Sends `payload`, JSON, to all subscribers of `stream`. Returns false when the payload or the name is too long.
+        # Any thread may call this.
         def broadcast(stream, payload)
           control.tell("cable", stream, payload)
         end
       end
 
-      # The options of the part, and what the server calls.
+      # The options of the part, and the methods that the server calls.
       class Part < Parts::Part
         option :cable, key: :path, group: "Requests", type: :prefix, edge: true, mold: true,
                        doc: "The path where the edge serves Action Cable, such as /cable; not set: the application " \
@@ -40,7 +40,7 @@ module Carat
         TEXT
         private_constant :HINT
 
-        # The sockets, and what went over them.
+        # The line of `carat status` about sockets, streams, and what went over the sockets.
         def status(report)
           cable = report["cable"] or return []
           nouns = { "sockets" => "socket", "streams" => "stream", "received" => "command",
@@ -50,18 +50,19 @@ module Carat
            "#{counted["broadcasts"]}, #{counted["sent"]}, #{cable["slow"]} clients too slow"]
         end
 
-        # Joins the mold, too: the application may broadcast while it is loaded.
+        # Connects the mold, too, because the application may broadcast while it is loaded.
         def before_load(control, configuration)
           join(control, configuration)
         end
 
-        # Takes the commands of sockets.
+        # Wraps the application in the Rack application that runs the commands of sockets.
         def install(app, configuration)
           path = configuration[:cable] or return app
           Carat::Cable.install(app, path, configuration.processes, prefix: configuration[:prefix].to_s)
         end
 
-        # Broadcasts of the process go to the edge over its control socket.
+        # Makes broadcasts of this process go to the edge over `control`. Returns whether the process must keep
+        # `control`.
         def join(control, configuration)
           return false unless configuration[:cable]
 
@@ -69,12 +70,12 @@ module Carat
           true
         end
 
-        # Tells a program where the server's control socket is, over which it broadcasts.
+        # Returns the variable that tells a program where the server's control socket is, so that it can broadcast.
         def command_environment(configuration)
           configuration[:cable] ? { Carat::Cable::SOCKET_VARIABLE => Carat::Cable.server_path } : {}
         end
 
-        # The line for `carat.rb`: set where config/cable.yml names the adapter carat, else a suggestion.
+        # The line for `carat.rb`: a setting if config/cable.yml names the adapter carat, otherwise a suggestion.
         def init_lines(application)
           text = application.read("config/cable.yml")
           return [[:setting, :cable, '"/cable"']] if text.match?(/^\s*adapter:\s*["']?carat\b/)
@@ -83,7 +84,7 @@ module Carat
           File.file?("config/cable.yml") ? [[:suggestion, :cable, '"/cable"', remark]] : []
         end
 
-        # A hint at what the edge can do for Action Cable.
+        # A hint for applications with Action Cable.
         def import_hints = { "config/cable.yml" => HINT }
       end
     end

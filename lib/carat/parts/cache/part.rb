@@ -5,15 +5,15 @@ require_relative "../../log/counted"
 
 module Carat
   module Parts
-    # Public responses of the application that the edge keeps.
+    # The cache: the edge keeps public responses of the application.
     module Cache
-      # The options of the part, and what the server calls.
+      # The options of the part, and the methods that the server calls.
       class Part < Parts::Part
         option :cache, key: :limit, group: "Responses", type: :bytes, within: MIB.., edge: true, default_text: "off",
                        doc: "Memory for public responses of the application, which further requests get; at least 1 " \
                             "MiB."
 
-        # The responses, and what became of requests for them.
+        # The line of `carat status` about the responses, and the outcomes of requests for them.
         def status(report)
           cache = report["cache"] or return []
           used, limit = cache.values_at("used", "limit").map { |bytes| (bytes / MIB.to_f).round(1) }
@@ -21,7 +21,7 @@ module Carat
            "#{cache["misses"]} misses, #{cache["revalidated"]} confirmed, #{cache["evictions"]} evicted"]
         end
 
-        # The responses.
+        # The name of the memory for the responses.
         def memory_name = "the cache"
       end
     end

@@ -4,9 +4,9 @@ require_relative "../part"
 
 module Carat
   module Parts
-    # Compressed responses, and compressed requests that arrive decoded.
+    # Content codings: compressed responses, and decoded request bodies.
     module Codings
-      # The options of the part, and what the server calls.
+      # The options of the part, and the methods that the server calls.
       class Part < Parts::Part
         option :decode_requests, group: "Requests", type: :boolean, default: false, edge: true,
                                  doc: "Whether gzip, deflate, br and zstd bodies are decoded before the application " \
@@ -27,7 +27,7 @@ module Carat
         option :zstd_level, group: "Responses", type: :integer, within: 1..19, default: 3, edge: true,
                             doc: "Compression level of zstd, from fast to small."
 
-        # Compression.
+        # The suggestion for `carat.rb` to compress responses.
         def init_lines(_application) = [[:suggestion, :compress, "true"]]
       end
     end

@@ -6,24 +6,24 @@ module Carat
   module Parts
     # `carat console` and `carat run`: processes that are forked from the mold for a client of the control socket.
     module Consoles
-      # The options of the part, and what the server calls.
+      # The options of the part, and the methods that the server calls.
       class Part < Parts::Part
         option :console, key: :enabled, group: "Service", type: :boolean, default: true, edge: true,
                          mold: true,
                          doc: "Whether the server's user and root get consoles of the application from the server."
 
-        # The name of a console's process, where others have the name of a `process` of the config file.
+        # The name of a console's process; other processes have the name of a `process` in the config file.
         NAME = "console"
 
-        # A console, or a command, with the loaded application.
+        # The subcommands `console` and `run`.
         def subcommands
           %w[console run].to_h { |name| [name, File.join(__dir__, "cli", name)] }
         end
 
-        # The name of the processes of clients.
+        # The name that no `process` of the config file may have, and what has it.
         def process_names = { NAME => "`carat console`" }
 
-        # Notes what the application is loaded from.
+        # Notes the time, and the files from which the application is loaded, for ChangedCode.
         def before_load(_control, configuration)
           return unless configuration[:console]
 
@@ -31,7 +31,7 @@ module Carat
           Processes::Console.code = Processes::ChangedCode.new
         end
 
-        # Returns the role that runs what the client wants.
+        # Returns the role of a console's process, or nil for another process.
         def role(order)
           Processes::Console if order.name == NAME
         end

@@ -9,15 +9,15 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Which allocator the mold and its workers would use.
+      # The check which allocator the mold and its workers would use.
       class Allocator
         # The directory for `ruby -I`.
         LIBRARY = File.expand_path("../../../..", __dir__)
         TELL = 'require "carat/native"; print Carat::Native.allocator[:name]'
         private_constant :TELL
 
-        # The block receives the environment variables of a mold and returns the name of the allocator in such a
-        # process.
+        # The block gets the environment variables of a mold, and returns the name of the allocator in a process that
+        # has them.
         def initialize(configuration, environment: ENV, library: NativePath.malloc, &probe)
           @asked = configuration[:allocator]
           @library = library

@@ -6,10 +6,10 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Whether all compiled parts exist for this Ruby.
+      # The check whether all compiled files exist for this Ruby.
       class Build
-        # `directory` holds the extension, or is nil; `edge` is the path of the edge program; `stale` is a sentence
-        # about a build of older sources, or nil; the block loads the extension.
+        # `directory` is the directory of the extension, or nil. `edge` is the path of the edge program. `stale` is a
+        # sentence if the build is of older sources, or nil. The block loads the extension.
         def initialize(_configuration, directory: NativePath.directory, edge: NativePath.edge,
                        stale: NativePath.stale, &load)
           @directory = directory

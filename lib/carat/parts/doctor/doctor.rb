@@ -22,7 +22,7 @@ require_relative "../../parts"
 
 module Carat
   module CLI
-    # `carat doctor`. A check is a class whose instances are made from the Configuration and have a `finding`.
+    # `carat doctor`. A check is a class whose objects are made from the Configuration and have a method `finding`.
     class Doctor
       include Subcommand
 

@@ -10,9 +10,9 @@ require_relative "../../warmup/pools/idle_pools"
 module Carat
   module CLI
     class Doctor
-      # A process of its own that loads the application as a mold does.
+      # Loads the application in a process of its own, as a mold does.
       class Elsewhere
-        # Seconds that the process may take to clean up when it has taken too long to load the application.
+        # The seconds that the process has to clean up after SIGTERM, before it is killed.
         GRACE = 5
         private_constant :GRACE
 
@@ -21,7 +21,7 @@ module Carat
           @limit = configuration[:boot_timeout]
         end
 
-        # Returns what the block returns in that process, or nil when the application cannot be loaded within
+        # Runs the block in that process and returns its value. Returns nil when the application is not loaded within
         # boot_timeout.
         def call(&)
           reader, writer = IO.pipe
@@ -46,7 +46,7 @@ module Carat
         def signal(name, pid)
           Process.kill(name, pid)
         rescue Errno::ESRCH
-          nil # it has ended
+          nil # the process has ended
         end
 
         def report(writer)

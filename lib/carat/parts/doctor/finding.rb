@@ -10,7 +10,7 @@ module Carat
           new(:ok, ...)
         end
 
-        # Returns a Finding about something that may hurt under load.
+        # Returns a Finding about a setting that may do harm under load.
         def self.warning(...)
           new(:warning, ...)
         end

@@ -10,18 +10,18 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Whether the edge may open a file descriptor for each client and for its own needs.
+      # The check whether the edge may open enough file descriptors for its clients and for itself.
       class OpenFiles
-        # What the edge keeps for itself, as in DescriptorBudget of crates/carat-policy.
+        # The descriptors that the edge reserves for itself, as in DescriptorBudget of crates/carat-policy.
         RESERVE = 64
-        # A lane's socket and its shared page.
+        # The descriptors of a lane: its socket and its shared page.
         LANE = 2
-        # Request bodies and further responses get one part in this many of the rest. Of the other parts, a client has
-        # two descriptors.
+        # The share of the remaining descriptors for request bodies and the like is one in this many. Of the others,
+        # each client has two.
         SHARED_PART = 5
-        # The largest size of that part.
+        # The most descriptors in that share.
         SHARED_MOST = 1400
-        # Descriptors without which the server does not start.
+        # The fewest remaining descriptors with which the server starts.
         LEAST = 10
         REMEDY = "raise `ulimit -Hn` or LimitNOFILE"
         private_constant :REMEDY
@@ -32,7 +32,8 @@ module Carat
           @allowed = allowed
         end
 
-        # Returns the Finding. Without a chosen max_connections, the server serves as many clients as there is room for.
+        # Returns the Finding. If nobody has chosen max_connections, fewer clients are no reason to warn: the server
+        # serves as many as it has descriptors for.
         def finding
           return found(:problem, "too few for the workers: #{REMEDY}") if left < LEAST
           return found(:ok, "enough for #{Log::Counted.of(served, "client")}") unless missed?
@@ -58,7 +59,7 @@ module Carat
           @allowed - RESERVE - (workers * ((@configuration.lanes * LANE) + 1))
         end
 
-        # Twice the maximum, because draining workers have descriptors of their own, and two more.
+        # How many workers may have descriptors: twice the maximum, because draining workers keep theirs, and two more.
         def workers
           most = @configuration[:workers]
           ((most == Config::Type::WorkerCount::AUTO ? Etc.nprocessors : most.end) * 2) + 2

@@ -6,7 +6,7 @@ module Carat
   module Parts
     # `carat doctor`, which checks the machine and the application before a server runs.
     module Doctor
-      # What the command line calls: the part has no option, and no server knows it.
+      # The methods that the command line calls. The part has no option, and the server does not use it.
       class Part < Parts::Part
         # The subcommand.
         def subcommands

@@ -6,11 +6,11 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Libraries that start in workers only by a hook of Puma, and so never under Carat.
+      # The check for libraries that start in workers only by a hook of Puma, and so never start under Carat.
       class PumaHooks
-        # A line that hooks the boot of Puma's workers.
+        # A line of code that adds a block to Puma's hook for the boot of a worker.
         HOOK = /^[^#\n]*\b(?:before|on)_worker_boot\]? ?(?:[({]|do\b|<<|(?:\|\|)?=)/
-        # Puma itself, and what Carat starts in its place.
+        # The files of Puma itself, and of libraries that Carat starts in place of Puma.
         KNOWN = %r{/puma-[^/]+/|/(?:lib|vendor_ruby)/puma[/.]|scout_apm/server_integrations/}
         OURS = File.expand_path("../../..", __dir__)
         private_constant :HOOK, :KNOWN, :OURS

@@ -7,9 +7,9 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # Which JIT compilers this Ruby has, and which one the option `jit` chooses.
+      # The check which JIT compilers this Ruby has, and which one the option `jit` chooses.
       class RubyBuild
-        # `jit` is Processes::JIT, or what replaces it.
+        # `jit` is Processes::JIT, or an object with the same methods.
         def initialize(configuration, jit: Processes::JIT)
           @choice, @environment = %i[jit environment].map { |name| configuration[name] }
           @jit = jit

@@ -7,8 +7,8 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # The threads that the application starts while it is loaded: no worker has them, unless their library starts them
-      # again.
+      # The check for threads that the application starts while it is loaded. No worker has these threads, unless their
+      # library starts them again after the fork.
       class Threads
         UNKNOWN = "unknown: the application cannot be loaded; start it to see why"
         private_constant :UNKNOWN

@@ -5,13 +5,13 @@ require_relative "../../config/config_error"
 module Carat
   module Parts
     module Fibers
-      # Makes libraries keep state by fiber that they otherwise keep by thread. With fibers, all requests of a worker
-      # run in one thread, and would share a database connection and its transaction.
+      # Makes libraries keep state for each fiber that they otherwise keep for each thread. With fibers, all requests of
+      # a worker run in one thread, and would share a database connection and its transaction.
       module FiberIsolation
         AUTOLOAD_NEEDS_THREADS = RUBY_VERSION < "3.2"
         private_constant :AUTOLOAD_NEEDS_THREADS
 
-        # The configuration of I18n by fiber, with the locale. I18n 1.14.8 has one for a thread.
+        # The configuration of I18n, which includes the locale, for each fiber. I18n 1.14.8 has one for each thread.
         module Locale
           # Returns the configuration of this fiber.
           def config
@@ -26,8 +26,8 @@ module Carat
 
         module_function
 
-        # Call it after the application has been loaded, before the fork. Raises ConfigError when ActiveRecord is too
-        # old.
+        # Sets up the libraries. To be called when the application has been loaded, before the fork. Raises ConfigError
+        # when ActiveRecord is too old.
         def establish
           ::Sequel.extension(:fiber_concurrency) if defined?(::Sequel.extension)
           ::I18n.extend(Locale) if defined?(::I18n)
@@ -39,8 +39,8 @@ module Carat
           ::ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
         end
 
-        # Before Ruby 3.2, a constant that one fiber autoloads is missing in the others meanwhile. So Rack's autoloads
-        # happen here.
+        # Loads the constants that Rack autoloads. Before Ruby 3.2, while one fiber autoloads a constant, the constant
+        # is missing in the other fibers.
         def load_constants(owner)
           owner.constants(false).each do |name|
             was_ahead = owner.autoload?(name)
@@ -62,12 +62,14 @@ module Carat
           defined?(::ActiveSupport) && ::ActiveSupport.const_defined?(:IsolatedExecutionState)
         end
 
-        # Connections leased during the boot belong to the thread of the mold; no worker could return them.
+        # Returns the connections that were leased during the boot. They belong to the thread of the mold, so that no
+        # worker could return them.
         def release_connections
           ::ActiveRecord::Base.connection_handler.clear_active_connections! if records?
         end
 
-        # Whether ActiveRecord::Base is loaded; naming it would load it.
+        # Whether ActiveRecord::Base is loaded. The name of the constant must not be used here, because that would load
+        # it.
         def records?
           defined?(::ActiveRecord) && !::ActiveRecord.autoload?(:Base)
         end

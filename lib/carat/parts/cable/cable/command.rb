@@ -8,16 +8,17 @@ require_relative "timers"
 
 module Carat
   module Cable
-    # What a client asks for over an open socket, or the end of that socket.
+    # A command that a client sends over an open socket, a timer, a broadcast, or the close of a socket.
     class Command
-      # `server` is an ActionCable::Server::Base, `order` what the edge has sent, a Hash.
+      # `server` is an ActionCable::Server::Base, and `order` the Hash that the edge has sent.
       def initialize(server, order)
         @server = server
         @order = order
         @result = Result.new
       end
 
-      # Returns Rack's response. If that has no content, the edge carries out nothing of a failed command.
+      # Returns Rack's response. An empty 500 response means that the command failed, and that the edge carries out no
+      # part of it.
       def response
         in_executor do
           @result.collect { run }
@@ -31,8 +32,9 @@ module Carat
 
       private
 
-      # The executor of Rails resets what belongs to one unit of work, and returns database connections. The executor
-      # of Action Cable's worker runs within this one, which the records need.
+      # Runs the block in the executor of Rails, which resets the state of a unit of work and returns database
+      # connections. Action Cable's worker pool has its own executor, which is inside of this one: reading the records
+      # needs one, too.
       def in_executor(&block)
         application = ::Rails.application if defined?(::Rails.application)
         application ? application.executor.wrap(&block) : yield
@@ -50,7 +52,8 @@ module Carat
         keep(Record.channels(@connection)[identifier])
       end
 
-      # An exception that nobody has rescued ends the command, as in Action Cable.
+      # Runs the block in Action Cable's worker pool. An exception that nobody has rescued ends the command, as in
+      # Action Cable.
       def work(&block)
         @server.worker_pool.work(@connection, &block)
       rescue *APPLICATION_ERRORS => e
@@ -58,7 +61,8 @@ module Carat
         @result.fail
       end
 
-      # Publishes the broadcasts. When the broker is lost, the client gets its part all the same.
+      # Publishes the broadcasts. When the broker is lost, only the broadcasts fail: the client still gets the messages
+      # for it.
       def publish
         @result.publish
       rescue *APPLICATION_ERRORS => e
@@ -68,7 +72,7 @@ module Carat
         @result.fail
       end
 
-      # Rails 7.0 has no callbacks of commands, and timers have none anywhere.
+      # Executes the client's command. Rails 7.0 has no callbacks around commands, and no Rails has them around timers.
       def execute
         return run_timer if @order["command"] == "timer"
 
@@ -93,7 +97,7 @@ module Carat
         @connection.send(:handle_close)
       end
 
-      # `channel` is nil when the command has ended the subscription.
+      # Keeps what the command has changed. `channel` is nil when the command has ended the subscription.
       def keep(channel)
         keep_connection
         return unless channel
@@ -108,8 +112,8 @@ module Carat
         @result[:connection] = record unless record == @order["connection"]
       end
 
-      # Whether the order is a broadcast: it came over the control socket or with the option `cable_token`, not from a
-      # client.
+      # Whether the order is a broadcast, which comes over the control socket or with the option `cable_token`, not from
+      # a client.
       def broadcasts?
         @order["command"] == "broadcast"
       end
@@ -118,7 +122,7 @@ module Carat
         @order["command"] == "subscribe"
       end
 
-      # Logs as much as Action Cable does: clients can make commands fail.
+      # Logs no more than Action Cable does, because clients can make commands fail.
       def report(error)
         place = error.backtrace.to_a.first(5).join(" | ")
         @server.logger.error("There was an exception - #{error.class}(#{error.message}): #{place}")

@@ -6,14 +6,14 @@ require_relative "command"
 
 module Carat
   module Cable
-    # A Rack application around the user's: it takes the commands of open sockets.
+    # A Rack application around the user's application, which runs the commands of open sockets.
     class Endpoint
       # `app` is a Rack application.
       def initialize(app)
         @app = app
       end
 
-      # Returns the response to a command, or that of the application. A handshake is one of its requests.
+      # Returns the response to a command, or else that of the application, which also gets the handshakes.
       def call(env)
         return @app.call(env) unless env[FLAG] == true && env["REQUEST_METHOD"] == "POST"
 

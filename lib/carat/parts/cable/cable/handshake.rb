@@ -37,14 +37,15 @@ module Carat
         @server.equal?(::ActionCable.server)
       end
 
-      # Rails 8.2 has moved the method from the connection, where applications may have one of their own.
+      # Whether the request may come from its origin. In Rails 8.2 the method is the server's; before, it was the
+      # connection's, and an application may have overridden it there.
       def allowed?
         return @connection.send(:allow_request_origin?) if @connection.respond_to?(:allow_request_origin?, true)
 
         @server.allow_request_origin?(@env)
       end
 
-      # Opens the connection, which does not stay in this process.
+      # Opens the connection and notes its record for the edge. The connection does not stay in this process.
       def open
         @server.worker_pool.work(@connection) { @connection.send(:handle_open) }
         return if @result.closed?

@@ -10,22 +10,22 @@ require_relative "refusals"
 
 module Carat
   module Cable
-    # Prepares Action Cable of a loaded application.
+    # Prepares Action Cable of a loaded application for the option `cable`.
     class Installation
-      # The adapter that passes broadcasts to the edge, and the one that Rails uses in tests.
+      # The adapter that passes broadcasts to the edge, and the adapter that Rails uses in tests.
       ADAPTERS = %w[carat test].freeze
       OLDEST = "7.0"
       PROCESS = "cable"
       DEPTH = 8
       private_constant :ADAPTERS, :OLDEST, :PROCESS, :DEPTH
 
-      # `path` is the option, `processes` are the processes of the config file, by name.
+      # `path` is the value of the option `cable`; `processes` are the processes of the config file.
       def initialize(path, processes)
         @path = path
         @processes = processes
       end
 
-      # Raises ConfigError when the application cannot run this way.
+      # Raises ConfigError when the application cannot run with the option `cable`.
       def run
         check_library
         check_adapter
@@ -56,7 +56,8 @@ module Carat
         raise Error, "config/cable.yml must name the adapter carat#{", not #{adapter}" if adapter}"
       end
 
-      # Loads the adapter, too, whose memory all processes then share.
+      # Raises Error when a broker is configured and no process listens to it. Cable.broker also loads the broker's
+      # adapter, whose memory is then shared by all processes.
       def check_broker
         return if !Cable.broker || @processes[PROCESS]
 
@@ -64,7 +65,8 @@ module Carat
                      "hears: add process(\"#{PROCESS}\", overlap: true) { Carat::Cable.relay } to the config file"
       end
 
-      # Another Rack application may mount Action Cable where no route leads.
+      # Compares the routes with the option. No route at all is not an error: another Rack application may mount Action
+      # Cable.
       def check_routes
         mounts = paths
         others = mounts.reject { |path| segments(path) == segments(@path) }
@@ -78,7 +80,7 @@ module Carat
         ::ActionCable.server.logger.warn("sockets at #{names} are refused: the option cable is #{@path}")
       end
 
-      # The paths from which routes lead to Action Cable, none without Rails' routes.
+      # The paths from which routes lead to Action Cable; none when the application does not use the routes of Rails.
       def paths
         application = ::Rails.application if defined?(::Rails.application)
         return [] unless application
@@ -87,7 +89,7 @@ module Carat
         below("", application.routes, DEPTH)
       end
 
-      # Engines have routes of their own, `depth` of them in each other.
+      # The same paths below `prefix`. Engines have routes of their own, and may be nested to `depth`.
       def below(prefix, routes, depth)
         routes.routes.flat_map do |route|
           target = route.app.is_a?(::ActionDispatch::Routing::Endpoint) ? route.app.app : route.app
@@ -98,7 +100,7 @@ module Carat
         end
       end
 
-      # Rails takes paths with the same segments for one.
+      # The segments of a path: Rails treats paths with the same segments as equal.
       def segments(path)
         path.split("/").reject(&:empty?)
       end

@@ -8,11 +8,11 @@ require_relative "values"
 
 module Carat
   module Cable
-    # What the edge keeps between two commands: of a connection, the tags of its logger, its subprotocol, and its
-    # instance variables, with the identifiers; of a channel, its instance variables. Variables that begin with `@_`
-    # are not kept.
+    # The records that the edge keeps between two commands. The record of a connection has the tags of its logger, its
+    # subprotocol, and its instance variables, among which are the identifiers. The record of a channel has its instance
+    # variables. Variables that begin with `@_` are not kept.
     module Record
-      # Most bytes of one record.
+      # The most bytes of one record.
       LIMIT = 4096
 
       # The instance variables that Action Cable itself sets, from Rails 7.0 to 8.2.
@@ -31,7 +31,7 @@ module Carat
                                "v" => variables(connection, OF_CONNECTION) }.compact)
       end
 
-      # Returns the connection of a record; what is done with it goes to `result`.
+      # Returns a connection made from its record. Its actions, such as messages to the client, become part of `result`.
       def connection(server, result, record)
         record = JSON.parse(record)
         socket = Socket.new(server, result, tags: record.fetch("t"), protocol: record["p"])
@@ -39,7 +39,8 @@ module Carat
         assign(connection, record.fetch("v"))
       end
 
-      # Returns the record of a channel, a String or nil; see of_connection.
+      # Returns the record of a channel: a String, or nil when there is nothing to keep. Raises Error as of_connection
+      # does.
       def of_channel(channel)
         kept = variables(channel, OF_CHANNEL)
         waits = channel.instance_variable_get(:@defer_subscription_confirmation_counter).value
@@ -47,7 +48,7 @@ module Carat
         generate(channel, kept) unless kept.empty?
       end
 
-      # Makes the channel of a record one of those to which the connection has subscribed.
+      # Makes a channel from its record, and adds it to the channels to which the connection has subscribed.
       def subscribe(connection, identifier, record)
         kept = record ? JSON.parse(record) : {}
         waits = kept.delete("waits")

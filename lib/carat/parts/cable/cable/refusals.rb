@@ -5,9 +5,10 @@ require_relative "timers"
 
 module Carat
   module Cable
-    # What cannot work while the edge has the sockets is refused, and never done in another way.
+    # Refuses code of the application that cannot work while the edge has the sockets, so that no code silently does
+    # something else.
     module Refusals
-      # Methods that messages of streams, or of clients, do not pass any more.
+      # Methods through which messages of streams or of clients no longer go, so that overriding them has no effect.
       CHANNEL_METHODS = %i[transmit stream_handler stream_decoder stream_transmitter default_stream_handler
                            worker_pool_stream_handler].freeze
       CONNECTION_METHODS = %i[transmit encode decode receive on_message dispatch_websocket_message beat].freeze
@@ -16,18 +17,18 @@ module Carat
 
       module_function
 
-      # Checks all classes that are loaded; raises Error with class, file and line.
+      # Checks all classes that are loaded. Raises Error with the class, the file and the line.
       def check_loaded
         descendants(::ActionCable::Connection::Base).each { |owner| check_connection(owner) }
         descendants(::ActionCable::Channel::Base).each { |owner| check_channel(owner) }
       end
 
-      # Checks a class of connections, once.
+      # Checks a class of connections, unless it has been checked before.
       def check_connection(owner)
         once(owner) { check_overridden(owner, CONNECTION_METHODS, ::ActionCable::Connection::Base) }
       end
 
-      # Checks a class of channels, once.
+      # Checks a class of channels, unless it has been checked before.
       def check_channel(owner)
         once(owner) do
           check_timers(owner)
@@ -36,7 +37,7 @@ module Carat
         end
       end
 
-      # Checks what a channel passes to `stream_from`.
+      # Checks the block and the coder that a channel passes to `stream_from`.
       def check_stream(owner, handler, coder)
         refuse(owner, handler.try(:source_location), "`stream_from` with a block") if handler
         return if coder.nil? || coder == ::ActiveSupport::JSON
@@ -48,7 +49,8 @@ module Carat
         owner.subclasses.flat_map { |subclass| [subclass, *descendants(subclass)] }
       end
 
-      # Reloaded code comes with new classes.
+      # Yields unless the class has been checked. When Rails reloads code, it makes new classes, which are checked
+      # again.
       def once(owner)
         return if owner.instance_variable_defined?(:@carat_cable_checked)
 
@@ -65,7 +67,8 @@ module Carat
         end
       end
 
-      # A method that is named as a Symbol is called by a block of Action Cable's.
+      # Refuses a timer of the class. The place is left out if Action Cable is there: it wraps a Symbol, the name of the
+      # method, in a block of its own.
       def refuse_timer(owner, (callback), what)
         place = callback.source_location
         refuse(owner, (place unless place&.first&.include?("/action_cable/")), what)
@@ -79,7 +82,7 @@ module Carat
         end
       end
 
-      # The methods of a class and of its modules down to `base`, which has the patches.
+      # The methods of a class and of its modules, without those of `base` and the patches that are prepended to it.
       def own_methods(owner, base)
         (owner.ancestors - base.ancestors).flat_map do |ancestor|
           names = ancestor.instance_methods(false) + ancestor.private_instance_methods(false)
@@ -93,7 +96,8 @@ module Carat
         refuse(owner, [code.path, line], "`stream_from` with a block") if line
       end
 
-      # The line of the first call of STREAMS with a block, or nil. A call with `&block` may turn out to have none.
+      # The line of the first call of one of STREAMS with a block, or nil. A call with `&block` is no such call, because
+      # `block` may be nil.
       def line_of_block(code)
         line = code.first_lineno
         code.to_a.last.each do |instruction|

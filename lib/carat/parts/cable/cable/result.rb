@@ -5,19 +5,20 @@ require_relative "../cable"
 
 module Carat
   module Cable
-    # What a handshake or a command makes the edge do with a socket. The result leaves when the command has ended.
+    # What the edge must do with a socket after a handshake or a command. The edge gets it when the command has ended.
     class Result
-      # Bytes of all texts and names in one result, which JSON at most doubles: the edge takes 4 MiB.
+      # The most bytes of all texts and names in one result. As JSON they are at most twice as long, and the edge takes
+      # 4 MiB.
       OUTPUT_LIMIT = 2_000_000
-      # Bytes that JSON puts between two texts.
+      # How many bytes JSON needs between two texts.
       SEPARATORS = 16
       private_constant :SEPARATORS
 
       CURRENT = :carat_cable_result
       private_constant :CURRENT
 
-      # The result to which broadcasts of this fiber belong, or nil. Threads that a command starts have no result,
-      # since they may outlive the command.
+      # The result that takes the broadcasts of this fiber, or nil. Threads that a command starts have no result, since
+      # they may outlive the command.
       def self.current
         Thread.current[CURRENT]
       end
@@ -27,7 +28,7 @@ module Carat
         @bytes = 0
       end
 
-      # Runs a block whose broadcasts belong to this result, which then takes nothing more.
+      # Runs a block whose broadcasts become part of this result. Afterwards the result refuses everything more.
       def collect
         Thread.current[CURRENT] = self
         yield
@@ -36,7 +37,7 @@ module Carat
         @ended = true
       end
 
-      # Sets a field of the contract with the edge: :connection, :internal, :subscription, :state, :timers.
+      # Sets a field that the edge reads: :connection, :internal, :subscription, :state, :timers.
       def []=(field, value)
         @fields[field] = value
       end
@@ -56,12 +57,12 @@ module Carat
         list(:broadcasts, stream.bytesize + payload.bytesize) << [stream, payload]
       end
 
-      # Lets the subscription hear `stream`.
+      # Subscribes the client to `stream`.
       def start(stream)
         list(:start, stream.bytesize) << stream
       end
 
-      # Ends that stream again. The edge stops streams before it starts others.
+      # Ends the client's subscription to `stream`. The edge carries out all ends before it starts other streams.
       def stop(stream)
         @fields[:start]&.delete(stream)
         list(:stop, stream.bytesize) << stream
@@ -74,7 +75,7 @@ module Carat
         @fields[:stop_all] = true
       end
 
-      # Closes the socket; the first reason counts.
+      # Closes the socket. The reason of the first call counts.
       def close(reason, reconnect)
         @fields[:close] ||= { reason:, reconnect: }
       end
@@ -94,24 +95,25 @@ module Carat
         @failed
       end
 
-      # Broadcasts of a command that has ended go to the broker, if there is one: they come back from it.
+      # Sends the broadcasts of a command that has ended to the broker, if there is one. The edge gets them from the
+      # broker, like those of other servers.
       def publish
         return unless (broker = Cable.broker)
 
         @fields.delete(:broadcasts)&.each { |stream, payload| broker.broadcast(stream, payload) }
       end
 
-      # Returns the result as Rack's response. The edge carries out what a failed command did before it failed, as
-      # Action Cable does.
+      # Returns the result as Rack's response. A command that failed has a result, too: as with Action Cable, what it
+      # did before it failed counts.
       def response
-        # Middleware leaves such a response alone.
+        # Middleware does not change a response with these headers.
         fields = { "content-type" => "application/vnd.carat.cable+json", "cache-control" => "no-store, no-transform" }
         [failed? ? 500 : 200, fields, [JSON.generate(@fields)]]
       end
 
       private
 
-      # Returns the list that a text of `bytes` joins.
+      # Returns the list of a field, for a text of `bytes` bytes. Raises Error when the result has ended or is full.
       def list(field, bytes)
         raise Error, "a command has ended: broadcast what comes later" if @ended
 

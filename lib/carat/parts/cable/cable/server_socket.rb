@@ -9,14 +9,15 @@ require_relative "../../../launch/surroundings/control_directories"
 
 module Carat
   module Cable
-    # The control socket of a server, for broadcasts of processes that the server has not forked itself: those of its
-    # processes, such as Solid Queue's workers, share a control with their parent, in which frames would mix.
+    # The control socket of a server, for broadcasts of processes that the server has not forked itself. Children of its
+    # own processes, such as the workers of Solid Queue, are among them: they share the socket of their parent's
+    # control, in which the frames of several processes would mix.
     class ServerSocket
-      # Status of the response of a server that has no such path.
+      # The status of the response when the server does not know the path.
       NOT_FOUND = 404
       private_constant :NOT_FOUND
 
-      # Returns the path of the control socket of the edge with this process id, nil when there is none.
+      # Returns the path of the control socket of the edge with this process id, or nil.
       def self.find(edge)
         CLI::ControlSockets.new(Launch::ControlDirectories.new.searched).running[edge]
       end
@@ -26,8 +27,8 @@ module Carat
         @client = CLI::ControlClient.new(path)
       end
 
-      # Does what Parts::Cable::Streams#broadcast does, for clients of this server only: a broker has had the broadcast
-      # already, or there is no broker. Raises Error when the server does not take it.
+      # Sends a broadcast, as Parts::Cable::Streams#broadcast does, to the clients of this server only: if there is a
+      # broker, it has had the broadcast already. Raises Error when the server does not take the broadcast.
       def broadcast(stream, payload)
         @client.post("/broadcast", "{\"stream\":#{JSON.generate(stream)},\"message\":#{payload},\"local\":true}")
         true

@@ -4,11 +4,13 @@ require_relative "../cable"
 
 module Carat
   module Cable
-    # The names of Turbo's streams, which the application has signed in its pages. With the key, the edge verifies them
-    # itself, so that a page of Turbo Streams costs no command. It asks the application about whatever it cannot verify.
+    # The names of Turbo's streams, which the application has signed in its pages. With the key, the edge verifies the
+    # names itself, so that a page of Turbo Streams causes no command. For a name that the edge cannot verify, it asks
+    # the application.
     module SignedStreams
       CHANNEL = "Turbo::StreamsChannel"
-      # The methods that a channel of the application might override, with the class that has Rails' own.
+      # The methods that a channel of the application might override, with the name of the class that defines them in
+      # Rails.
       METHODS = { subscribed: CHANNEL, unsubscribed: "ActionCable::Channel::Base",
                   subscribe_to_channel: "ActionCable::Channel::Base" }.freeze
       # The callbacks that Action Cable itself sets.
@@ -17,8 +19,8 @@ module Carat
 
       module_function
 
-      # Returns what the edge needs, a Hash. Returns nil without Turbo, and when the application does more than Turbo
-      # when a client subscribes.
+      # Returns what the edge needs to verify names, a Hash. Returns nil without Turbo, and when a subscription runs
+      # more code than that of Turbo itself.
       def key(connection)
         return unless Object.const_defined?(CHANNEL) && plain?(::Turbo::StreamsChannel, connection.class)
 
@@ -35,12 +37,12 @@ module Carat
           callbacks(connection, :command).empty?
       end
 
-      # Rails 7.0 has no callbacks of commands.
+      # The callbacks with these names. Rails 7.0 has none for `:command`.
       def callbacks(class_, *names)
         class_.__callbacks.values_at(*names).compact.flat_map(&:to_a).map(&:filter)
       end
 
-      # Whether the callback is the Proc of the Rails executor.
+      # Whether Action Cable itself sets the callback: one of CALLBACKS, or the Proc for the executor of Rails.
       def rails?(callback)
         CALLBACKS.include?(callback) ||
           (callback.is_a?(Proc) && callback.source_location.first.start_with?("#{::ActionCable::Engine.root}/"))

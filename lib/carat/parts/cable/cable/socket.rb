@@ -4,19 +4,19 @@ require_relative "../cable"
 
 module Carat
   module Cable
-    # The socket of a connection, as Rails 8.2 describes it (ActionCable::Server::Socket): what the connection does with
-    # it becomes part of a Result.
+    # The socket of a connection, with the methods of ActionCable::Server::Socket in Rails 8.2. What the connection does
+    # with the socket becomes part of a Result.
     class Socket
-      # The environment of a connection that goes on without its request. It is empty for code that only lists its
-      # entries.
+      # The environment of a connection whose request is over: reading a variable raises NoRequestError. The Hash has no
+      # entries for code that only lists them.
       NO_ENV = Hash.new { raise NoRequestError }.freeze
       private_constant :NO_ENV
 
       # Rack's environment, the Result, the logger with tags, and the subprotocol.
       attr_reader :env, :result, :logger, :protocol
 
-      # `server` is an ActionCable::Server::Base. Without `env`, the socket has been open before, with these `tags`
-      # and this `protocol`.
+      # `server` is an ActionCable::Server::Base. A socket without `env` was opened by an earlier request, which gave it
+      # these `tags` and this `protocol`.
       def initialize(server, result, env: NO_ENV, tags: nil, protocol: nil)
         @server = server
         @result = result
@@ -25,7 +25,8 @@ module Carat
         @protocol = protocol || offered.find { |name| ::ActionCable::INTERNAL[:protocols].include?(name) }
       end
 
-      # Returns the request of the handshake as Action Cable does; raises NoRequestError later.
+      # Returns the request of the handshake, as Action Cable builds it. Raises NoRequestError when that request is
+      # over.
       def request
         raise NoRequestError if @env.equal?(NO_ENV)
 
@@ -33,14 +34,15 @@ module Carat
         @request ||= ::ActionDispatch::Request.new(application ? application.env_config.merge(@env) : @env)
       end
 
-      # Sends a message to the client. The edge writes the message of a disconnect itself.
+      # Sends a message to the client. A message of a disconnect closes the socket, and the edge writes the message
+      # itself.
       def transmit(message)
         return @result.close(*message.values_at(:reason, :reconnect)) if message[:type] == disconnect
 
         @result.transmit(::ActiveSupport::JSON.encode(message))
       end
 
-      # Closes the socket; Action Cable has said why before.
+      # Closes the socket. Action Cable has sent the reason before, with #transmit.
       def close(*)
         @result.close(nil, true)
       end
@@ -50,7 +52,7 @@ module Carat
         !@result.closed?
       end
 
-      # Returns the name of a stream with the prefix that config/cable.yml asks for.
+      # Returns the name of a stream, with the prefix from config/cable.yml if there is one.
       def stream(name)
         prefix = @server.config.cable&.[](:channel_prefix)
         Cable.text([*prefix, name].join(":"), STREAM_LIMIT, "the name of a stream")
@@ -62,7 +64,7 @@ module Carat
         ::ActionCable::INTERNAL[:message_types][:disconnect]
       end
 
-      # Rails 8.2 has moved the method.
+      # The class of loggers with tags, which Rails 8.2 has moved to another module.
       def proxy
         owner = [::ActionCable::Server, ::ActionCable::Connection].find do |room|
           room.const_defined?(:TaggedLoggerProxy, false)

@@ -4,16 +4,17 @@ require_relative "../cable"
 
 module Carat
   module Cable
-    # What `periodically` says in a channel: the edge has the timers, and sends a command when one is due.
+    # The timers that a channel declares with `periodically`. The edge runs the timers, and sends a command when one is
+    # due.
     module Timers
-      # Most timers of a channel. The edge has the same bounds.
+      # The most timers of a channel. The edge has the same limit.
       LIMIT = 8
-      # Seconds, at least, from one command of a timer to the next.
+      # The shortest interval of a timer, in seconds.
       SHORTEST = 0.1
 
       module_function
 
-      # Starts the timers of the channel's class, in the place of those that the edge has for its subscription.
+      # Starts the timers of the channel's class, in place of the timers that the edge runs for this subscription.
       def start(channel)
         set(channel, intervals(channel.class)) unless channel.class.periodic_timers.empty?
       end
@@ -23,8 +24,8 @@ module Carat
         set(channel, []) unless channel.class.periodic_timers.empty?
       end
 
-      # Does what the timer of this number does, as Action Cable. `interval` is the interval that the edge knows: if
-      # new code has other timers, the edge gets these instead.
+      # Runs the callback of the timer with this number, as Action Cable does. `interval` is the interval that the edge
+      # knows. If new code has other timers, the edge gets those, and no callback runs.
       def run(channel, number, interval)
         known = intervals(channel.class)
         return set(channel, known) unless known[number] == interval

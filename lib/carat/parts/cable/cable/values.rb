@@ -6,13 +6,13 @@ require_relative "../cable"
 
 module Carat
   module Cable
-    # Values as JSON can carry them, and back: what JSON knows as it is, everything else as a Hash with one member,
-    # whose name says what it is. Records travel as their GlobalID.
+    # Converts values to JSON and back. A value that JSON has stays as it is. Any other becomes a Hash with one member,
+    # whose name says of which kind the value is. Database records become their GlobalID.
     module Values
-      # Levels of Arrays and Hashes in each other.
+      # How deeply Arrays and Hashes may be nested.
       DEPTH_LIMIT = 32
 
-      # The form of each class, by its name: the name of the member, and a Proc that returns its value.
+      # The JSON form of each class, by the class's name: the name of the member, and a Proc that returns its value.
       FORMS = {
         "Symbol" => ["s", ->(value) { value.name }],
         "Date" => ["d", ->(value) { value.iso8601 }],
@@ -26,7 +26,8 @@ module Carat
 
       module_function
 
-      # Raises Error with the end of a sentence when a value has no such form.
+      # Returns the form of `value` for JSON. Raises Error, whose message is the end of a sentence, when there is no
+      # form for it.
       def dump(value, depth = DEPTH_LIMIT)
         raise Error, "holds more than #{DEPTH_LIMIT} levels" if depth.zero?
 
@@ -42,7 +43,7 @@ module Carat
         end
       end
 
-      # Returns the value that `dump` has turned into JSON. Raises what the model raises when a record is gone.
+      # Returns the value that `dump` has converted. Raises what the model raises when a database record is gone.
       def load(value)
         case value
         when Array then value.map { |member| load(member) }
@@ -59,7 +60,8 @@ module Carat
         raise Error, "holds #{kind.match?(/\A[AEIOU]/) ? "an" : "a"} #{kind}"
       end
 
-      # A Hash is a list of pairs, so that its keys may be anything.
+      # Converts the members of an Array, Set or Hash. A Hash becomes a list of pairs, because its keys may be of any
+      # class.
       def members(value, depth)
         value.map { |member| dump(member, depth - 1) }
       end

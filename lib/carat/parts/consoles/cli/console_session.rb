@@ -8,36 +8,38 @@ require_relative "terminal"
 
 module Carat
   module CLI
-    # A process of the server that uses the standard streams of this one, which passes signals to it until it ends.
-    # Speaks in frames (crates/carat-wire): four bytes of length, a byte for the kind, and the content.
+    # A console or command that a server has forked, and that uses the standard streams of this process. This process
+    # passes its signals on until the other one ends. Both ends of the socket send frames (crates/carat-wire): four
+    # bytes of length, a byte for the kind, and the content.
     class ConsoleSession
-      # Kinds of frames.
+      # The kinds of frames.
       BOOT_FAILED = 33
       BEGUN = 49
       CONSOLE = 50
       SIGNAL = 51
       EXITED = 52
-      # The bit in the byte of the kind for a frame with descriptors.
+      # The bit of the kind that says that descriptors travel beside the frame.
       DESCRIPTORS = 0x80
 
-      # Longest order in bytes, and longest frame of the server.
+      # The most bytes of the order, and of a frame from the server.
       ORDER_LIMIT = 128 * 1024 - 64
       FRAME_LIMIT = 128 * 1024
       # How long the server may take to fork.
       START_SECONDS = 60
-      # Signals that end this process as they ended its console, without a core dump of its own.
+      # Signals by which this process dies when the other one died by them. After other signals it exits with a status,
+      # so that it does not dump core as well.
       FATAL = %w[HUP INT KILL PIPE ALRM TERM USR1 USR2].freeze
       SIGNALED = 128
       private_constant :BOOT_FAILED, :BEGUN, :CONSOLE, :SIGNAL, :EXITED, :DESCRIPTORS, :ORDER_LIMIT, :FRAME_LIMIT,
                        :FATAL, :SIGNALED
 
-      # `order` says what the process is to run.
+      # `order` says what the server's process is to run.
       def initialize(order)
         @order = order.b
         @begun = false
       end
 
-      # Runs on the socket of a server that expects an order. Raises ControlError.
+      # Runs the session on `socket`, whose server expects an order. Raises ControlError.
       def run(socket)
         fail_with("the command and its variables are longer than #{ORDER_LIMIT} bytes") if @order.bytesize > ORDER_LIMIT
 
@@ -48,7 +50,7 @@ module Carat
         end
       end
 
-      # Returns the exit status, or dies by the signal by which the process died.
+      # Returns the exit status of the server's process, or dies by the signal by which that process died.
       def finish
         return @number unless @signaled
 
@@ -57,7 +59,7 @@ module Carat
 
         trap(name, "SYSTEM_DEFAULT") unless name == "KILL"
         Process.kill(name, Process.pid)
-        sleep # it ends here
+        sleep # the signal ends this process here
       end
 
       private
@@ -78,7 +80,8 @@ module Carat
         end
       end
 
-      # SIGTSTP cannot stop a console: its session has no shell that could continue it. So the console gets SIGSTOP.
+      # Passes a signal on. For SIGTSTP the console gets SIGSTOP, because SIGTSTP cannot stop it: no shell in its
+      # session could continue it.
       def pass(socket, name)
         return exit(SIGNALED + Signal.list.fetch(name)) unless @begun || name == "WINCH" || name == "TSTP"
         return signal(socket, name) unless name == "TSTP"

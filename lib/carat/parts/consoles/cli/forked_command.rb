@@ -7,9 +7,9 @@ require_relative "console_session"
 
 module Carat
   module CLI
-    # What `carat console` and `carat run` have in common: a process that the server forks from its mold for them.
+    # The methods that `carat console` and `carat run` share. For each, the server forks a process from its mold.
     module ForkedCommand
-      # Variables that describe the terminal.
+      # The variables that describe the terminal, and are always passed.
       TERMINAL = %w[TERM LANG COLUMNS].freeze
       NAME = /\A[a-z_][a-z0-9_]*\z/i
       private_constant :TERMINAL, :NAME
@@ -21,7 +21,7 @@ module Carat
         parser.on("--env NAME[=VALUE]", "Pass a variable, or set one; repeatable") { |text| pass(text) }
       end
 
-      # A variable that is not set here is not set there.
+      # Notes a variable to pass. A variable that is not set here is removed from the server's process.
       def pass(text)
         name, value = text.split("=", 2)
         raise Config::ConfigError, "--env: #{text.inspect} has no name of a variable" unless NAME.match?(name.to_s)
@@ -30,7 +30,8 @@ module Carat
         @variables << (value ? "#{name}=#{value}" : name)
       end
 
-      # `instead` is the command for those who have no server. Returns the exit status.
+      # Runs the command in a process of the server and returns its exit status. `instead` is the command to suggest
+      # when there is no server.
       def fork_command(kind, words, instead:)
         order = [kind, @variables.size, *@variables, *words].join("\0")
         session = ConsoleSession.new(order)

@@ -27,7 +27,7 @@ module Carat
 
       private
 
-      # What follows the first argument belongs to the command.
+      # Reads only the flags before the first argument: what follows it belongs to the command.
       def read_words(words)
         @flags.parse_leading(words)
       end

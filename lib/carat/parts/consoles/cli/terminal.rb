@@ -4,15 +4,15 @@ require "io/console"
 
 module Carat
   module CLI
-    # The terminal of this process, which another process uses. The signals that the terminal sends to this process
-    # become names.
+    # The terminal of this process, which another process uses meanwhile. Signals that this process gets are collected
+    # as names.
     class Terminal
       SIGNALS = %w[INT QUIT TERM HUP USR1 USR2 WINCH TSTP].freeze
-      # Names that may wait; further signals are lost, as the kernel loses them.
+      # How many names may wait. Further signals are dropped, as the kernel drops a signal that is pending already.
       WAITING_LIMIT = 64
       private_constant :SIGNALS, :WAITING_LIMIT
 
-      # Collects signals while the block runs, and leaves the terminal as it was.
+      # Collects signals while the block runs. Afterwards, restores the mode of the terminal.
       def hold
         @waiting = []
         @reader, @writer = IO.pipe
@@ -25,7 +25,7 @@ module Carat
         $stdin.console_mode = mode if mode
       end
 
-      # Waits for a signal or the socket. Returns what is readable, an Array, or nil when the time is over.
+      # Waits for a signal or the socket. Returns an Array of what is readable, or nil when the time is over.
       def wait(socket, seconds)
         IO.select([@reader, socket], nil, nil, seconds)&.first
       end
@@ -38,7 +38,7 @@ module Carat
         end
       end
 
-      # Stops this process, as its shell wants, until it is in the foreground again.
+      # Stops this process, as Ctrl-Z asks, until the shell continues it in the foreground.
       def stop
         Process.kill("STOP", Process.pid)
         wait_for_foreground
@@ -46,7 +46,7 @@ module Carat
 
       private
 
-      # Runs in a signal handler.
+      # Notes a signal. This runs in a signal handler, so that it must not block.
       def note(name)
         return if @waiting.size >= WAITING_LIMIT
 
@@ -54,7 +54,8 @@ module Carat
         @writer.write_nonblock(".", exception: false)
       end
 
-      # The other process is in another session, so the kernel would let it take what is typed for the shell.
+      # Stops this process while it is in the background. The other process is in another session, and so the kernel
+      # would let it read what is typed for the shell.
       def wait_for_foreground
         Process.kill("STOP", Process.pid) while $stdin.tty? && background?
       end

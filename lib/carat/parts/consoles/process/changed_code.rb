@@ -2,8 +2,7 @@
 
 module Carat
   module Processes
-    # Says which files of the application have changed since the mold loaded them: a console has the code of that
-    # time.
+    # Says which files of the application have changed since the mold loaded it: a console has the code of that time.
     class ChangedCode
       # The files that Rails and Bundler read without `require`.
       READ = ["config.ru", "config/**/*.{rb,yml}"].freeze
@@ -11,7 +10,7 @@ module Carat
       UNITS = { "day" => 86_400, "hour" => 3600, "minute" => 60, "second" => 1 }.freeze
       private_constant :LOCKFILE, :READ, :UNITS
 
-      # Made when the mold begins to load the application.
+      # Notes the time. Create the object when the mold begins to load the application.
       def initialize(directory: Dir.pwd)
         @loaded_at = Time.now
         @directory = directory
@@ -37,8 +36,8 @@ module Carat
         [*(required + read).uniq.select { |path| changed?(path) }, *lock]
       end
 
-      # A hash of the lockfile's content, which is the same in forked processes: Bundler writes an equal file again as
-      # it loads.
+      # A hash of the lockfile's content, which is the same in forked processes. Its time says nothing: Bundler may
+      # write an equal file again while the application is loaded.
       def lockfile
         File.binread(File.join(@directory, LOCKFILE)).hash
       rescue SystemCallError
@@ -50,11 +49,12 @@ module Carat
         $LOADED_FEATURES.select { |path| path.start_with?("#{@directory}/") && !path.start_with?(*installed) }
       end
 
-      # Copies of a deployment keep the times of their content, but not of their inodes.
+      # Whether the file has changed, by the time of its inode: a deployment copies files with their old modification
+      # times.
       def changed?(path)
         File.stat(path).ctime > @loaded_at
       rescue SystemCallError
-        true # it is gone
+        true # the file has been removed
       end
 
       def age

@@ -2,12 +2,13 @@
 
 module Carat
   module Processes
-    # What a console runs: with the application that is loaded if it can, else as a program of its own.
+    # Runs the command of a console: in this process with the loaded application if possible, otherwise as another
+    # program.
     class Command
-      # Commands of Rails that want another environment, or another server.
+      # Commands of Rails that need another environment or are servers themselves, and so run as another program.
       OWN_PROCESS = %w[server s test t test:all test:system new].freeze
 
-      # Words that ask for another environment than that of the loaded application.
+      # Words that choose an environment, perhaps not the one of the loaded application.
       OTHER_ENVIRONMENT = /\A(?:-e|--environment)(?:=|\z)|\A(?:RAILS|RACK)_ENV=/
       VARIABLES = %w[RAILS_ENV RACK_ENV].freeze
 
@@ -15,15 +16,15 @@ module Carat
       NOT_EXECUTABLE = 126
       private_constant :OWN_PROCESS, :OTHER_ENVIRONMENT, :VARIABLES, :NOT_FOUND, :NOT_EXECUTABLE
 
-      # `kind` is "console" or "run"; `words` are those of the command, or the flags of the console; `environment` are
-      # the variables to set, a Hash with nil for those to remove.
+      # `kind` is "console" or "run". `words` are the words of the command, or the flags of the console. `environment`
+      # is a Hash of variables to set, or to remove where the value is nil.
       def initialize(kind, words, environment)
         @kind = kind
         @words = words
         @environment = environment
       end
 
-      # Runs it. Yields a Proc, which the caller calls, for a command with the loaded application.
+      # Runs the command. If it uses the loaded application, yields a Proc that runs it, and that the block must call.
       def run
         runner = @kind == "console" ? :run_console : runner_of_loaded
         ENV.update(@environment)
@@ -80,7 +81,7 @@ module Carat
         start_rails(*@words.drop(1))
       end
 
-      # Runs a command as `bin/rails` does once it has loaded the application.
+      # Runs a command of Rails, as `bin/rails` does once it has loaded the application.
       def start_rails(*arguments)
         application = ::Rails.root.join("config/application.rb")
         Object.const_set(:APP_PATH, application.to_s) if application.file? && !defined?(::APP_PATH)

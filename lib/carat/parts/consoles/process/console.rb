@@ -11,23 +11,23 @@ require_relative "command"
 
 module Carat
   module Processes
-    # The role of a process that a client of the control socket has asked for, `carat console` or `carat run`. It has
-    # the client's standard streams, and a session of its own, so that no other terminal stops it. The edge passes the
-    # client's signals on, and hangs up when the client is gone.
+    # The role of a process that the mold forks for `carat console` or `carat run`. It has the client's standard
+    # streams, and a session of its own, so that no terminal stops it. The edge passes the client's signals on, and
+    # sends SIGHUP when the client is gone.
     class Console
-      # Reports to the client's terminal, as Ruby does.
+      # Reports errors to the client's terminal, in the way of Ruby.
       class Report
         # Prints an exception that nothing has rescued.
         def application_error(error)
           $stderr.write(error.full_message(highlight: $stderr.tty?))
         end
 
-        # Prints what did not work, and why.
+        # Prints what failed, and why.
         def failure(message, error)
           $stderr.puts("carat: #{message}: #{error.message}")
         end
 
-        # Prints a remark.
+        # Prints a warning.
         def warn(message)
           $stderr.puts("carat: #{message}")
         end
@@ -35,7 +35,7 @@ module Carat
       private_constant :Report
 
       class << self
-        # The ChangedCode of the application, which the mold has loaded.
+        # The ChangedCode of the loaded application.
         attr_accessor :code
       end
 
@@ -46,7 +46,7 @@ module Carat
         @control = Native::Control.new(order.control)
       end
 
-      # Runs what the client wants, and exits with its status.
+      # Runs the client's command, and exits with its status.
       def run
         WorkerExit.arrange(log: Report.new, by_signal: true)
         prepare
@@ -60,7 +60,7 @@ module Carat
       private
 
       def prepare
-        Process.setsid # Whatever it forks ends with it.
+        Process.setsid # The processes that it forks are in its session, and end with it.
         Process.setproctitle("carat: console number=#{@order.number} gen=#{@order.generation}")
         Signals.restore
         @control.hello(:process)
@@ -73,7 +73,7 @@ module Carat
 
       def receive
         _, order, *streams = @control.receive
-        exit!(1) unless order # The edge has given this process up, or is gone.
+        exit!(1) unless order # The edge is gone, or needs this process no longer.
         take(streams)
         order
       rescue StandardError => e
@@ -81,7 +81,7 @@ module Carat
         exit!(1)
       end
 
-      # `descriptors` are the numbers of the client's standard streams.
+      # Replaces the standard streams of this process; `descriptors` are the numbers of the client's streams.
       def take(descriptors)
         [[STDIN, "r"], [STDOUT, "w"], [STDERR, "w"]].zip(descriptors) do |(stream, mode), descriptor|
           IO.open(descriptor, mode) { |io| stream.reopen(io) }
@@ -91,8 +91,8 @@ module Carat
         $stderr = STDERR
       end
 
-      # The order has what is to run, the number of variables, the variables, and the words of the command, separated
-      # by NUL. A variable without a value is removed.
+      # Reads the order: the kind of command, the number of variables, the variables, and the words of the command,
+      # separated by NUL. A variable without a value is to be removed.
       def command(order)
         kind, count, *rest = order.split("\0", -1).map { |text| Config::Locale.text(text) }
         variables = rest.shift(Integer(count, 10))

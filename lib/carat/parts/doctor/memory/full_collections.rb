@@ -6,7 +6,7 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # Whether full garbage collections run between requests.
+      # The check whether full garbage collections run between requests.
       class FullCollections
         SUBJECT = "full collections"
         private_constant :SUBJECT
@@ -16,7 +16,7 @@ module Carat
           @application = Elsewhere.new(configuration)
         end
 
-        # Returns the Finding. Only here is the extension needed, which may not be built.
+        # Returns the Finding. Requires the measures only here, because they need the extension, which may not be built.
         def finding
           require_relative "../../../processes/measures/full_marks"
           require_relative "../../../processes/measures/ruby_marks"
@@ -31,7 +31,8 @@ module Carat
 
         private
 
-        # A String, as `call` returns nil where the application cannot be loaded.
+        # The reason why collections run within requests; empty when there is none. A String in any case, because `call`
+        # returns nil if the application cannot be loaded.
         def remark
           Processes::RubyMarks.objection.to_s
         end

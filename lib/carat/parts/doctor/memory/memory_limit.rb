@@ -7,7 +7,7 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # How many bytes `memory` is, and whether the kernel would let the processes have them.
+      # The check how many bytes the option `memory` stands for, and whether the kernel allows as much.
       class MemoryLimit
         # `limits` are MachineLimits, or nil when they cannot be read.
         def initialize(configuration, limits: MachineLimits.read)
@@ -27,7 +27,7 @@ module Carat
                                     "Carat replaces them; lower memory, or set a share such as \"80%\"")
         end
 
-        # The bytes that the server may use, or nil where the limits are unknown.
+        # The number of bytes that the option stands for, or nil when the limits are unknown.
         def bytes
           return unless available
 

@@ -5,7 +5,7 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # Whether the kernel lets a large process fork although the fork shares most of its memory.
+      # The check whether the kernel lets a large process fork, although the fork shares most of its memory.
       class Overcommit
         FILE = "/proc/sys/vm/overcommit_memory"
         NEVER = "2"

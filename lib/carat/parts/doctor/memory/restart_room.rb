@@ -11,11 +11,12 @@ require_relative "memory_limit"
 module Carat
   module CLI
     class Doctor
-      # Whether a restart has memory for a second mold, and what ends to make room for it: see docs/releases.md.
+      # The check whether a restart has memory for a second mold, and what has to end to make room for it: see
+      # docs/releases.md.
       class RestartRoom
-        # Bytes of the edge without clients.
+        # The bytes that the edge takes without clients.
         EDGE = 6 << 20
-        # The part of `memory` that clients may take by default, and its bounds.
+        # The share of `memory` that clients may take by default, and the bounds of that amount.
         CLIENTS = 0.1
         CLIENT_BOUNDS = (8 << 20)..(256 << 20)
         private_constant :EDGE, :CLIENTS, :CLIENT_BOUNDS
@@ -47,7 +48,7 @@ module Carat
           "two molds of #{Units.bytes(@mold)}"
         end
 
-        # Returns the step by which two molds fit, or nil.
+        # Returns the step of a restart at which two molds fit, as words, or nil.
         def step
           fitting = room.fdiv(each).floor
           workers = fitting - processes
@@ -70,12 +71,12 @@ module Carat
 
         def hold? = @configuration[:restart_hold]
 
-        # The bytes of the budget that two molds leave.
+        # The bytes of the budget that remain beside two molds.
         def room
           @memory - clients - lent - EDGE - (2 * @mold)
         end
 
-        # The bytes that parts such as the cache may take, which the server keeps for them from the start.
+        # The bytes that the server reserves for parts such as the cache.
         def lent
           Parts.select(&:memory_name).sum { |part| @configuration[part.class.key].to_i }
         end
@@ -89,7 +90,7 @@ module Carat
           end
         end
 
-        # The memory that the server expects of a worker, or of a further process, before it has seen one at work.
+        # The bytes that the server assumes for a worker, or for a further process, before it has measured any.
         def each
           @mold / 2
         end
@@ -99,7 +100,8 @@ module Carat
           workers.is_a?(Range) ? workers.begin : 1
         end
 
-        # How many further processes of the application run. What they fork is not known.
+        # How many further processes of the application run, without the processes that they fork, whose number is
+        # unknown.
         def processes
           @configuration.processes.sum { |declaration| declaration.count.begin }
         end

@@ -6,9 +6,9 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # Whether files can be created in spool_dir, and whether without a name (O_TMPFILE).
+      # The check whether files can be created in spool_dir, and whether they need a name (see O_TMPFILE in open(2)).
       class SpoolFile
-        # `spool` has `create_nameless(directory)` and `create_named(directory)`.
+        # `spool` has the methods `create_nameless(directory)` and `create_named(directory)`.
         def initialize(configuration, spool: Response::Spool)
           @directory = configuration[:spool_dir]
           @spool = spool

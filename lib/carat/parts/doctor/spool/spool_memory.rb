@@ -5,13 +5,13 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # Whether spool_dir is on a disk rather than in memory.
+      # The check whether spool_dir is on a disk, not in memory.
       class SpoolMemory
         TYPES = %w[tmpfs ramfs].freeze
         MOUNTS = "/proc/self/mountinfo"
         private_constant :MOUNTS, :TYPES
 
-        # `mounts` is the text of proc(5)'s mountinfo.
+        # `mounts` is the text of /proc/self/mountinfo, see proc(5).
         def initialize(configuration, mounts: File.read(MOUNTS))
           @directory = configuration[:spool_dir]
           @mounts = mounts
@@ -27,7 +27,8 @@ module Carat
 
         private
 
-        # The type follows a lone dash; the number of fields before it varies.
+        # The type of the file system. In a line of mountinfo it follows a lone dash, because the number of fields
+        # before it varies.
         def type
           mount = @mounts.lines.map(&:split).find { |fields| fields[2] == device }
           mount && mount[mount.index("-") + 1]

@@ -7,7 +7,7 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # Whether the file system of spool_dir has as much free space as the limits allow bodies to take.
+      # The check whether the file system of spool_dir has as much free space as the limits allow bodies to take.
       class SpoolRoom
         KIB = 1024
         private_constant :KIB
@@ -35,7 +35,7 @@ module Carat
           @configuration[:spool_dir]
         end
 
-        # POSIX has df, and Ruby has no statvfs(3).
+        # The free bytes. The command `df` reports them, because Ruby has no statvfs(3).
         def free
           @free ||= Open3.capture2("df", "-Pk", directory).first.lines.last.to_s.split[3]&.to_i&.*(KIB)
         rescue Errno::ENOENT

@@ -7,15 +7,15 @@ require_relative "../timers"
 module Carat
   module Cable
     module Patches
-      # For ActionCable::Channel::Base: streams and timers are the edge's.
+      # For ActionCable::Channel::Base: the edge keeps the channel's streams and timers.
       module Channel
-        # Raises Error when the class needs what the edge cannot do.
+        # Raises Error when the class uses a feature that the edge does not have.
         def initialize(connection, *)
           Refusals.check_channel(self.class) if connection.carat_socket
           super
         end
 
-        # Lets the client hear `broadcasting`.
+        # Subscribes the client to the stream `broadcasting`.
         def stream_from(broadcasting, callback = nil, coder: nil, &block)
           return super unless (socket = connection.carat_socket)
           return if @unsubscribed
@@ -25,7 +25,7 @@ module Carat
           logger.info "#{self.class.name} is streaming from #{broadcasting}"
         end
 
-        # Ends that stream again.
+        # Ends the client's subscription to the stream `broadcasting`.
         def stop_stream_from(broadcasting)
           return super unless (socket = connection.carat_socket)
 
@@ -33,7 +33,7 @@ module Carat
           logger.info "#{self.class.name} stopped streaming from #{broadcasting}"
         end
 
-        # Ends all streams.
+        # Ends the client's subscriptions to all streams.
         def stop_all_streams
           connection.carat_socket ? connection.carat_socket.result.stop_all : super
         end
@@ -48,7 +48,7 @@ module Carat
           connection.carat_socket ? Timers.stop(self) : super
         end
 
-        # Refuses timers that other code starts: the edge has only those of the class.
+        # Refuses timers that other code starts: the edge knows only the timers that the class declares.
         def start_periodic_timer(*, **)
           return super unless connection.carat_socket
 

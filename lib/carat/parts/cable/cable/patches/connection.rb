@@ -5,14 +5,14 @@ require_relative "../socket"
 module Carat
   module Cable
     module Patches
-      # For ActionCable::Connection::Base.
+      # For ActionCable::Connection::Base: its socket may be a Socket of Carat.
       module Connection
-        # The Socket, nil when the connection has one of Action Cable's own.
+        # Returns the connection's Socket of Carat, or nil when the connection has a socket of Action Cable.
         def carat_socket
           @socket if @socket.is_a?(Socket)
         end
 
-        # Before Rails 8.2, only this shows that a command has failed.
+        # Notes that the command has failed. Before Rails 8.2, nothing but this call shows it.
         def rescue_with_handler(error, *)
           carat_socket&.result&.fail
           super

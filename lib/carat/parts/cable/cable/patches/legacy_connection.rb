@@ -5,8 +5,8 @@ require_relative "../socket"
 module Carat
   module Cable
     module Patches
-      # For ActionCable::Connection::Base before Rails 8.2, whose connections make their socket themselves: they take
-      # a Socket in the place of an environment.
+      # For ActionCable::Connection::Base before Rails 8.2, whose connections create their own socket. This module lets
+      # them take a Socket of Carat in place of Rack's environment.
       module LegacyConnection
         # `socket` is a Socket, or Rack's environment.
         def initialize(server, socket, **)

@@ -5,11 +5,12 @@ require_relative "../handshake"
 
 module Carat
   module Cable
-    # Modules for the classes of Action Cable.
+    # Modules that are prepended to classes of Action Cable.
     module Patches
       # For ActionCable::Server::Base.
       module Server
-        # Returns the response to a handshake of the edge. A socket that opened in another way would stay silent.
+        # Returns the response to a handshake that the edge passes on. Refuses a WebSocket that opens in another way,
+        # because no broadcast would reach it.
         def call(env)
           return Handshake.new(self, env).response if env[FLAG] == true
           return super unless env["HTTP_UPGRADE"].to_s.casecmp?("websocket")

@@ -6,18 +6,18 @@ require_relative "../../cable"
 
 module Carat
   module Cable
-    # What connects several servers: the adapter of Action Cable that the key `through` of config/cable.yml names. All
-    # broadcasts take one of its channels, so that a Relay hears them in order. For the adapter, this object is the
-    # server of Action Cable.
+    # The connection between several servers, through the adapter of Action Cable that the key `through` of
+    # config/cable.yml names. All broadcasts go through one channel of the adapter, so that a Relay gets them in order.
+    # For the adapter, this object is the server of Action Cable.
     class Broker
       CHANNEL = "carat"
-      # Adapters that reach this process alone.
+      # Adapters that reach no other process.
       LOCAL = %w[async carat inline test].freeze
       private_constant :CHANNEL, :LOCAL
 
       class << self
-        # Returns the broker of this process, nil when config/cable.yml names none. A forked process has one of its own:
-        # connections are not shared.
+        # Returns the broker of this process, or nil when config/cable.yml names none. A forked process makes its own
+        # broker, because processes cannot share connections.
         def current
           return unless (adapter = through)
 
@@ -32,10 +32,10 @@ module Carat
         end
       end
 
-      # The adapter, and what it asks of a server: its ActionCable::Server::Configuration, and a lock.
+      # The adapter, and two things that it asks of a server: its ActionCable::Server::Configuration, and a lock.
       attr_reader :adapter, :config, :mutex
 
-      # `name` is that of an adapter. Raises Error when it connects nobody, or cannot be loaded.
+      # `name` is the name of an adapter. Raises Error when the adapter reaches one process only, or cannot be loaded.
       def initialize(name)
         raise Error, "config/cable.yml: through #{name} reaches one process only" if LOCAL.include?(name)
 
@@ -50,13 +50,13 @@ module Carat
         publish([stream, payload])
       end
 
-      # Sends a message, which JSON can carry, to the channel.
+      # Sends a message, a value that JSON can carry, to the channel.
       def publish(message)
         @adapter.broadcast(CHANNEL, JSON.generate(message))
       end
 
-      # Calls `heard` with each message of the channel, a String, in the thread that reads them, and `ready` once
-      # messages come.
+      # Calls `heard` with each message of the channel, a String, in the thread of the adapter that reads the messages.
+      # Calls `ready` once the subscription has begun.
       def subscribe(heard, ready)
         @adapter.subscribe(CHANNEL, heard, ready)
       end
@@ -66,8 +66,8 @@ module Carat
         @config.logger
       end
 
-      # The object with which adapters, before Rails 8.2 and since, run callbacks. The pool of Action Cable would lose
-      # their order.
+      # Returns the object with which adapters run callbacks: `event_loop` before Rails 8.2, `executor` since. This
+      # object runs them one by one; the thread pool of Action Cable would lose their order.
       def event_loop
         self
       end

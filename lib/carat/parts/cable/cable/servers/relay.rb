@@ -9,13 +9,14 @@ require_relative "broker"
 
 module Carat
   module Cable
-    # Passes what the broker sends to the edge. A successor takes over at a message of its own, `[null, server,
-    # since]`, which both relays hear at the same place among the broadcasts, so that none is lost or passed twice.
+    # Passes the broadcasts from the broker to the edge. A new relay takes over with a message of its own, `[null,
+    # server, since]`. The old relay and the new one get it at the same place among the broadcasts, so that no broadcast
+    # is lost or passed twice.
     class Relay
-      # Seconds of silence after which the relay sends that message again: the broker has to return it. For as long, a
-      # relay that is told to end goes on, so that a successor can take over.
+      # Seconds without a message after which the relay sends its own message again, which the broker has to return. A
+      # relay that is told to end goes on for as long at most, so that a new one can take over.
       BEAT = 2
-      # Beats of silence after which the broker is lost.
+      # How many such times without a message mean that the broker is lost.
       LOST = 3
       private_constant :BEAT, :LOST
 
@@ -31,7 +32,8 @@ module Carat
         @heard = now
       end
 
-      # Runs until a signal ends it. Raises Error when the broker is lost, or what its adapter raises then.
+      # Runs until a signal ends the process. Raises Error when the broker is lost, or what the broker's adapter raises
+      # then.
       def run
         limit { @broker.subscribe(method(:hear), -> { @hears = true }) }
         await { @hears }
@@ -44,12 +46,13 @@ module Carat
 
       private
 
-      # Whether another relay of this server is younger.
+      # Whether a newer relay of this server has taken over.
       def retired?
         @newest > @since
       end
 
-      # A relay that does not hear yet must not take over.
+      # Sends the relay's own message when it is due, and sleeps. A relay that gets no messages yet sends 0 in place of
+      # its time, so that it does not take over.
       def watch
         silence = now - @heard
         raise Error, "the broker has sent nothing for #{silence.round(1)} s" if silence > LOST * @beat
@@ -58,12 +61,12 @@ module Carat
         sleep(@beat)
       end
 
-      # A broker behind a broken network neither takes nor refuses anything.
+      # Limits the time of a call of the broker. Behind a broken network, a broker neither takes nor refuses anything.
       def limit(&)
         Timeout.timeout(LOST * @beat, Error, "the broker does not answer", &)
       end
 
-      # Waits until the block is true, for a beat at most.
+      # Waits until the block returns true, for BEAT seconds at most.
       def await
         deadline = now + @beat
         sleep(0.01) until yield || now > deadline
@@ -73,9 +76,9 @@ module Carat
         Process.clock_gettime(Process::CLOCK_MONOTONIC)
       end
 
-      # Runs in the thread of the adapter, which thus reads no faster than the edge does.
+      # Handles a message. The adapter's thread runs this, and so reads no faster than the edge takes the broadcasts.
       def hear(text)
-        @hears = true # An adapter that has connected a second time forgets to say so.
+        @hears = true # An adapter that has connected a second time does not call `ready`.
         @heard = now
         case JSON.parse(text)
         in [String => stream, String => payload] then pass(stream, payload)
@@ -85,7 +88,8 @@ module Carat
         @broker.logger.error("cable: a message of the broker is dropped: #{e.message.byteslice(0, 200).scrub}")
       end
 
-      # The youngest relay waits until the one before it has passed all that came before the message to the edge.
+      # Lets the newest relay take over. This one, if it is the newest, waits until the one before it has passed all
+      # earlier messages to the edge.
       def follow(since)
         @newest = since
         since == @since ? await { hold } : @lock&.close

@@ -50,7 +50,7 @@ pub enum MoldCommand {
         generation: u32,
         settings: BootSettings,
     },
-    /// The settings of this generation hold from now on.
+    /// Apply the settings of this generation from now on.
     Adopt { generation: u32 },
     /// The mold forks workers of this generation from now on.
     Renumber { before: u32, generation: u32 },
@@ -62,19 +62,19 @@ pub enum MoldCommand {
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerCommand {
-    /// Ask the mold of this generation to fork a worker. One on trial gets no request before it is admitted.
+    /// Ask the mold of this generation to fork a worker. A worker on trial gets no request before it is admitted.
     Fork {
         worker: WorkerId,
         generation: u32,
         is_trial: bool,
     },
-    /// Send a worker on trial the requests that it has to answer.
+    /// Send a worker on trial the requests of `restart_check`.
     Check { worker: WorkerId, generation: u32 },
-    /// The worker is not on trial any more.
+    /// End the trial of a worker: it takes requests from the queue.
     Admit(WorkerId),
     /// Give a worker no more requests, and report when its lanes are empty.
     Drain(WorkerId),
-    /// Tell a worker to end without waiting for its requests, which no client expects a response to any more.
+    /// Tell a worker to end without waiting for its requests. Their clients no longer expect a response.
     EndNow(WorkerId),
     /// Ask a worker whether it could be the mold.
     AskForkSafety(WorkerId),
@@ -86,7 +86,7 @@ pub enum WorkerCommand {
     Promote { worker: WorkerId, generation: u32 },
     /// Ask a worker where the thread of this request is.
     AskStack { tag: LaneTag, request: u32 },
-    /// Close the lanes of a worker, once what it sent is read.
+    /// Close the lanes of a worker as soon as everything that it sent is read.
     CloseLanes(WorkerId),
 }
 
@@ -94,17 +94,18 @@ pub enum WorkerCommand {
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientsCommand {
-    /// No worker runs while the next mold boots: requests wait in the queue, without regard to `queue_timeout`.
+    /// Hold the requests while no worker runs and the next mold boots. This wait does not count against
+    /// `queue_timeout`.
     HoldRequests,
-    /// Workers run again, or are about to: `queue_timeout` holds again.
+    /// End that hold: workers run again, or are about to.
     ReleaseRequests,
-    /// The workers that take requests have the newest code, or why they have not.
+    /// Report how a restart ended: the workers that take requests have the newest code, or the reason why they do not.
     EndRestart(Result<(), String>),
-    /// From now on clients may make the edge hold their part of this budget in bytes.
+    /// Apply the client memory that follows from this memory budget in bytes.
     Limit { budget: u64 },
-    /// The server is about to stop: serve on, and make clients go elsewhere.
+    /// Keep serving, and make clients go elsewhere: the server is about to stop.
     TurnAway,
-    /// The server stops within this time: accept no client, and close each connection after its response.
+    /// Accept no client, and close each connection after its response: the server stops within this time.
     StopAccepting(Duration),
     /// Refuse all requests that are not answered yet.
     CutOff,
@@ -116,9 +117,10 @@ pub enum ClientsCommand {
 pub enum UpgradeCommand {
     /// Start a new edge that is to take over.
     StartSuccessor,
-    /// The new edge does not take over, for this reason.
+    /// Report that the new edge does not take over, for this reason.
     KeepServing { cause: String },
-    /// The new edge with this process id accepts the clients: serve only those that are connected, and make them go there.
+    /// Stop accepting clients, because the new edge with this process id accepts them. The connected clients are served
+    /// on, and are made to reconnect to the new edge.
     HandOver { pid: u32 },
 }
 
@@ -126,23 +128,24 @@ pub enum UpgradeCommand {
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AppCommand {
-    /// Ask the mold of this generation to fork it.
+    /// Ask the mold of this generation to fork a process.
     Fork {
         id: AppProcessId,
         name: String,
         number: u32,
         generation: u32,
     },
-    /// Tell it to run the application's block, or what the client of a one-off process wants.
+    /// Tell a process to run the application's block, or the command of the client of a one-off process.
     Begin(AppProcessId),
-    /// Tell the client of this one-off process how it has ended, or why there is none.
+    /// Tell the client of this one-off process how it has ended, or why it was not started.
     OneOffEnded {
         id: AppProcessId,
         end: Result<ExitStatus, String>,
     },
-    /// Send it this signal.
+    /// Send this signal to a process.
     Signal { pid: u32, signal: i32 },
-    /// Send this signal, 0 for none, to its process group; report when no process is left in that.
+    /// Send this signal to the process group of a process; 0 sends none. If no process is left in the group, that is
+    /// reported.
     SignalGroup {
         id: AppProcessId,
         pid: u32,
@@ -173,7 +176,7 @@ pub enum Outcome {
 /// The processes whose memory is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemorySubjects {
-    /// Generation and process id.
+    /// The generation and the process id of the mold.
     pub mold: Option<(u32, u32)>,
     /// The workers, ready or not.
     pub workers: Vec<MemorySubject>,
@@ -183,7 +186,7 @@ pub struct MemorySubjects {
     pub others: Vec<u32>,
 }
 
-/// A further process of the application whose memory is read, with that of its descendants.
+/// A further process of the application whose memory is read, together with the memory of its descendants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppSubject {
     /// The process.
@@ -199,8 +202,8 @@ pub struct MemorySubject {
     pub worker: WorkerId,
     /// The process id of the worker.
     pub pid: u32,
-    /// Whether it takes requests.
+    /// Whether the worker takes requests.
     pub is_ready: bool,
-    /// Whether it served enough requests that it will hardly grow.
+    /// Whether the worker has served so many requests that it will hardly grow.
     pub is_grown: bool,
 }

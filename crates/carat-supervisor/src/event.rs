@@ -29,7 +29,7 @@ pub enum Event {
     ClientsLimited(u64),
     /// Sent every 100 ms, and more often during a stop.
     Tick(Tick),
-    /// The number of workers follows the load between these bounds from now on.
+    /// `carat scale` has set the bounds of the number of workers.
     Scaled(Elastic),
     /// SIGTERM, SIGINT, or `carat stop`.
     StopRequested,
@@ -64,14 +64,14 @@ pub enum ProcessEvent {
 pub enum WorkerEvent {
     /// The sockets of a new worker cannot be made.
     ForkFailed { worker: WorkerId, cause: String },
-    /// A worker that was asked could become the mold, or why not.
+    /// The reply of a worker that was asked whether it could become the mold: it could, or the reason why it could not.
     ForkSafety {
         worker: WorkerId,
         result: Result<(), String>,
     },
     /// The stack of a request that was stuck.
     Stack(StackReport),
-    /// A worker got a signal to end from another process, or cannot go on.
+    /// A worker got a signal to end that the supervisor did not send, or cannot go on.
     Leaving(WorkerId),
     /// A worker closed a lane.
     LaneLost(WorkerId),
@@ -81,11 +81,11 @@ pub enum WorkerEvent {
     Drained(WorkerId),
     /// A request exceeded `request_timeout`.
     LaneStuck { tag: LaneTag, request: u32 },
-    /// Somebody wants this worker killed.
+    /// A user ordered that this worker be killed.
     KillRequested(WorkerId),
 }
 
-/// A thing that happened to a further process of the application, or an order for those of one name.
+/// A thing that happened to a further process of the application, or an order for the processes of one name.
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 pub enum AppEvent {
     /// A client of the control socket wants a one-off process of this name, which gets this id.
@@ -99,35 +99,35 @@ pub enum AppEvent {
     OneOffLeft(AppProcessId),
     /// No process of this group is left.
     GroupEnded(AppProcessId),
-    /// A process that was forked to measure the load of the processes of its name reports that load.
+    /// A load was measured by a process that was forked for that.
     Load { meter: AppProcessId, load: f64 },
     /// The number of processes of this name stays between these bounds from now on.
     Scaled {
         name: String,
         bounds: RangeInclusive<u32>,
     },
-    /// The processes of this name, or the one with this number, are to be replaced.
+    /// A user ordered the replacement of the processes of this name, or of the process with this number.
     Replaced { name: String, number: Option<u32> },
 }
 
 /// A step of a restart.
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 pub enum RestartEvent {
-    /// New code is to take over.
+    /// A restart was requested: new code is to take over.
     Requested,
     /// Source files have changed.
     CodeChanged,
-    /// The previous mold is to take over.
+    /// A rollback was requested: the previous mold is to take over.
     RollbackRequested,
     /// The configuration was read anew.
     SettingsRead {
         settings: Box<GenerationSettings>,
-        /// The names of options whose change only a new start can bring.
+        /// The names of the options that have changed and take effect only at an upgrade or the next start.
         unchanged: Vec<String>,
     },
     /// The configuration cannot be read.
     SettingsFailed { cause: String },
-    /// The worker on trial answered as it should, or why not.
+    /// The worker on trial gave the expected responses, or the reason why it did not.
     Checked {
         worker: WorkerId,
         result: Result<(), String>,
@@ -137,14 +137,14 @@ pub enum RestartEvent {
 /// A step of an upgrade.
 #[expect(missing_docs, reason = "fields are named after what they hold")]
 pub enum UpgradeEvent {
-    /// A new edge is to take over.
+    /// An upgrade was requested: a new edge is to take over.
     Requested,
     /// The command that starts the new edge runs.
     SuccessorStarted { pid: u32 },
     /// The new edge accepts clients.
     SuccessorReady { pid: u32 },
-    /// The new edge has failed or ended before it was ready, or cannot be started: then it has no process id.
+    /// The new edge has failed or ended before it was ready. It has no process id if it could not be started.
     SuccessorFailed { pid: Option<u32>, cause: String },
-    /// The old edge has ended, or has ended its further processes of the application after this one was ready.
+    /// The old edge has ended, or all of its further processes have ended after this edge was ready.
     PredecessorLeft,
 }

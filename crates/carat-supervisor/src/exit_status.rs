@@ -31,7 +31,7 @@ impl ExitStatus {
         }
     }
 
-    /// The OOM killer's count if SIGKILL ended the process.
+    /// The count of the OOM killer if SIGKILL ended the process; `None` if something else did.
     pub fn kill(&self) -> Option<u64> {
         match *self {
             ExitStatus::Signaled { signal, oom_kills } if signal == Signal::KILL.as_raw() => {

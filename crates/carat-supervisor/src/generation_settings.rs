@@ -15,8 +15,8 @@ pub struct GenerationSettings {
 }
 
 impl GenerationSettings {
-    /// Reads them from the options of a server on a machine with these processors and this memory, whose clients
-    /// may make the edge hold `client_memory` bytes.
+    /// Reads the settings from the options of a server. `client_memory` is how many bytes clients may make the edge
+    /// hold.
     pub fn new(
         settings: &Settings,
         processors: u32,

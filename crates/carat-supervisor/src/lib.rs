@@ -1,7 +1,7 @@
-//! The supervisor's decisions about the Ruby processes. [`State::on`] turns an event into commands; whoever carries
-//! them out does the I/O and reads the clock.
+//! The supervisor's decisions about the Ruby processes. [`State::on`] turns an event into commands. Its caller does the
+//! I/O of the commands and reads the clock.
 
-// A new event or command is not to be dropped without a word. Tests look at some of them only.
+// A wildcard arm would silently drop a new event or command. Tests may look at some variants only.
 #![cfg_attr(not(test), warn(clippy::wildcard_enum_match_arm))]
 
 mod command;

@@ -7,7 +7,7 @@ use carat_settings::Settings;
 /// The limits of the processes, as the options and the machine set them.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// How many workers.
+    /// The bounds of the number of workers.
     pub elastic: Elastic,
     /// When a worker is recycled.
     pub recycle: RecycleLimits,
@@ -27,11 +27,11 @@ pub struct Limits {
     pub boot_timeout: Duration,
     /// How long a request may take.
     pub request_timeout: Option<Duration>,
-    /// Zero for none.
+    /// How long the server serves on when it is told to stop; zero to stop at once.
     pub drain_delay: Duration,
-    /// How long requests and hooks have at the end.
+    /// How long requests may take to finish, and hooks to run, when a worker or the server ends.
     pub shutdown_timeout: Duration,
-    /// How long tunnels may keep a worker that is to end.
+    /// How long tunnels may delay the end of a worker.
     pub tunnel_timeout: Duration,
     /// How long the old edge may finish its requests.
     pub upgrade_timeout: Duration,

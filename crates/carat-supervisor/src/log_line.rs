@@ -24,7 +24,7 @@ pub(crate) enum LogValue {
 }
 
 impl LogLine {
-    /// A line of what is expected.
+    /// A line about an expected event.
     pub fn info(message: &'static str) -> LogLine {
         LogLine::new(Level::Info, message)
     }

@@ -1,4 +1,4 @@
-//! The figures that are measured of the processes, and reported by them, as plain data.
+//! The figures that are measured of the processes, or that they report, as plain data.
 
 use std::time::{Duration, Instant};
 
@@ -27,13 +27,13 @@ pub struct Tick {
 pub struct WorkerTraffic {
     /// The worker.
     pub worker: WorkerId,
-    /// How many requests it was given.
+    /// How many requests the worker was given.
     pub requests: u64,
-    /// How long it has had no request.
+    /// How long the worker has had no request.
     pub idle: Duration,
-    /// How many connections its application has taken over.
+    /// How many tunnels the worker has.
     pub tunnels: usize,
-    /// Whether the edge may tell it when to collect its garbage.
+    /// Whether the edge tells the worker when to collect its garbage. A worker may manage its garbage collector itself.
     pub collects: bool,
 }
 
@@ -44,9 +44,9 @@ pub struct AppReading {
     pub id: AppProcessId,
     /// The private memory of the process, with that of its descendants.
     pub private: u64,
-    /// How much more it would take if it shared no memory, with its descendants.
+    /// How much more memory the process and its descendants would take if they shared none.
     pub saved: u64,
-    /// How many processes it has forked that run.
+    /// How many descendants of the process run.
     pub descendants: u32,
 }
 
@@ -57,11 +57,11 @@ pub struct ProcessMemory {
     pub kind: &'static str,
     /// The process id.
     pub pid: u32,
-    /// Resident, with each shared page divided by the number of processes that share it.
+    /// Resident memory, with each shared page divided by the number of processes that share it.
     pub pss: u64,
-    /// Resident in no other process.
+    /// Resident memory that no other process shares.
     pub private: u64,
-    /// Resident in other processes as well.
+    /// Resident memory that other processes share.
     pub shared: u64,
 }
 
@@ -74,11 +74,12 @@ pub struct MemoryReading {
     pub took: Duration,
     /// The edge itself.
     pub edge: EdgeMemory,
-    /// Memory of all Ruby processes together that no file backs, each shared page counted once, swapped out or not.
+    /// The memory of all Ruby processes that no file backs (anonymous memory), swapped out or not. Each shared page
+    /// counts once.
     pub ruby: u64,
-    /// Generation and anonymous memory of the mold, shared with workers or not.
+    /// The generation of the mold, and its anonymous memory, whether it is shared with workers or not.
     pub mold: Option<(u32, u64)>,
-    /// The most memory that the mold ever had which no file backs, in bytes; `None` where the kernel does not say.
+    /// The peak of the mold's anonymous memory, in bytes; `None` if the kernel does not say.
     pub mold_peak: Option<u64>,
     /// Private memory of each worker.
     pub workers: Vec<(MemorySubject, u64)>,
@@ -95,12 +96,12 @@ pub struct MemoryReading {
 /// The place in the application's code where a request stands.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StackReport {
-    /// The lane that runs it.
+    /// The lane that runs the request.
     pub tag: LaneTag,
     /// The number of the request on its lane.
     pub request: u32,
     /// The operation for which the request waits.
     pub waits_for: String,
-    /// The calls, a line for each; empty when nobody knows.
+    /// The call stack, one line for each call; empty if it is not known.
     pub stack: String,
 }

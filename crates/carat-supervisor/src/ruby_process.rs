@@ -13,7 +13,7 @@ pub enum RubyProcess {
     App(AppProcessId),
 }
 
-/// Identifies a further process of the application: how many were forked before it.
+/// Identifies a further process of the application: the first one that is forked has number 1, and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AppProcessId(pub u64);
 
@@ -27,7 +27,7 @@ pub enum Role {
     Mold,
     /// The mold of the next generation, which is not ready yet.
     NextMold,
-    /// The mold of the code before the last restart.
+    /// The mold that was current before the last restart.
     PreviousMold,
     /// A mold that runs its `at_exit` blocks.
     EndingMold,

@@ -1,7 +1,7 @@
 //! The supervisor's decisions: plain state, events in, commands out. Nothing here does I/O or reads a clock.
 //!
-//! Each part decides one thing, with fields of its own; [`State`] says in which order they act, and what the end of a
-//! process means to each.
+//! Each component decides one thing, and has fields of its own. [`State`] says in which order they act, and what the
+//! end of a process means to each.
 
 mod announcement;
 mod app_processes;
@@ -42,11 +42,11 @@ use super::generation_settings::GenerationSettings;
 use super::limits::Limits;
 use super::reading::Tick;
 
-/// How long requests may take to finish where somebody works on the code: one that is at the prompt of a debugger never
-/// does, and Control-C was typed there.
+/// How long requests may take to finish in development. A request that stands at the prompt of a debugger never
+/// finishes, and there the user has typed Control-C to stop the server.
 const SHORT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The Ruby processes as the supervisor knows them, and what it wants of them.
+/// What the supervisor knows of the Ruby processes, and which processes it wants to run.
 #[derive(Debug)]
 pub struct State {
     limits: Limits,
@@ -56,7 +56,7 @@ pub struct State {
 }
 
 impl State {
-    /// Starts without a process. `oom_kills` is the kernel's current count.
+    /// The state before the first process starts. `oom_kills` is the kernel's current count of OOM kills.
     pub fn new(first: GenerationSettings, oom_kills: u64, now: Instant) -> State {
         let GenerationSettings {
             limits,
@@ -85,7 +85,7 @@ impl State {
         self.lifecycle.apps.awaits_predecessor = true;
     }
 
-    /// Handles one event, and returns what to do, in this order.
+    /// Handles one event, and returns the commands to carry out, in this order.
     pub fn on(&mut self, event: Event, now: Instant) -> Vec<Command> {
         let mut reaction = Reaction {
             now,
@@ -105,7 +105,7 @@ impl State {
         reaction.commands
     }
 
-    /// Takes the steps that may have become due with any event.
+    /// Takes the steps that may be due after any event.
     fn advance(&mut self, reaction: &mut Reaction) {
         match self.phase {
             Phase::Draining(delay) if reaction.now >= delay.until => {
@@ -144,7 +144,7 @@ impl State {
         }
     }
 
-    /// Does the work of each 100 ms.
+    /// Does the work of a tick, every 100 ms.
     fn tick(&mut self, tick: &Tick, reaction: &mut Reaction) {
         match &mut self.phase {
             Phase::Serving | Phase::Draining(_) => {
@@ -159,7 +159,8 @@ impl State {
         }
     }
 
-    /// Stops, within what is left of `upgrade_timeout` if the clients have left since a new edge took over.
+    /// Begins the stop. After an upgrade, it may take what is left of `upgrade_timeout`, but at most
+    /// `shutdown_timeout`.
     fn begin_stop(&mut self, handed: Option<HandedOver>, reaction: &mut Reaction) {
         let mut timeout = reaction.limits.shutdown_timeout;
         let mut warning = "requests were still running after shutdown_timeout";
@@ -168,7 +169,7 @@ impl State {
             warning = "requests were still running";
         }
         if let Some(handed) = handed {
-            // Idle connections close soon.
+            // The clients are gone or late, so only the rest of the time is left. Idle connections close soon.
             let left = handed.until.saturating_duration_since(reaction.now);
             timeout = left.min(timeout).max(LAST_RESPONSES);
             warning = "requests were still running after upgrade_timeout";
@@ -218,7 +219,7 @@ impl State {
         matches!(self.phase, Phase::HandedOver(_))
     }
 
-    /// How much longer `drain_delay` or `upgrade_timeout` lasts; `None` unless one runs.
+    /// How much longer `drain_delay` or `upgrade_timeout` lasts; `None` if neither runs.
     pub fn draining_for(&self, now: Instant) -> Option<Duration> {
         let until = match self.phase {
             Phase::Draining(delay) => delay.until,
@@ -232,7 +233,7 @@ impl State {
     pub fn stops_within(&self) -> Duration {
         let delay = match self.phase {
             Phase::Serving => self.limits.drain_delay,
-            // A server that is told again does not wait for the rest.
+            // A second order to stop ends the drain delay.
             Phase::Draining(_) | Phase::HandedOver(_) | Phase::Stopping(_) | Phase::Over => {
                 Duration::ZERO
             }
@@ -256,12 +257,12 @@ impl State {
         &self.lifecycle.apps
     }
 
-    /// The restarts: under way, queued, and past ones.
+    /// The restart under way, the queued one, and the past ones.
     pub fn restarts(&self) -> &Restarts {
         &self.lifecycle.restarts
     }
 
-    /// Why the last worker that was to become the mold did not; `None` once one has.
+    /// Why the last worker that was to become the mold did not become it; `None` once a worker has.
     pub fn refork_refusal(&self) -> Option<&str> {
         self.lifecycle.refork.refusal()
     }
@@ -276,7 +277,7 @@ impl State {
         self.processes().molds.previous.is_some()
     }
 
-    /// Why there is no one-off process now; `None` if there can be one.
+    /// Why no one-off process can start now; `None` if one can.
     pub fn one_off_obstacle(&self) -> Option<&'static str> {
         self.is_stopping().then_some("the server is stopping")
     }
@@ -292,7 +293,7 @@ impl State {
             Phase::Serving if self.upgrades.is_under_way() => {
                 Some("an upgrade is already under way")
             }
-            // The next edge would start its own beside them.
+            // The next edge would start its own further processes beside them.
             Phase::Serving if self.apps().awaits_predecessor => {
                 Some("processes of the edge before this one have not ended yet")
             }

@@ -2,13 +2,13 @@ use super::processes::Processes;
 use super::reaction::Reaction;
 use crate::command::Command;
 
-/// Whether the server has said that it is ready: when its first worker serves, or all workers of one that takes over
-/// from another edge.
+/// Whether the server has said that it is ready. It does so when its first worker serves. A server that takes over from
+/// another edge does so when all of its workers serve.
 #[derive(Debug, Default)]
 pub(super) struct Announcement {
     pub(super) is_made: bool,
     pub(super) is_of_successor: bool,
-    /// The server stops: it says nothing any more.
+    /// Whether the server stops, and does not say that it is ready any more.
     is_forgone: bool,
 }
 
@@ -20,7 +20,7 @@ impl Announcement {
         }
     }
 
-    /// Announces a successor as soon as it has all workers that it can have now.
+    /// Announces a server that takes over from another edge, as soon as it has all the workers that it can have now.
     pub(super) fn advance(&mut self, processes: &Processes, reaction: &mut Reaction) {
         let workers = &processes.workers;
         if self.is_made || !self.is_of_successor || workers.serving() == 0 {
@@ -33,7 +33,8 @@ impl Announcement {
         }
     }
 
-    /// The server stops. A new edge that is told to end before it is ready must not take over the files of the old one.
+    /// Notes that the server stops. A new edge that is told to end before it is ready must not take over the files of
+    /// the old edge.
     pub(super) fn forgo(&mut self) {
         self.is_forgone = true;
     }

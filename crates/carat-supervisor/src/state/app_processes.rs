@@ -24,17 +24,17 @@ use crate::log_line::LogLine;
 use crate::reading::AppReading;
 use crate::ruby_process::{AppProcessId, Role, RubyProcess};
 
-/// The further processes of the application: the declared ones, and those that run.
+/// The further processes of the application: their declarations, and the running processes.
 #[derive(Debug)]
 pub struct AppProcesses {
     declarations: Vec<Declaration>,
     pub(super) one_offs: OneOffProcesses,
-    /// How many were forked.
+    /// How many processes were forked so far.
     serial: u64,
     oldest_generation: u32,
-    /// Whether the server before this one may still run its own.
+    /// Whether the old edge of an upgrade may still run its further processes.
     pub(super) awaits_predecessor: bool,
-    /// Whether all are to end, except one-off processes.
+    /// Whether all processes are to end, except one-off processes.
     is_ending: bool,
 }
 
@@ -47,11 +47,11 @@ pub struct AppProcessStatus {
     pub generation: u32,
     pub pid: Option<u32>,
     pub stage: &'static str,
-    /// How long it has run.
+    /// How long the process has run the application's block.
     pub age: Duration,
-    /// Private memory, with that of its descendants, when it was last read.
+    /// The private memory of the process and its descendants when it was last read.
     pub private: Option<u64>,
-    /// How many processes it has forked that run.
+    /// How many descendants of the process run.
     pub descendants: u32,
 }
 
@@ -61,7 +61,7 @@ pub struct AppProcessStatus {
 pub struct WantedProcesses {
     pub name: String,
     pub wanted: u32,
-    /// The fewest and the most; the same number twice unless it follows the load.
+    /// The fewest and the most processes. The two are equal unless the number follows the load.
     pub bounds: RangeInclusive<u32>,
     /// Whether the config file has a load that the number can follow.
     pub has_load: bool,
@@ -72,11 +72,11 @@ pub struct WantedProcesses {
 /// The further processes of the application, which can make room for a mold.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AppsRoom {
-    /// Private memory of those that would start again.
+    /// The private memory of the processes that would start again after they have ended.
     pub(super) bytes: u64,
-    /// Whether none is left.
+    /// Whether all processes have ended.
     pub(super) have_ended: bool,
-    /// How long the slowest may take to end.
+    /// The longest time that one of them may take to end.
     pub(super) end_within: Duration,
 }
 
@@ -97,7 +97,7 @@ impl AppProcesses {
         AppProcessId(self.serial + 1)
     }
 
-    /// A client of the control socket wants a one-off process of this name, which is forked as soon as a mold can.
+    /// Adds a one-off process of this name for a client of the control socket. It is forked as soon as a mold can fork.
     pub(super) fn open_one_off(&mut self, id: AppProcessId, name: &str, reaction: &Reaction) {
         self.serial = id.0;
         self.one_offs.open(id, name, reaction);
@@ -109,7 +109,7 @@ impl AppProcesses {
         declared.map(|it| it.settings.clone()).collect()
     }
 
-    /// The mold of this generation has new code, which declares these: those of older ones are replaced.
+    /// Adopts the declarations of new code. Processes of generations before this one are replaced.
     pub(super) fn adopt(&mut self, settings: Vec<ProcessSettings>, generation: u32) {
         self.oldest_generation = generation;
         let mut settings = settings;
@@ -151,17 +151,19 @@ impl AppProcesses {
         }
     }
 
-    /// Whether all are to end from now on, and one-off processes as well.
+    /// Sets whether all processes are to end (`is_ending`), and whether one-off processes are to end as well
+    /// (`is_stopping`).
     pub(super) fn set_ending(&mut self, is_ending: bool, is_stopping: bool) {
         (self.is_ending, self.one_offs.are_ending) = (is_ending, is_stopping);
     }
 
-    /// Whether none runs, and none will. A server that succeeds this one does not wait for one-off processes.
+    /// Whether all processes have ended and none will start. One-off processes do not count, because a new edge does
+    /// not wait for them.
     pub fn are_over(&self) -> bool {
         self.is_ending && self.have_ended()
     }
 
-    /// How they can make room for a mold.
+    /// How the processes can make room for a mold.
     pub(super) fn room(&self, reaction: &Reaction) -> AppsRoom {
         AppsRoom {
             bytes: self.restartable_bytes(),
@@ -170,7 +172,8 @@ impl AppProcesses {
         }
     }
 
-    /// Private memory of those that would start again if they ended now; 0 if some would not.
+    /// The private memory of the processes that would start again if they ended now. Zero if one of them would not
+    /// start again.
     fn restartable_bytes(&self) -> u64 {
         let mut declared = self.declarations.iter();
         if declared.any(|it| it.settings.restart != RestartPolicy::Always) {
@@ -181,19 +184,20 @@ impl AppProcesses {
         staying.filter_map(|it| it.private).sum()
     }
 
-    /// Whether none of those that are declared is left.
+    /// Whether all declared processes have ended.
     fn have_ended(&self) -> bool {
         self.declarations.iter().all(Declaration::is_over)
     }
 
-    /// Whether none is left that could end.
+    /// Whether no process is left, except processes that even SIGKILL does not end.
     pub(super) fn is_empty(&self, reaction: &Reaction) -> bool {
         self.all().all(|it| it.is_empty(reaction))
     }
 
-    /// Ends and starts what is to end and start. `generation` is that of a mold that can fork, once the server serves.
+    /// Ends the processes that are to end, and forks the missing ones. `generation` is the generation of a mold that
+    /// can fork; `None` until the server serves.
     pub(super) fn advance(&mut self, generation: Option<u32>, reaction: &mut Reaction) {
-        // Old code ends before the mold of the new code is known to work on.
+        // Processes of old code are told to end even while no mold can fork their successors.
         let origin = ForkOrigin {
             generation: generation.unwrap_or_default(),
             oldest_generation: self.oldest_generation,
@@ -247,7 +251,7 @@ impl AppProcesses {
         self.measured_by(id).is_some()
     }
 
-    /// The load of some was measured. `fits` says whether there is memory for this many bytes.
+    /// Passes on the load of one name's processes. `fits` says whether there is memory for this many bytes.
     pub(super) fn measured(
         &mut self,
         meter: AppProcessId,
@@ -272,16 +276,17 @@ impl AppProcesses {
             .flat_map(|it| it.members.iter().map(|process| (&it.settings, process)))
     }
 
-    /// The process with this id.
+    /// The process with this process id.
     pub(super) fn with_pid(&self, pid: u32) -> Option<AppProcessId> {
         let mut members = self.members();
-        // A group whose first process has ended keeps its number, which no new process gets meanwhile.
+        // The first process of a group may have ended while its descendants run. No new process gets its process id
+        // until then.
         let found = members.find_map(|(_, it)| (it.pid == Some(pid)).then_some(it.id));
         let mut meters = self.meters();
         found.or_else(|| meters.find_map(|(_, id, known)| (known == pid).then_some(id)))
     }
 
-    /// A process sent its first message. A process that is to end by then is killed.
+    /// Notes the process id from the first message of a process. A process that was told to end before that is killed.
     pub(super) fn hello(&mut self, id: AppProcessId, pid: u32, reaction: &mut Reaction) {
         let process = self.of(id).and_then(|it| it.get_mut(id));
         if let Some(process) = process {
@@ -303,7 +308,7 @@ impl AppProcesses {
         }
     }
 
-    /// A process says why it ends, or the mold says so on its behalf.
+    /// Notes why a process ends, in its own words or the mold's.
     pub(super) fn failed(&mut self, id: AppProcessId, cause: &str, reaction: &mut Reaction) {
         if let Some(Declaration {
             meter, settings, ..
@@ -350,7 +355,7 @@ impl AppProcesses {
         }
     }
 
-    /// Neither the process nor a descendant of it is left.
+    /// Forgets a process: neither it nor a descendant is left.
     pub(super) fn group_ended(&mut self, id: AppProcessId) {
         if let Some(declaration) = self.of(id) {
             declaration.group_ended(id);
@@ -365,13 +370,14 @@ impl AppProcesses {
         }
     }
 
-    /// A worker has become the mold: those that this costs much of what they share move to it.
+    /// Notes that a worker has become the mold. Processes that share much less memory because of that move to the new
+    /// mold.
     pub(super) fn begin_refork(&mut self) {
         let declarations = self.declarations.iter_mut();
         declarations.for_each(Declaration::begin_refork);
     }
 
-    /// The memory of some was read.
+    /// Records the memory of the processes that were read.
     pub(super) fn record_memory(&mut self, apps: &[AppReading], reaction: &mut Reaction) {
         for reading in apps {
             if let Some(declaration) = self.of(reading.id) {
@@ -380,8 +386,8 @@ impl AppProcesses {
         }
     }
 
-    /// The memory that processes which run or soon start will take beyond what was read. Nothing while all are to end,
-    /// unless they start again soon (`is_soon`), or while they wait for another server's processes to end.
+    /// The memory that the processes will take beyond what was read. It is zero while all processes are to end, unless
+    /// they start again soon (`is_soon`), and while they wait for the end of the old edge's processes.
     pub(super) fn growth(&self, is_soon: bool, now: Instant) -> AppGrowth {
         let mut growth = AppGrowth::default();
         let is_still = (self.is_ending && !is_soon) || self.awaits_predecessor;
@@ -436,7 +442,7 @@ impl AppProcesses {
         })
     }
 
-    /// How long the slowest may take to end; `default` for those that do not say.
+    /// The longest time that a process may take to end; `default` counts for a process without `stop_timeout`.
     pub(super) fn stop_timeout(&self, default: Duration) -> Duration {
         let timeouts = self.members().map(|(settings, _)| settings.stop_timeout);
         timeouts
@@ -445,7 +451,7 @@ impl AppProcesses {
             .unwrap_or_default()
     }
 
-    /// Kills all, and forgets none: the server is over.
+    /// Kills all processes, because the server ends. They stay in the list.
     pub(super) fn kill_all(&self, reaction: &mut Reaction) {
         let groups = self.groups().into_iter().map(|it| (it.id, it.group));
         let meters = self.meters().map(|(_, id, pid)| (id, pid));

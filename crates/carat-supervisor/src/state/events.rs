@@ -1,4 +1,4 @@
-//! The table of events: what each means, and to which machine.
+//! The table of events: which component handles each event.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use crate::log_line::LogLine;
 use crate::ruby_process::RubyProcess;
 use carat_log::WorkerId;
 
-/// Wrappers such as `timeout` send a signal twice, to the process and to its group. A second signal this soon after the
-/// first is the same one.
+/// Wrappers such as `timeout` send a signal twice, to the process and to its group. A second signal within this time
+/// counts as a copy of the first.
 const SAME_SIGNAL: Duration = Duration::from_millis(250);
 
 impl State {
-    /// Hands the event to the machines that it concerns.
+    /// Hands the event to the components that it concerns.
     pub(super) fn apply(&mut self, event: Event, reaction: &mut Reaction) {
         let life = &mut self.lifecycle;
         match event {
@@ -108,7 +108,7 @@ impl State {
         }
     }
 
-    /// An event that belongs to a restart that is over has no effect.
+    /// Handles an event of a restart. An event of a restart that is over has no effect.
     fn apply_to_restart(&mut self, event: RestartEvent, reaction: &mut Reaction) {
         let life = &mut self.lifecycle;
         let (restarts, processes) = (&mut life.restarts, &mut life.processes);
@@ -170,7 +170,7 @@ impl State {
         }
     }
 
-    /// All lanes of a worker are empty: it is told to end, or to be the mold.
+    /// Handles that all lanes of a worker are empty: the worker is told to end, or to be the mold.
     fn drained(&mut self, id: WorkerId, reaction: &mut Reaction) {
         let Processes { workers, molds, .. } = &mut self.lifecycle.processes;
         if let Some(worker) = workers.get(id).filter(|it| it.may_be_mold()) {
@@ -182,13 +182,13 @@ impl State {
         }
     }
 
-    /// The new edge has ended, if it has this process id. After one that died, this one finishes as in a stop: whoever
-    /// supervises the server is to see that nobody serves.
+    /// Handles the exit of the new edge; returns whether the process was one. If the new edge died after it had taken
+    /// over, this edge stops, so that the service manager sees that the server has failed.
     fn successor_exited(&mut self, pid: u32, status: ExitStatus, reaction: &mut Reaction) -> bool {
-        // Another process may get its id.
+        // The process id is forgotten: another process may get it.
         let successor = self.upgrades.successor.take_if(|it| *it == pid);
         let had_taken_over = successor.is_some();
-        // One that is stopped, or replaced in turn, exits with 0.
+        // A new edge that was stopped, or was itself replaced, exits with 0.
         if had_taken_over && self.is_finishing() && !status.is_success() {
             let line = LogLine::error("the new edge has died").number("successor", pid);
             reaction.log(line.text("status", status.to_string()));
@@ -211,7 +211,7 @@ impl State {
         }
     }
 
-    /// Source files have changed.
+    /// Begins or queues a restart because source files have changed.
     fn code_changed(&mut self, reaction: &mut Reaction) {
         if self.is_stopping() {
             // The old code serves the last requests.
@@ -222,7 +222,8 @@ impl State {
         life.restarts.begin_or_queue(&mut life.processes, reaction);
     }
 
-    /// SIGTERM, SIGINT, or `carat stop`: the first begins the drain delay, the next cuts it short, another one the stop.
+    /// Handles SIGTERM, SIGINT, and `carat stop`. The first one begins the drain delay, the second one ends the delay
+    /// and begins the stop, and a third one cuts the stop short.
     fn stop_requested(&mut self, reaction: &mut Reaction) {
         let delay = reaction.limits.drain_delay;
         match self.phase {

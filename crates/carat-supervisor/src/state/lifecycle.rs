@@ -1,5 +1,5 @@
-//! The lives of the processes: what their boots and ends mean to the restart or the refork under way, and how one mold
-//! follows another.
+//! The lifecycle of the processes: what their boots and ends mean to the restart or the refork under way, and how one
+//! mold follows another.
 
 use carat_policy::{Elastic, ReplacementReason};
 
@@ -22,7 +22,7 @@ use crate::reading::{MemoryReading, Tick};
 use crate::ruby_process::{AppProcessId, RubyProcess};
 use carat_log::WorkerId;
 
-/// The processes, and the machines that replace them.
+/// The processes, and the components that replace them.
 #[derive(Debug)]
 pub(super) struct Lifecycle {
     pub(super) processes: Processes,
@@ -34,7 +34,7 @@ pub(super) struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// Starts what is missing and ends what is overdue.
+    /// Starts the processes that are missing, and ends the ones that are overdue.
     pub(super) fn keep_up(&mut self, reaction: &mut Reaction) {
         self.processes.unclaimed_exits.forget_old(reaction.now);
         self.processes.keep_mold(reaction);
@@ -57,7 +57,7 @@ impl Lifecycle {
         self.announcement.advance(&self.processes, reaction);
     }
 
-    /// Does the work of each 100 ms while clients may come: the number of workers follows the load, and workers are
+    /// Does the work of a tick while clients may come: the number of workers follows the load, and workers are
     /// replaced.
     pub(super) fn follow_load(&mut self, tick: &Tick, reaction: &mut Reaction) {
         scaling::grow(&mut self.processes, tick, reaction);
@@ -68,13 +68,15 @@ impl Lifecycle {
         self.follow_generations(reaction);
     }
 
-    /// No client comes any more: fewer workers are needed.
+    /// Lowers the number of workers with the number of clients: a new edge has taken over, and no client comes any
+    /// more.
     pub(super) fn follow_clients(&mut self, clients: usize, reaction: &mut Reaction) {
         scaling::follow_clients(&mut self.processes.workers, clients, reaction);
         self.retire_surplus(reaction);
     }
 
-    /// During a restart, the surplus is of old code, and ends first.
+    /// Ends the workers that are too many. A restart that replaces workers chooses them itself: the workers of the old
+    /// code end first.
     fn retire_surplus(&mut self, reaction: &mut Reaction) {
         if !self.restarts.is_replacing() {
             scaling::retire_surplus(&mut self.processes.workers, reaction);
@@ -101,7 +103,7 @@ impl Lifecycle {
             .advance(may_begin, &mut self.processes, reaction);
     }
 
-    /// The memory of all processes was read. A container may be resized, and with it how many workers there may be.
+    /// Records a memory reading. A container may be resized; then the bounds of the number of workers change, too.
     pub(super) fn memory_read(&mut self, reading: &MemoryReading, reaction: &mut Reaction) {
         let elastic = reaction.limits.elastic.on(reading.processors);
         if elastic != reaction.limits.elastic {
@@ -113,7 +115,7 @@ impl Lifecycle {
         next.mark_heavy(&mut self.processes, reading.at, reaction);
     }
 
-    /// From now on the number of workers follows the load between these bounds.
+    /// Sets the bounds of the number of workers.
     pub(super) fn scale(&mut self, elastic: Elastic, reaction: &mut Reaction) {
         reaction.limits.elastic = elastic;
         let workers = &mut self.processes.workers;
@@ -125,7 +127,7 @@ impl Lifecycle {
         reaction.log(line.number("wanted", workers.wanted));
     }
 
-    /// Starts and ends the further processes of the application, which begin when the server serves.
+    /// Starts and ends the further processes of the application. They start when the server serves.
     pub(super) fn keep_apps(&mut self, reaction: &mut Reaction) {
         let generation = self.processes.generation();
         let generation = generation.filter(|_| self.announcement.is_made);
@@ -134,7 +136,7 @@ impl Lifecycle {
         self.processes.memory.app_growth = self.apps.growth(is_soon, reaction.now);
     }
 
-    /// The load of further processes of the application was measured.
+    /// Passes on a measured load of further processes of the application.
     pub(super) fn load_measured(
         &mut self,
         meter: AppProcessId,
@@ -146,7 +148,7 @@ impl Lifecycle {
         self.apps.measured(meter, load, fits, reaction);
     }
 
-    /// A process said hello. It may have ended since.
+    /// Notes the process id from the first message of a process. The process may have ended since.
     pub(super) fn hello(&mut self, process: RubyProcess, pid: u32, reaction: &mut Reaction) {
         let id = match process {
             RubyProcess::Mold(_) => return,
@@ -185,7 +187,7 @@ impl Lifecycle {
         };
         worker.boot = WorkerBoot::Done;
         if worker.is_trial() {
-            // It is still killed at its deadline.
+            // The worker is still killed at the deadline of its boot.
             let generation = worker.generation;
             return reaction.push(Command::Worker(WorkerCommand::Check {
                 worker: id,
@@ -205,7 +207,7 @@ impl Lifecycle {
         });
     }
 
-    /// The worker that was asked has said whether it could be the mold.
+    /// Handles the reply of a worker that was asked whether it could be the mold.
     pub(super) fn fork_safety(
         &mut self,
         id: WorkerId,
@@ -231,7 +233,7 @@ impl Lifecycle {
         processes.log_fork_failure(cause, reaction);
     }
 
-    /// The process, or the mold on its behalf, said why it cannot boot.
+    /// Handles a process that cannot boot. `cause` is in the words of the process or of the mold.
     pub(super) fn boot_failed(
         &mut self,
         process: RubyProcess,
@@ -265,7 +267,8 @@ impl Lifecycle {
         let announcement = &self.announcement;
         let is_first = announcement.is_of_successor && !announcement.is_made;
         if is_first && processes.workers.serving() == 0 {
-            // As in a restart: the old edge goes on, and says why.
+            // The new edge gives up, as a restart does when its first worker fails. The old edge serves on and logs the
+            // cause.
             return reaction.fail(format!("the first new worker failed: {cause}"));
         }
         match restarts.count_failure(generation, processes.molds.oldest_generation) {
@@ -279,7 +282,7 @@ impl Lifecycle {
         self.processes.log_boot_failure(id, cause, reaction);
     }
 
-    /// Workers that are not ready in time have failed.
+    /// Counts workers that are not ready in time as failed.
     pub(super) fn fail_late_boots(&mut self, reaction: &mut Reaction) {
         for id in self.processes.workers.late_boots(reaction.now) {
             let limit = match self.processes.workers.get(id) {
@@ -297,14 +300,14 @@ impl Lifecycle {
         }
     }
 
-    /// Sends SIGTERM to the workers whose time is over, and SIGKILL to those that had it.
+    /// Sends SIGTERM to the workers whose time is over, and SIGKILL to the workers that already got SIGTERM.
     pub(super) fn end_overdue(&mut self, reaction: &mut Reaction) {
         let workers = &mut self.processes.workers;
         self.refork.give_up_overdue(workers, reaction);
         workers.iter_mut().for_each(|it| it.end_overdue(reaction));
     }
 
-    /// A process closed its control socket: it is dead or dying, or must be made to end.
+    /// Handles a closed control socket: the process is dead or dying, or must be made to end.
     pub(super) fn closed(&mut self, process: RubyProcess, reaction: &mut Reaction) {
         let molds = &mut self.processes.molds;
         match process {
@@ -327,7 +330,7 @@ impl Lifecycle {
         }
     }
 
-    /// A child process ended.
+    /// Handles the end of a child process.
     pub(super) fn exited(&mut self, pid: u32, status: ExitStatus, reaction: &mut Reaction) {
         let molds = &self.processes.molds;
         let is_mold = |mold: &Mold| mold.pid == Some(pid);
@@ -345,7 +348,7 @@ impl Lifecycle {
             processes.molds.lose_previous(is_mold, reaction);
             let leaving = &mut processes.molds.leaving;
             if leaving.forget(pid, &status.to_string(), reaction) {
-                // A restart that waits for room does not go by what the mold took.
+                // A restart that waits for memory must not count the memory of the mold that has ended.
                 processes.memory.read_soon(reaction.now);
             } else {
                 processes.unclaimed_exits.add(reaction.now, pid, status);
@@ -353,7 +356,7 @@ impl Lifecycle {
         }
     }
 
-    /// A process that measures a load is over before its memory matters.
+    /// Has memory read again, unless the process measures a load: such a process ends before its memory matters.
     fn read_memory_soon(&mut self, id: AppProcessId, reaction: &Reaction) {
         if !self.apps.is_meter(id) {
             self.processes.memory.read_soon(reaction.now);
@@ -366,7 +369,7 @@ impl Lifecycle {
         self.apps.exited(id, status, is_oom, reaction);
     }
 
-    /// Neither a further process nor a descendant of it is left: its memory is free.
+    /// Handles the end of a further process and all of its descendants: their memory is free.
     pub(super) fn group_ended(&mut self, id: AppProcessId, reaction: &Reaction) {
         self.apps.group_ended(id);
         self.processes.memory.read_soon(reaction.now);
@@ -380,7 +383,8 @@ impl Lifecycle {
         }
     }
 
-    /// The coming mold cannot be the mold; `is_final` if no other worker of its generation can.
+    /// Handles a candidate that cannot be the mold. `is_final` says whether no other worker of its generation can be it
+    /// either.
     pub(super) fn candidate_failed(
         &mut self,
         cause: &str,
@@ -396,7 +400,7 @@ impl Lifecycle {
         }
     }
 
-    /// A restart may have brought another `boot_timeout`.
+    /// Fails a candidate that is not ready in time. In a restart the new settings' `boot_timeout` counts.
     fn fail_late_candidate(&mut self, reaction: &mut Reaction) {
         let limit = self.restarts.boot_timeout(reaction);
         let molds = &self.processes.molds;
@@ -408,7 +412,7 @@ impl Lifecycle {
         }
     }
 
-    /// The worker on trial responded as it should, or not.
+    /// Handles the result of the trial: the worker gave the expected responses, or not.
     pub(super) fn checked(
         &mut self,
         id: WorkerId,
@@ -429,7 +433,7 @@ impl Lifecycle {
         retire_old_code(&mut self.processes, reaction);
     }
 
-    /// `carat restart --rollback`.
+    /// Goes back to the previous mold, as `carat restart --rollback` asked.
     pub(super) fn roll_back(&mut self, reaction: &mut Reaction) {
         if self.processes.molds.previous.is_some() {
             self.restarts.begin_rollback(reaction);
@@ -437,7 +441,7 @@ impl Lifecycle {
         }
     }
 
-    /// The previous mold becomes the current one, under a new number. False if there is none.
+    /// Makes the previous mold the current one, as a new generation. False if there is no previous mold.
     fn go_back(&mut self, reaction: &mut Reaction) -> bool {
         let molds = &mut self.processes.molds;
         let Some(PreviousMold {
@@ -456,7 +460,7 @@ impl Lifecycle {
         true
     }
 
-    /// The mold is the current one: from here on its settings hold, and older workers are replaced.
+    /// Makes a mold the current one: its settings apply from now on, and older workers are replaced.
     fn install(&mut self, mold: Mold, settings: GenerationSettings, reaction: &mut Reaction) {
         let generation = mold.generation;
         let kept = GenerationSettings {
@@ -471,7 +475,7 @@ impl Lifecycle {
         reaction.push(Command::DivideFiles { workers: max });
         self.processes.install(mold, kept, reaction);
         self.apps.adopt(settings.apps, generation);
-        // What was measured of the old code does not count.
+        // Measurements of the old code do not count for the new code.
         self.refork = Refork::new(settings.refork, reaction.now);
         self.restarts.begin_replacing(reaction);
         reaction.push(Command::Mold(MoldCommand::Adopt { generation }));

@@ -1,7 +1,7 @@
-//! The worker that is replaced next, for every reason, and when it goes.
+//! The choice of the worker that is replaced next, for every reason, and of the time when it ends.
 //!
-//! A worker that is to be replaced is marked with the reason, serves until its successor does, and then drains. One at
-//! a time waits for its successor. Who asks, and whom that marks:
+//! A worker that is to be replaced is marked with the reason, serves until its successor serves, and then drains. Only
+//! one worker at a time waits for its successor. The events that mark a worker:
 //!
 //! | when | reason | worker |
 //! |---|---|---|
@@ -11,9 +11,11 @@
 //! | it lost descriptors again | open files | that one |
 //! | it can be the mold | promotion | that one |
 //!
-//! A worker with too much memory collects its garbage first, if it can be told to, and goes if the next reading is no better.
+//! A worker with too much memory collects its garbage first, if it can be told to. It is replaced if the next reading
+//! shows no less memory.
 //!
-//! Without a successor, the coldest worker ends: when it is idle, when fewer are wanted, and when a second mold needs room.
+//! The coldest worker (see `coldest`) ends without a successor in three cases: it is idle, fewer workers are wanted, or
+//! a second mold needs room.
 
 use std::time::Instant;
 
@@ -30,20 +32,20 @@ use crate::command::{Command, WorkerCommand};
 use crate::log_line::LogLine;
 use carat_log::WorkerId;
 
-/// A worker that exceeds its limit with fewer requests did not grow: its replacement will soon exceed it too.
+/// A worker that exceeds its limit after fewer requests did not grow: its successor would soon exceed the limit, too.
 const LEAST_REQUESTS: u64 = 16;
 
 /// Chooses the workers that are replaced.
 #[derive(Debug, Default)]
 pub(super) struct NextToReplace {
-    /// For a worker that exceeds `worker_memory`.
+    /// The pauses between replacements of workers that exceed `worker_memory`.
     worker_backoff: ReplacementBackoff,
-    /// For a single worker that exceeds the budget.
+    /// The pauses between replacements of a single worker that exceeds the memory budget.
     budget_backoff: ReplacementBackoff,
 }
 
-/// Marks a worker for replacement: it serves until as many others serve as are wanted. False if the worker does not
-/// serve, or has to wait for others that are being replaced.
+/// Marks a worker for replacement: it serves until enough other workers serve. False if the worker does not serve, or
+/// has to wait for other workers that are being replaced.
 pub(super) fn mark(
     workers: &mut Workers,
     id: WorkerId,
@@ -92,8 +94,8 @@ pub(super) fn mark_outdated(
     true
 }
 
-/// A worker could not open the descriptors of a request. It has collected its garbage since. When that does not help,
-/// its application leaks files, and it is replaced.
+/// Notes that a worker could not open the descriptors of a request. The worker has collected its garbage since. If that
+/// happens a second time, the application leaks files, and the worker is replaced.
 pub(super) fn mark_leaky(workers: &mut Workers, id: WorkerId, reaction: &mut Reaction) {
     let Some(worker) = workers.get_mut(id) else {
         return;
@@ -108,8 +110,8 @@ pub(super) fn mark_leaky(workers: &mut Workers, id: WorkerId, reaction: &mut Rea
 }
 
 /// Drains the worker that is to be replaced: when its successor serves, or at once if there is no memory for a
-/// successor beside it. Returns a worker that does not become the mold in that case, because for a moment one would be
-/// missing.
+/// successor beside it. In the second case, a worker that was to become the mold is returned instead, and does not
+/// become it: no worker would serve in its place meanwhile.
 pub(super) fn succeed<'a>(
     processes: &'a mut Processes,
     reaction: &mut Reaction,
@@ -127,14 +129,15 @@ pub(super) fn succeed<'a>(
     None
 }
 
-/// The worker with the fewest tunnels; of several, the one that has been idle for longest.
+/// The worker whose end costs least: the one with the fewest tunnels; among several, the one that has been idle for
+/// longest.
 pub(super) fn coldest(workers: &Workers) -> Option<&Worker> {
     let staying = workers.ready().filter(|worker| worker.stays());
     staying.max_by_key(|worker| worker.coldness())
 }
 
-/// Ends the coldest worker to make room for a second mold; from then on at most `most_workers` may run. False if only
-/// one serves; true also while another one ends.
+/// Ends the coldest worker to make room for a second mold. From then on at most `most_workers` workers may run. Returns
+/// false if only one worker serves. Ends none, and returns true, while another process is ending.
 pub(super) fn end_for_room(
     processes: &mut Processes,
     most_workers: &mut u32,
@@ -157,8 +160,8 @@ pub(super) fn end_for_room(
 }
 
 impl NextToReplace {
-    /// Marks a worker that exceeds `worker_memory`, or the largest when all together exceed the budget. `at`: when
-    /// memory was read.
+    /// Marks the largest worker if it exceeds `worker_memory`, or if all processes together exceed the memory budget.
+    /// `at` is when memory was read.
     pub(super) fn mark_heavy(
         &mut self,
         processes: &mut Processes,
@@ -221,8 +224,9 @@ impl NextToReplace {
         }
     }
 
-    /// The largest of several workers goes, and is not replaced before there is room. A single worker is replaced if
-    /// that helps. None goes if it is enough that the draining ones end.
+    /// Marks the largest worker because all processes together exceed the budget. Of several workers it ends without a
+    /// successor until there is room; a single worker is replaced if that helps. No worker is marked if the end of the
+    /// draining ones frees enough.
     fn relieve(
         &mut self,
         processes: &mut Processes,
@@ -273,8 +277,8 @@ impl NextToReplace {
     }
 }
 
-/// Whether a worker whose memory is too large collects its garbage, or has just done so: the next reading may show that it need
-/// not be replaced.
+/// Whether a worker whose memory is too large collects its garbage, or has just done so. The next reading may show that
+/// it need not be replaced.
 fn collects_first(
     workers: &mut Workers,
     id: WorkerId,

@@ -37,10 +37,10 @@ use crate::reading::MemoryReading;
 use crate::ruby_process::RubyProcess;
 use carat_log::WorkerId;
 
-/// The generation whose mold decides whether the server starts at all.
+/// The first generation. If its mold cannot load the application, the server ends.
 const FIRST_GENERATION: u32 = 1;
 
-/// The processes that run, and what is known of those that did not boot.
+/// The running processes, and the errors of the processes that did not boot.
 #[derive(Debug)]
 pub struct Processes {
     pub workers: Workers,
@@ -107,7 +107,7 @@ impl Processes {
         self.memory.room(&self.workers, &self.molds)
     }
 
-    /// How many more workers fit that will be busy at once.
+    /// How many more workers fit if they are busy from the start.
     pub(super) fn busy_room(&self) -> u32 {
         self.memory.busy_room(&self.workers, &self.molds)
     }
@@ -117,18 +117,18 @@ impl Processes {
         self.memory.is_current(now) && self.room() == 0
     }
 
-    /// Whether no worker fits beside those that serve.
+    /// Whether there is no memory for another worker beside the ones that serve.
     pub(super) fn is_full(&self) -> bool {
         self.workers.booting() == 0 && self.workers.serving() > 0 && self.room() == 0
     }
 
-    /// Whether a worker or a mold is ending, whose memory is free soon.
+    /// Whether a worker or a mold is ending. Its memory will soon be free.
     pub(super) fn is_anyone_leaving(&self) -> bool {
         self.workers.is_anyone_leaving() || !self.molds.leaving.is_empty()
     }
 
-    /// How many bytes are missing for a second mold; `None` while that is not known. A refork that is under way ends
-    /// first.
+    /// How many bytes are missing for a second mold. `None` while that is not known, and until a refork that is under
+    /// way has ended.
     pub(super) fn missing_for_mold(&self, now: Instant) -> Option<u64> {
         let is_known = self.memory.knows_all(&self.workers, &self.molds, now);
         let may_boot = self.molds.candidate.is_none() && is_known;
@@ -188,14 +188,14 @@ impl Processes {
     }
 
     pub(super) fn log_fork_failure(&mut self, cause: &str, reaction: &mut Reaction) {
-        // Forks that fail together are logged once.
+        // Several forks that fail at the same time are logged once.
         if self.workers.backoff.allows(reaction.now) {
             reaction.log(LogLine::error("cannot fork a worker").text("cause", cause));
         }
         self.workers.backoff.fail(reaction.now);
     }
 
-    /// A process can do its work.
+    /// Handles the boot of a process: memory is read again, and the next boot error is logged in full.
     fn booted(&mut self, now: Instant) {
         self.memory.read_soon(now);
         self.boot_errors.forget();
@@ -208,7 +208,7 @@ impl Processes {
         self.booted(reaction.now);
     }
 
-    /// A worker failed to boot: the next one waits.
+    /// Logs that a worker failed to boot. The next fork waits.
     pub(super) fn log_boot_failure(&mut self, id: WorkerId, cause: &str, reaction: &mut Reaction) {
         if let Some(worker) = self.workers.get(id) {
             let line = worker.identify(LogLine::error("worker failed to boot"));
@@ -226,11 +226,12 @@ impl Processes {
         if worker.pid.is_some() {
             return reaction.kill(worker.pid);
         }
-        // If it ever starts, it finds its control socket closed.
+        // If the process ever starts, it finds its control socket closed.
         self.worker_exited(id, ExitStatus::Unknown, reaction);
     }
 
-    /// A worker closed its control socket: it is dead or dying, or must be made to end. True if it never started.
+    /// Handles a worker that closed its control socket: it is dead or dying, or must be made to end. Returns true if it
+    /// never started.
     pub(super) fn worker_closed(&mut self, id: WorkerId, reaction: &mut Reaction) -> bool {
         let Some(worker) = self.workers.get_mut(id) else {
             return false;
@@ -247,7 +248,7 @@ impl Processes {
         worker.pid.is_none()
     }
 
-    /// The worker is dead: it is forgotten, and its lanes are closed.
+    /// Forgets a dead worker, and closes its lanes. False if it is not known.
     pub(super) fn worker_exited(
         &mut self,
         id: WorkerId,
@@ -266,7 +267,7 @@ impl Processes {
         true
     }
 
-    /// The line of a worker's exit; `None` if the log says already why it cannot boot.
+    /// The log line of a worker's exit; `None` if the log already says why the worker cannot boot.
     fn exit_line(
         &mut self,
         worker: &Worker,
@@ -311,7 +312,7 @@ impl Processes {
         }
     }
 
-    /// The current mold, or that of a restart, can fork.
+    /// Notes that the current mold can fork.
     pub(super) fn mold_ready(&mut self, generation: u32, reaction: &mut Reaction) {
         if let Some(mold) = self.molds.current_mut(generation) {
             mold.set_ready(reaction);
@@ -320,7 +321,7 @@ impl Processes {
         }
     }
 
-    /// The current mold is dead.
+    /// Handles the death of the current mold.
     pub(super) fn mold_exited(&mut self, status: ExitStatus, reaction: &mut Reaction) {
         let Some(mold) = self.molds.current.take() else {
             return;
@@ -338,7 +339,7 @@ impl Processes {
         }
     }
 
-    /// The current mold could not load the application. It ends by itself, or is killed.
+    /// Handles that the current mold could not load the application. It ends by itself, or is killed.
     pub(super) fn mold_failed(&mut self, cause: &str, reaction: &mut Reaction) {
         let Some(mold) = self.molds.current.take() else {
             return;
@@ -349,7 +350,7 @@ impl Processes {
         self.molds.leaving.add(mold, LeavingKind::Failed, deadline);
     }
 
-    /// The application could not be loaded. At the first boot that is the end of the server.
+    /// Logs that the application could not be loaded. At the first boot, the server ends.
     fn boot_error(&mut self, mold: &Mold, cause: &str, reaction: &mut Reaction) {
         if mold.generation == FIRST_GENERATION {
             return reaction.fail(cause.to_owned());
@@ -359,7 +360,7 @@ impl Processes {
         reaction.log(self.boot_errors.line(line, delay, cause));
     }
 
-    /// The candidate is the mold now, and the one before it ends.
+    /// Makes the candidate the mold, and ends the old mold.
     pub(super) fn take_over(&mut self, mut mold: Mold, reaction: &mut Reaction) {
         mold.is_ready = true;
         self.molds.oldest_generation = mold.generation;
@@ -371,8 +372,8 @@ impl Processes {
         }
     }
 
-    /// The mold is the current one from here on, and workers of older generations are replaced. The one before it is
-    /// kept with its settings.
+    /// Makes a mold the current one, and keeps the old mold with its settings. Workers of older generations are
+    /// replaced.
     pub(super) fn install(
         &mut self,
         mold: Mold,
@@ -391,7 +392,7 @@ impl Processes {
             worker.begin_generation();
             worker.forgo_promotion();
         }
-        // Workers of older generations that have not booted never answer.
+        // Workers of older generations that are still booting are ended: their molds may not fork them any more.
         for id in self.workers.booting_before(generation) {
             self.abandon(id, reaction);
         }

@@ -7,7 +7,7 @@ use crate::log_line::LogLine;
 /// How long a process has from SIGTERM to SIGKILL. In a stop, its hooks have at least as long.
 pub(super) const KILL_AFTER: Duration = Duration::from_secs(2);
 
-/// The reaction to one event: when, within which limits, and the commands so far.
+/// The reaction to one event: its time, the limits, and the commands so far.
 pub struct Reaction {
     pub now: Instant,
     pub limits: Limits,
@@ -28,12 +28,12 @@ impl Reaction {
         self.commands.extend(pid.map(|pid| Command::Kill { pid }));
     }
 
-    /// The server cannot go on.
+    /// Ends the server, because it cannot go on.
     pub fn fail(&mut self, cause: String) {
         self.push(Command::Exit(Outcome::Failed(cause)));
     }
 
-    /// Whether the server is over.
+    /// Whether one of the commands ends the server.
     pub fn is_over(&self) -> bool {
         let mut commands = self.commands.iter();
         commands.any(|command| matches!(command, Command::Exit(_)))

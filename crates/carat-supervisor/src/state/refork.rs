@@ -1,5 +1,6 @@
-//! How a worker becomes the mold of the next generation: it says that it could, its successor serves, it is drained, told
-//! to be the mold, and takes over when it is ready. Then the workers of older generations are replaced.
+//! How a worker becomes the mold of the next generation. The worker is asked whether it could; its successor serves; it
+//! is drained and told to be the mold; and it takes over when it is ready. Then the workers of older generations are
+//! replaced.
 
 use std::time::Instant;
 
@@ -16,14 +17,14 @@ use crate::command::{Command, WorkerCommand};
 use crate::log_line::LogLine;
 use carat_log::WorkerId;
 
-/// When a worker becomes the mold.
+/// The decision when a worker becomes the mold, and which.
 #[derive(Debug)]
 pub(super) struct Refork {
-    /// The rule that holds.
+    /// The rule of the current settings.
     pub(super) rule: ReforkRule,
     reforks: Reforks,
     asked: Option<Question>,
-    /// Why the last worker that was to become the mold did not.
+    /// Why the last worker that was to become the mold did not become it.
     refusal: Option<String>,
     /// Private memory of the worker that is to be the mold, when it was chosen.
     promoted_private: Option<u64>,
@@ -33,7 +34,7 @@ pub(super) struct Refork {
 #[derive(Debug, Clone, Copy)]
 struct Question {
     worker: WorkerId,
-    /// Until when the worker may reply.
+    /// The time until which the worker may reply.
     deadline: Instant,
 }
 
@@ -48,7 +49,7 @@ impl Refork {
         }
     }
 
-    /// Why the last worker that was to become the mold did not; `None` once one has.
+    /// Why the last worker that was to become the mold did not become it; `None` once a worker has.
     pub(super) fn refusal(&self) -> Option<&str> {
         self.refusal.as_deref()
     }
@@ -60,7 +61,7 @@ impl Refork {
         processes: &mut Processes,
         reaction: &mut Reaction,
     ) {
-        // A promoted worker ended in another way.
+        // No worker is promoted: the last one has ended in another way.
         self.promoted_private = None;
         if !may_begin {
             return;
@@ -75,13 +76,13 @@ impl Refork {
         let Some(generation) = processes.molds.ready().map(|mold| mold.generation) else {
             return;
         };
-        // Its successor must fit beside all others.
+        // The successor of the worker must fit beside all other processes.
         if processes.room() == 0 {
             return;
         }
-        // Whatever a mold leaked, all of its workers share from then on.
+        // All workers share from then on what the new mold has leaked, so a large worker is not chosen.
         let limit = reaction.limits.worker_memory.unwrap_or(u64::MAX) / 2;
-        // Tunnels would have to end, and so would the threads that serve them.
+        // A worker with tunnels is not chosen: they would have to end, and so would the threads that serve them.
         let is_fit =
             |worker: &&Worker| worker.stays() && worker.tunnels == 0 && worker.private() < limit;
         let fit: Vec<_> = processes.workers.ready().filter(is_fit).collect();
@@ -90,7 +91,7 @@ impl Refork {
         let Some(worker) = fit.iter().find(|worker| Some(worker.id.serial) == chosen) else {
             return;
         };
-        // Threads that no fork survives cost a question, and no warm worker.
+        // The worker is asked before it drains. If it has threads that do not survive a fork, it serves on.
         self.asked = Some(Question {
             worker: worker.id,
             deadline: reaction.now + reaction.limits.boot_timeout,
@@ -98,7 +99,7 @@ impl Refork {
         reaction.push(Command::Worker(WorkerCommand::AskForkSafety(worker.id)));
     }
 
-    /// Forgets a worker that ends, and gives up one that does not reply.
+    /// Forgets the question if the worker ends, and gives up a worker that does not reply.
     fn await_reply(&mut self, asked: Question, workers: &mut Workers, reaction: &mut Reaction) {
         let worker = workers.get_mut(asked.worker);
         match worker.filter(|worker| worker.stays()) {
@@ -114,7 +115,8 @@ impl Refork {
         }
     }
 
-    /// The worker that was asked and has replied; `None` for one that was not asked, or ends.
+    /// Takes the reply of the worker that was asked, and returns the worker. `None` for a worker that was not asked, or
+    /// that ends.
     pub(super) fn take_reply<'a>(
         &mut self,
         id: WorkerId,
@@ -124,8 +126,8 @@ impl Refork {
         workers.get_mut(id).filter(|worker| worker.stays())
     }
 
-    /// Begins with the worker that has said that it could be the mold, unless others have taken the memory: then the
-    /// question is asked again.
+    /// Promotes the worker that has said that it could be the mold. If there is no memory for its successor by now,
+    /// nothing happens, and a worker is asked again later.
     pub(super) fn begin(
         &mut self,
         id: WorkerId,
@@ -143,7 +145,7 @@ impl Refork {
         }
     }
 
-    /// The worker cannot be the mold, or did not get as far as being told to be it.
+    /// Gives up a worker that cannot be the mold, or that could not be drained for it.
     pub(super) fn give_up(&mut self, worker: &mut Worker, cause: &str, reaction: &mut Reaction) {
         worker.forgo_promotion();
         self.refusal = Some(cause.to_owned());
@@ -162,7 +164,7 @@ impl Refork {
         }
     }
 
-    /// The candidate is the mold now.
+    /// Makes the candidate the mold.
     pub(super) fn take_over(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
         let Some(MoldCandidate { mold, origin }) = processes.molds.candidate.take() else {
             return;
@@ -176,7 +178,8 @@ impl Refork {
         processes.take_over(mold, reaction);
     }
 
-    /// The candidate cannot be the mold; `is_final` if no other worker of its generation can. It ends, the mold stays.
+    /// Ends a candidate that cannot be the mold; the current mold stays. `is_final` says whether no other worker of its
+    /// generation can be the mold either.
     pub(super) fn candidate_failed(
         &mut self,
         cause: &str,

@@ -1,5 +1,5 @@
 //! How new code takes over: a new mold loads the application, its first worker is checked, and then all workers of
-//! older generations are replaced. What fails before leaves everything as it was.
+//! older generations are replaced. If a step before that fails, the old code serves on as before.
 
 mod attempt;
 mod downtime;
@@ -28,12 +28,11 @@ use crate::limits::Limits;
 use crate::log_line::LogLine;
 use carat_log::WorkerId;
 
-/// Why a worker ends.
 const ROOM: &str = "worker makes room for the restart";
 const LAST_ROOM: &str = "last worker makes room for the restart: requests wait in the queue";
 const SLOW_RESPONSE: &str = "another worker serves until the last one has finished a slow response";
 
-/// The restart under way, the next one, and those that are over.
+/// The restart under way, the queued one, and the ones that are over.
 #[derive(Debug, Default)]
 pub struct Restarts {
     history: RestartHistory,
@@ -60,17 +59,18 @@ impl Restarts {
         report.or_else(|| self.history.report(number))
     }
 
-    /// For how long at most the restart with this number kept requests waiting while no worker ran; `None` if it did not.
+    /// How long requests waited at most while no worker ran in the restart with this number; `None` if a worker ran all
+    /// the time.
     pub fn waited(&self, number: u32) -> Option<Duration> {
         self.downtimes.waited(number)
     }
 
-    /// Whether the further processes of the application end to make room, or wait until there is some again.
+    /// Whether the further processes of the application end to make room, or wait until there is room again.
     pub(super) fn has_apps_out(&self) -> bool {
         self.has_apps_out
     }
 
-    /// Whether further processes that have made room start again soon: the new mold has its memory.
+    /// Whether the further processes that have made room start again soon: the new mold has the memory that it needs.
     pub(super) fn lets_apps_return(&self) -> bool {
         self.has_apps_out && (self.current.is_none() || self.is_replacing())
     }
@@ -104,7 +104,7 @@ impl Restarts {
         self.is_at(RestartStage::Trial(worker))
     }
 
-    /// How many workers there may be.
+    /// The most workers that may run.
     pub(super) fn most_workers(&self) -> u32 {
         let current = self.current.as_ref();
         current.map_or(u32::MAX, |restart| restart.most_workers)
@@ -115,13 +115,13 @@ impl Restarts {
         self.history.queue();
     }
 
-    /// Begins a restart. One under way may have read the code before it changed, so another one follows it.
+    /// Begins a restart. If one is under way, it may have read the code before the change, so another one is queued.
     pub(super) fn begin_or_queue(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
         if self.current.is_some() {
             return self.queue();
         }
         self.begin(RestartStage::Reading, reaction.now);
-        // Two molds at once are enough.
+        // There are at most two molds at once.
         if processes.molds.previous.is_some() {
             reaction.log(LogLine::info("previous mold makes room for the restart"));
         }
@@ -130,7 +130,7 @@ impl Restarts {
         workers.for_each(Worker::forgo_promotion);
         reaction.log(LogLine::info("restarting"));
         reaction.push(Command::ReadSettings);
-        // What is used now decides who makes room.
+        // The choice of the processes that make room needs a new reading.
         processes.memory.read_soon(reaction.now);
     }
 
@@ -192,18 +192,20 @@ impl Restarts {
         self.report_end(reaction);
     }
 
-    /// How long a mold, or the first worker of it, may take to boot: the new settings may say something else.
+    /// How long the new mold, or its first worker, may take to boot: `boot_timeout` of the new settings, if they are
+    /// known.
     pub(super) fn boot_timeout(&self, reaction: &Reaction) -> Duration {
         self.limits(reaction).boot_timeout
     }
 
-    /// The limits that the configuration has now.
+    /// The limits of the new settings, if they are known.
     fn limits<'a>(&'a self, reaction: &'a Reaction) -> &'a Limits {
         let settings = self.current.as_ref().and_then(|it| it.settings.as_ref());
         settings.map_or(&reaction.limits, |settings| &settings.limits)
     }
 
-    /// Boots the new mold, about as large as the current one, if it fits, or takes the next step toward that.
+    /// Boots the new mold if it fits, or takes the next step to make room for it. The new mold is expected to need as
+    /// much memory as the last one.
     fn make_room(&mut self, apps: AppsRoom, processes: &mut Processes, reaction: &mut Reaction) {
         let may_hold = self.limits(reaction).restart_hold;
         let missing = processes.missing_for_mold(reaction.now);
@@ -229,7 +231,7 @@ impl Restarts {
             }
             MoldRoomStep::EndProcesses => {
                 (restart.ends_apps, self.has_apps_out) = (true, true);
-                // They have time limits of their own.
+                // The processes have time limits of their own.
                 restart.since = reaction.now + apps.end_within;
                 let line =
                     LogLine::info("processes make room for the restart: they start again after it");
@@ -243,7 +245,8 @@ impl Restarts {
         }
     }
 
-    /// Ends the last worker, so that the new mold has room beside the old one, which stays for the way back.
+    /// Ends the last worker, and holds the requests, so that the new mold has room beside the old mold. The old mold
+    /// stays for a rollback.
     fn hold_requests(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
         let Some(restart) = &mut self.current else {
             return;
@@ -251,7 +254,7 @@ impl Restarts {
         restart.most_workers = 0;
         let number = restart.number;
         for worker in processes.workers.iter_mut() {
-            // Its longest request may finish, unless another worker has left it the time for that.
+            // The longest request of the worker may finish, unless the requests have already waited for it once.
             worker.replacement = Some(ReplacementReason::Restart);
             let mut deadline = worker.drain_deadline(reaction);
             if restart.has_held {
@@ -262,14 +265,15 @@ impl Restarts {
         self.downtimes.begin(number, reaction);
     }
 
-    /// A slow response keeps the last worker, and so all requests: once, another worker takes its place meanwhile.
+    /// Ends the hold once if a slow response of the last worker keeps the requests waiting for too long: another worker
+    /// takes its place until the response has finished.
     fn bound_wait(&mut self, processes: &Processes, reaction: &mut Reaction) {
         let Some(restart) = self.current.as_mut().filter(|it| !it.has_held) else {
             return;
         };
         if self.downtimes.is_too_long(reaction.now) {
             (restart.has_held, restart.most_workers) = (true, 1);
-            // The response has its time.
+            // The slow response gets the time that a worker has to drain.
             let deadlines = processes.workers.iter();
             let deadlines = deadlines.map(|it| it.drain_deadline(reaction));
             restart.since = deadlines.max().unwrap_or(reaction.now);
@@ -278,7 +282,7 @@ impl Restarts {
         }
     }
 
-    /// A worker serves: the time in which none ran is over.
+    /// Ends the downtime: a worker serves.
     pub(super) fn worker_serves(&mut self, reaction: &mut Reaction) {
         self.downtimes.end(reaction);
     }
@@ -292,7 +296,8 @@ impl Restarts {
         }
     }
 
-    /// Forks the first worker of the new mold. Beside a single worker it comes whatever the budget.
+    /// Forks the first worker of the new mold as soon as there is memory for it. If only one worker is left, it is
+    /// forked whatever the budget.
     fn fork_trial(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
         let generation = processes.molds.next().map(|mold| mold.generation);
         let (Some(generation), Some(restart)) = (generation, &mut self.current) else {
@@ -315,7 +320,7 @@ impl Restarts {
         }
     }
 
-    /// The mold of the new code, and its settings, which are about to hold.
+    /// Takes the mold and the settings of the new code, which are about to become the current ones.
     pub(super) fn take_new_code(
         &mut self,
         molds: &mut Molds,
@@ -324,7 +329,7 @@ impl Restarts {
         Some((molds.candidate.take()?.mold, settings))
     }
 
-    /// Replaces the workers of older generations: a new mold is the current one.
+    /// Begins to replace the workers of older generations, because a new mold is the current one.
     pub(super) fn begin_replacing(&mut self, reaction: &mut Reaction) {
         self.set_stage(RestartStage::Replacing, reaction.now);
         if let Some(restart) = &mut self.current {
@@ -333,18 +338,18 @@ impl Restarts {
         self.downtimes.release_requests(reaction);
     }
 
-    /// The restart is over when no process of an older generation is left that could answer.
+    /// Ends the restart when no worker of an older generation is left.
     fn finish_replacing(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
         let limits = reaction.limits;
         let oldest = processes.molds.oldest_generation;
-        // While somebody works on the code, nobody waits for the requests of the old one.
+        // In development, the restart does not wait for the requests that old workers still run.
         let may_respond = |it: &Worker| !limits.replaces_at_once || it.is_ready();
         let is_left = |it: &Worker| it.generation < oldest && may_respond(it);
         if processes.workers.iter().any(is_left) {
             return;
         }
         if let Some(previous) = &mut processes.molds.previous {
-            // While somebody works on the code, nobody goes back to the old one. Processes that have made room need
+            // In development, there is no rollback, so the previous mold ends. It also ends if further processes need
             // its memory.
             let is_kept = !limits.replaces_at_once && !self.has_apps_out;
             previous.until = Some(reaction.now + limits.keep_previous * u32::from(is_kept));
@@ -373,7 +378,7 @@ impl Restarts {
         Some(restart)
     }
 
-    /// The restart is over, and the old generation continues to serve.
+    /// Ends the restart as failed; the old generation serves on.
     pub(super) fn fail(&mut self, cause: &str, processes: &mut Processes, reaction: &mut Reaction) {
         let Some(restart) = self.finish(Err(cause.to_owned()), reaction) else {
             return;
@@ -395,7 +400,7 @@ impl Restarts {
         }
     }
 
-    /// The server stops: nothing replaces anything any more.
+    /// Ends all restarts, because the server stops.
     pub(super) fn cancel(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
         const CAUSE: &str = "the server stops";
         self.history.drop_queued(CAUSE);
@@ -406,7 +411,7 @@ impl Restarts {
         }
     }
 
-    /// The worker ended or failed to boot.
+    /// Fails the restart if this worker was on trial: it ended or failed to boot.
     pub(super) fn trial_failed(
         &mut self,
         id: WorkerId,
@@ -420,7 +425,7 @@ impl Restarts {
         }
     }
 
-    /// A worker failed to boot after the trial.
+    /// Counts a worker that failed to boot after the trial, and returns what follows.
     pub(super) fn count_failure(&mut self, generation: u32, oldest: u32) -> BootFailure {
         let current = self.current.as_mut();
         current.map_or(BootFailure::Retry, |it| {
@@ -428,14 +433,14 @@ impl Restarts {
         })
     }
 
-    /// The previous mold took over again, for this reason.
+    /// Notes why the previous mold has taken over again.
     pub(super) fn set_undone(&mut self, cause: &str) {
         if let Some(restart) = &mut self.current {
             restart.undone = Some(cause.to_owned());
         }
     }
 
-    /// `carat restart --rollback`: the restart under way is over, and the rollback is the next one.
+    /// Ends the restart under way, and begins a rollback, as `carat restart --rollback` asked.
     pub(super) fn begin_rollback(&mut self, reaction: &mut Reaction) {
         self.history.drop_queued("rolled back");
         self.finish(Err("rolled back".to_owned()), reaction);
@@ -458,8 +463,8 @@ impl Restarts {
     }
 }
 
-/// While somebody works on the code, workers of older generations get no more requests. Otherwise they serve until
-/// others have replaced them.
+/// In development, drains the workers of older generations at once. Otherwise they serve until others have replaced
+/// them.
 pub(super) fn retire_old_code(processes: &mut Processes, reaction: &mut Reaction) {
     let oldest = processes.molds.oldest_generation;
     for worker in processes.workers.iter_mut() {

@@ -33,7 +33,7 @@ pub(super) fn grow(processes: &mut Processes, tick: &Tick, reaction: &mut Reacti
 /// Lowers the wanted number by one when a worker has been idle too long, and stops that worker if more than the wanted
 /// number are running.
 pub(super) fn shrink(workers: &mut Workers, reaction: &mut Reaction) {
-    // A worker that boots cannot stand in yet for the one that would end.
+    // A worker that is booting cannot yet take the place of one that ends.
     if !reaction.limits.elastic.may_shrink(workers.wanted) || workers.booting() > 0 {
         return;
     }
@@ -62,7 +62,7 @@ pub(super) fn retire_surplus(workers: &mut Workers, reaction: &mut Reaction) {
     }
 }
 
-/// No client comes any more, so fewer and fewer workers are needed.
+/// Lowers the wanted number of workers to what the remaining clients can use: no new client comes.
 pub(super) fn follow_clients(workers: &mut Workers, clients: usize, reaction: &Reaction) {
     let needed = clients.div_ceil(reaction.limits.slots.max(1).into()).max(1);
     let needed = u32::try_from(needed).unwrap_or(u32::MAX);

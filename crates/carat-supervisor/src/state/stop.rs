@@ -1,5 +1,5 @@
-//! The phases of the server, and the last of them, the stop: the requests finish, then the workers end, then the mold, all within `shutdown_timeout`.
-//! Processes that are told to end have `KILL_AFTER` at least.
+//! The phases of the server. In the last one, the stop, the requests finish, then the workers end, then the mold, all
+//! within `shutdown_timeout`. A process that is told to end has at least `KILL_AFTER`.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::log_line::LogLine;
 /// How long the last responses may take to send.
 pub(super) const LAST_RESPONSES: Duration = Duration::from_millis(250);
 
-/// The phase of the server's life.
+/// The phase of the server.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Phase {
     /// The server accepts clients, or will when it has booted.
@@ -45,7 +45,7 @@ pub(super) struct HandedOver {
 }
 
 impl Phase {
-    /// Until when a worker that is told to end now may run its hooks, and whether its requests are given up.
+    /// The time until which a worker that is told to end now may run its hooks, and whether its requests are given up.
     pub(super) fn worker_end(&self, reaction: &Reaction) -> (Instant, bool) {
         let now = reaction.now;
         match self {
@@ -77,13 +77,13 @@ pub(super) struct Stop {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StopStep {
     FinishRequests,
-    /// The last responses are sent.
+    /// The requests were given up, and the last responses are sent.
     CutOff {
         until: Instant,
     },
     EndWorkers {
         until: Instant,
-        /// The mold has not forked a worker that it was told to fork: it may be blocked in a hook.
+        /// Whether the mold has not forked a worker that it was told to fork. It may be blocked in a hook.
         is_forking: bool,
     },
     EndMold {
@@ -94,11 +94,12 @@ enum StopStep {
 /// The server's behavior until the next step of a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StopWait {
-    /// The server serves. A worker that ends is replaced: a service manager may signal all processes of the server.
+    /// The server serves. A worker that ends is replaced, because a service manager may send the stop signal to all
+    /// processes of the server.
     Serve,
     /// The server ends the workers that are overdue.
     EndOverdue,
-    /// Nothing.
+    /// The server only waits.
     Rest,
     /// The stop is over.
     Finish,
@@ -160,7 +161,7 @@ impl Stop {
             {
                 Err(StopWait::EndOverdue)
             }
-            // They have time limits of their own.
+            // Further processes have time limits of their own.
             StopStep::EndWorkers { .. } if self.has_apps => Err(StopWait::EndOverdue),
             StopStep::EndWorkers { is_forking, .. } => {
                 let workers = processes.workers.iter_mut();
@@ -179,7 +180,8 @@ impl Stop {
         }
     }
 
-    /// Requests without a client may run until `shutdown_timeout` is over; then the hooks run without them.
+    /// Tells the workers to end. Requests whose clients are gone may run until `shutdown_timeout` is over; then the
+    /// hooks run without waiting for them.
     fn begin_ending_workers(&self, processes: &mut Processes, reaction: &mut Reaction) -> StopStep {
         let deadline = self.deadline.max(reaction.now);
         let is_forking = processes.workers.iter().any(|worker| worker.pid.is_none());
@@ -192,13 +194,13 @@ impl Stop {
             }
         }
         StopStep::EndWorkers {
-            // A request may end, or be seen to be late, this much after the deadline.
+            // A request may end this much after the deadline, or be seen to be late.
             until: reaction.now.max(self.deadline + LAST_RESPONSES) + KILL_AFTER,
             is_forking,
         }
     }
 
-    /// The mold runs its `at_exit` blocks when no worker needs any more what they remove.
+    /// Tells the molds to run their `at_exit` blocks. All workers have ended, so none needs what these blocks remove.
     fn begin_ending_mold(
         &self,
         is_forking: bool,

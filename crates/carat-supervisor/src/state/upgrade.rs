@@ -1,5 +1,6 @@
-//! How a new edge takes over, as with nginx: it boots beside this one with copies of the listeners, and says when its
-//! workers are ready. From then on this one only finishes what its clients began. What fails before changes nothing.
+//! How a new edge takes over, as in nginx: it boots beside this edge with copies of the listeners, and says when its
+//! workers are ready. From then on this edge only finishes what its clients have begun. If a step before that fails,
+//! this edge serves on.
 
 use std::time::Instant;
 
@@ -14,7 +15,7 @@ const BOOTS: u32 = 3;
 /// The upgrade under way, and the new edge of the last one.
 #[derive(Debug, Default)]
 pub struct Upgrades {
-    /// The new edge until it is ready, or until one that has failed has ended.
+    /// The new edge until it is ready; a new edge that has failed, until its process has ended.
     booting: Option<NewEdge>,
     /// The process id of the new edge that accepts the clients.
     pub(super) successor: Option<u32>,
@@ -25,7 +26,7 @@ pub struct Upgrades {
 struct NewEdge {
     /// `None` before it was started, and once it has ended.
     pid: Option<u32>,
-    /// When it is late, or killed if it has failed.
+    /// When the new edge is too late, or is killed if it has failed.
     deadline: Instant,
     has_failed: bool,
 }
@@ -41,9 +42,9 @@ impl Upgrades {
         self.booting.as_ref()?.pid
     }
 
-    /// `carat upgrade` or SIGUSR2.
+    /// Begins an upgrade, as `carat upgrade` or SIGUSR2 asked.
     pub(super) fn begin(&mut self, processes: &mut Processes, reaction: &mut Reaction) {
-        // Two molds at once are enough.
+        // There are at most two molds at once.
         let ending = processes.molds.previous.as_ref();
         let freed = ending.and_then(|it| it.mold.anonymous).unwrap_or(0);
         let missing = processes.missing_for_mold(reaction.now).unwrap_or(0);
@@ -69,11 +70,11 @@ impl Upgrades {
         }
     }
 
-    /// Ends what is overdue.
+    /// Ends a new edge that is overdue.
     pub(super) fn advance(&mut self, reaction: &mut Reaction) {
         let overdue = self.booting.as_ref();
         match overdue.filter(|edge| reaction.now >= edge.deadline) {
-            // It may hold the listeners.
+            // A new edge that does not end may still hold the listeners.
             Some(edge) if edge.has_failed => reaction.kill(edge.pid),
             Some(_) => {
                 let limit = reaction.limits.boot_timeout;
@@ -86,7 +87,7 @@ impl Upgrades {
         }
     }
 
-    /// The new edge with this process id accepts clients. False if it comes too late.
+    /// Handles that the new edge with this process id accepts clients. False if this edge has already given it up.
     pub(super) fn ready(&mut self, pid: u32, reaction: &mut Reaction) -> bool {
         let is_ready = |edge: &mut NewEdge| edge.pid == Some(pid) && !edge.has_failed;
         let is_expected = self.booting.take_if(is_ready).is_some();
@@ -101,9 +102,9 @@ impl Upgrades {
         is_expected
     }
 
-    /// The new edge with this process id cannot take over; `None` if it could not be started.
+    /// Handles that the new edge with this process id cannot take over; `None` if it could not be started.
     pub(super) fn failed(&mut self, pid: Option<u32>, cause: String, reaction: &mut Reaction) {
-        // Its exit may have come first.
+        // The exit of the new edge may have been reported first.
         let is_known = |edge: &NewEdge| edge.pid.is_none() || edge.pid == pid;
         let booting = self.booting.as_ref();
         if booting.is_some_and(|edge| !edge.has_failed && is_known(edge)) {
@@ -111,7 +112,7 @@ impl Upgrades {
         }
     }
 
-    /// Something else comes first.
+    /// Gives up the upgrade, because something else takes precedence.
     pub(super) fn cancel(&mut self, cause: &str, reaction: &mut Reaction) {
         if self.booting.as_ref().is_some_and(|edge| !edge.has_failed) {
             self.fail(cause.to_owned(), reaction);

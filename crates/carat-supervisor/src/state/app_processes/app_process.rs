@@ -10,35 +10,36 @@ use crate::reading::AppReading;
 use crate::ruby_process::{AppProcessId, RubyProcess};
 use crate::state::reaction::{KILL_AFTER, Reaction};
 
-/// A process that ceases to share this much with a refork moves to the new mold, which frees the pages of the old one.
+/// A process that shares this many bytes less after a refork moves to the new mold. That frees the pages of the old
+/// mold.
 const REFORK_GAIN: u64 = 8 << 20;
 
 /// A further process of the application as the supervisor knows it.
 #[derive(Debug)]
 pub(super) struct AppProcess {
     pub(super) id: AppProcessId,
-    /// The process's number among those of its name, from 1.
+    /// The process's number among the processes of its name, from 1.
     pub(super) number: u32,
     pub(super) generation: u32,
     /// The process id, known once the process said hello; its process group has the same id.
     pub(super) pid: Option<u32>,
     pub(super) stage: AppStage,
     pub(super) running_since: Option<Instant>,
-    /// When it, or what it left, got its first SIGKILL.
+    /// When the process, or its descendants, got the first SIGKILL.
     killed_at: Option<Instant>,
-    /// Private memory, with that of its descendants, when it was last read.
+    /// The private memory of the process and its descendants when it was last read.
     pub(super) private: Option<u64>,
     /// How much more memory the process would take if it shared none, when that was last read.
     saved: Option<u64>,
     /// The value of `saved` when a refork left the process on the pages of an older mold.
     saved_before: Option<u64>,
-    /// How many processes it has forked that run, when that was last read.
+    /// How many descendants of the process ran when they were last counted.
     pub(super) descendants: u32,
     /// Whether the process is to be replaced because it takes too much, even if no other of its name runs.
     pub(super) is_heavy: bool,
-    /// Somebody wants it replaced.
+    /// Whether the process is to be replaced because a user asked for that, or because it moves to a new mold.
     pub(super) is_unwanted: bool,
-    /// Why it ends, in its own words.
+    /// Why the process ends, in its own words.
     pub(super) cause: Option<String>,
 }
 
@@ -84,7 +85,7 @@ impl AppProcess {
         }
     }
 
-    /// Asks the mold for it.
+    /// The command that asks the mold to fork the process.
     pub(super) fn fork_command(&self, settings: &ProcessSettings) -> Command {
         Command::App(AppCommand::Fork {
             id: self.id,
@@ -104,7 +105,7 @@ impl AppProcess {
         }
     }
 
-    /// Whether it boots or runs, and was not told to end.
+    /// Whether the process boots or runs, and was not told to end.
     pub(super) fn stays(&self) -> bool {
         matches!(self.stage, AppStage::Booting { .. } | AppStage::Running)
     }
@@ -113,12 +114,13 @@ impl AppProcess {
         self.stage == AppStage::Running
     }
 
-    /// Whether another one is to take its place. Those of older generations run old code.
+    /// Whether another process is to take the place of this one. Processes of older generations than
+    /// `oldest_generation` run old code.
     pub(super) fn is_replaced(&self, oldest_generation: u32) -> bool {
         self.is_heavy || self.is_unwanted || self.generation < oldest_generation
     }
 
-    /// How long it ran the application's block.
+    /// How long the process has run the application's block.
     pub(super) fn age(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.running_since.unwrap_or(now))
     }
@@ -134,7 +136,7 @@ impl AppProcess {
         }
     }
 
-    /// A worker has become the mold: the one that this process shares its pages with ends.
+    /// Notes that a worker has become the mold. The old mold, whose pages this process shares, ends.
     pub(super) fn begin_refork(&mut self) {
         self.saved_before = self.saved_before.or(self.saved);
     }
@@ -149,7 +151,8 @@ impl AppProcess {
         (lost >= REFORK_GAIN).then_some(lost)
     }
 
-    /// Tells the process to end. Before its block has begun, there is nothing to finish.
+    /// Tells the process to end. A process that has not begun the application's block is killed, because it has nothing
+    /// to finish.
     pub(super) fn end(
         &mut self,
         settings: &ProcessSettings,
@@ -168,7 +171,7 @@ impl AppProcess {
                 });
                 self.stage = AppStage::Ending { deadline };
             }
-            // It is killed as soon as it says hello.
+            // The process has no known process id. It is killed as soon as it says hello.
             (AppStage::Booting { .. }, None) => {
                 let deadline = reaction.now + KILL_AFTER;
                 self.stage = AppStage::Ending { deadline };
@@ -184,7 +187,7 @@ impl AppProcess {
         }
     }
 
-    /// Sends SIGKILL to it and its descendants.
+    /// Sends SIGKILL to the process and its descendants.
     pub(super) fn kill(&mut self, reaction: &mut Reaction) {
         self.killed_at.get_or_insert(reaction.now);
         if let Some(pid) = self.pid {
@@ -207,7 +210,8 @@ impl AppProcess {
         };
     }
 
-    /// The process has ended. Its descendants are told to end, and killed when its own time to end is over.
+    /// Tells the descendants of a process that has ended to end. They are killed when the time of the process itself is
+    /// over.
     pub(super) fn orphan(&mut self, settings: &ProcessSettings, reaction: &mut Reaction) {
         let is_killed = matches!(self.stage, AppStage::Killed { .. });
         let kill = Signal::KILL.as_raw();
@@ -230,12 +234,13 @@ impl AppProcess {
         }
     }
 
-    /// Whether it is left although it was killed: the kernel does not let it end.
+    /// Whether the process is left although it was killed: the kernel does not let it end.
     pub(super) fn is_unkillable(&self, now: Instant) -> bool {
         self.killed_at.is_some_and(|at| now >= at + 2 * KILL_AFTER)
     }
 
-    /// Kills the process when its time is over, and looks for what is left of its descendants.
+    /// Kills the process when its time is over. If the process has ended, the executor is asked whether descendants are
+    /// left.
     pub(super) fn end_overdue(&mut self, settings: &ProcessSettings, reaction: &mut Reaction) {
         let (deadline, is_orphaned) = match self.stage {
             AppStage::Ending { deadline } | AppStage::Killed { deadline } => (deadline, false),
@@ -257,7 +262,7 @@ impl AppProcess {
         }
     }
 
-    /// The log line of its exit.
+    /// The log line of the exit of the process.
     pub(super) fn exit_line(
         &self,
         settings: &ProcessSettings,
@@ -281,7 +286,7 @@ impl AppProcess {
     }
 }
 
-/// How long it has from its signal to SIGKILL.
+/// How long a process has from its stop signal to SIGKILL.
 pub(super) fn stop_timeout(settings: &ProcessSettings, reaction: &Reaction) -> Duration {
     settings
         .stop_timeout

@@ -14,16 +14,16 @@ use crate::reading::AppReading;
 use crate::ruby_process::{AppProcessId, RubyProcess};
 use crate::state::reaction::Reaction;
 
-/// A process that ran this long did not fail at its start: the next one starts without a longer pause.
+/// A process that ran for this long did not fail at its start, so the pause before its successor starts does not grow.
 const STEADY: Duration = Duration::from_secs(30);
 
-/// With `overlap`, a process is told to end when its successor has run for this long: in that time, the successor's
-/// Solid Queue forks a scheduler, which begins with the next tick.
+/// With `overlap`, a process is told to end when its successor has run for this long. In that time, a successor that
+/// runs Solid Queue forks a scheduler, which begins with the next tick.
 const OVERLAP: Duration = Duration::from_secs(10);
 
-/// The number that the mold gets for a process that only measures the load of the others of its name.
+/// The number of a process that only measures the load of the other processes of its name.
 const LOAD_NUMBER: u32 = 0;
-/// A process with more descendants than this is replaced: they are a mistake.
+/// A process with more descendants than this is replaced: it forks by mistake.
 const DESCENDANTS_LIMIT: u32 = 256;
 
 /// The mold that forks processes now.
@@ -35,20 +35,20 @@ pub(super) struct ForkOrigin {
     pub(super) oldest_generation: u32,
 }
 
-/// A `process` of the config file, and those that run.
+/// A `process` of the config file, and its running processes.
 #[derive(Debug)]
 pub(super) struct Declaration {
     pub(super) settings: ProcessSettings,
-    /// Whether the current code declares it.
+    /// Whether the config file of the current code has this declaration.
     pub(super) is_declared: bool,
-    /// Whether a client of the control socket asks for each, and learns how it ends.
+    /// Whether these are one-off processes: a client of the control socket asks for each, and learns how it ends.
     pub(super) is_one_off: bool,
-    /// How many should run, within `bounds`. The number follows the load, unless the bounds are equal.
+    /// How many processes should run, within `bounds`. The number follows the load unless the bounds are equal.
     pub(super) wanted: u32,
     bounds: RangeInclusive<u32>,
     rule: LoadRule,
     pub(super) meter: LoadMeter,
-    /// How many have ended for good: by the setting `restart`, none takes their place.
+    /// How many processes have ended for good: the setting `restart` says that none takes their place.
     finished: u32,
     /// The largest private memory that was read of a process of this name.
     largest: Option<u64>,
@@ -73,7 +73,7 @@ impl Declaration {
         }
     }
 
-    /// New code has taken over, with these settings; `None` if it does not declare the process any more.
+    /// Adopts the settings of new code; `None` if it does not declare the process any more.
     pub(super) fn adopt(&mut self, settings: Option<ProcessSettings>) {
         self.finished = 0;
         self.largest = None;
@@ -100,7 +100,7 @@ impl Declaration {
         self.bounds = bounds;
     }
 
-    /// How many run at least, and at most.
+    /// The fewest and the most processes that run.
     pub(super) fn bounds(&self) -> RangeInclusive<u32> {
         self.bounds.clone()
     }
@@ -125,7 +125,7 @@ impl Declaration {
         }));
     }
 
-    /// The load was measured. `fits` says whether there is memory for one more.
+    /// Adapts the wanted number to a load that was measured. `fits` says whether there is memory for one more process.
     pub(super) fn measured(
         &mut self,
         load: f64,
@@ -147,7 +147,7 @@ impl Declaration {
         }
     }
 
-    /// How many should run now.
+    /// How many processes should run now.
     fn target(&self) -> u32 {
         let wanted = if self.is_declared { self.wanted } else { 0 };
         wanted.saturating_sub(self.finished)
@@ -157,7 +157,7 @@ impl Declaration {
         self.members.iter_mut().find(|it| it.id == id)
     }
 
-    /// Ends what is overdue, replaced, or too much. `origin` is `None` while none is to run.
+    /// Ends the processes that are overdue, to be replaced, or too many. `origin` is `None` while no process is to run.
     pub(super) fn advance(&mut self, origin: Option<ForkOrigin>, reaction: &mut Reaction) {
         self.end_overdue(reaction);
         self.meter.end_overdue(&self.settings.name, reaction);
@@ -175,8 +175,8 @@ impl Declaration {
         self.end_surplus(most, "surplus process ends", reaction);
     }
 
-    /// Ends those that are to be replaced: one after another, so that the others work on meanwhile. With `overlap`, a
-    /// successor counts once it has had the time to begin its work.
+    /// Ends the processes that are to be replaced, one after another, so that the others work on meanwhile. With
+    /// `overlap`, a successor counts only after it has had the time to begin its work.
     fn end_old(&mut self, origin: ForkOrigin, reaction: &mut Reaction) {
         let overlap = if self.settings.overlap {
             OVERLAP
@@ -201,7 +201,7 @@ impl Declaration {
         }
     }
 
-    /// Ends the newest of those that are too many.
+    /// Ends the newest processes beyond `most`.
     fn end_surplus(&mut self, most: u32, message: &'static str, reaction: &mut Reaction) {
         let staying = self.members.iter_mut().filter(|it| it.stays());
         for process in staying.skip(most as usize) {
@@ -209,8 +209,8 @@ impl Declaration {
         }
     }
 
-    /// Whether one more is to be forked. A process that has not ended yet takes a place; with `overlap`, there is one
-    /// place more.
+    /// Whether one more process is to be forked. A process that has not ended yet takes a place; with `overlap`, there
+    /// is one place more.
     pub(super) fn lacks(&self, origin: ForkOrigin, reaction: &Reaction) -> bool {
         let target = self.target() as usize;
         let is_new = |it: &&AppProcess| it.stays() && !it.is_replaced(origin.oldest_generation);
@@ -219,9 +219,9 @@ impl Declaration {
         is_missing && self.members.len() < most && self.backoff.allows(reaction.now)
     }
 
-    /// The memory that the processes will take beyond what was read of them. There is an item for each that is missing,
-    /// young, or not yet read: what it has less than the largest. The item is `None` while no process of this name has
-    /// been read.
+    /// The memory that the processes will take beyond what was read, as an item for each process that is missing,
+    /// young, or not yet read: how much less memory it has than the largest process of this name. The item is `None`
+    /// while no process of this name has been read.
     pub(super) fn growth(&self, now: Instant) -> impl Iterator<Item = Option<u64>> {
         let staying = self.members.iter().filter(|it| it.stays());
         let missing = (self.target() as usize).saturating_sub(self.members.len());
@@ -242,8 +242,9 @@ impl Declaration {
         members.for_each(|it| it.is_unwanted = true);
     }
 
-    /// A worker has become the mold: processes move to it once that gains memory. Those of a command do not, since they
-    /// share nothing with a mold, nor those that may not overlap: their work would pause though nothing is deployed.
+    /// Notes that a worker has become the mold: processes move to it if that saves memory. The processes of a command
+    /// do not move, because they share no memory with a mold. Processes that may not overlap do not move either,
+    /// because their work would pause although nothing is deployed.
     pub(super) fn begin_refork(&mut self) {
         let moves = self.settings.overlap && !self.settings.is_command;
         let members = self.members.iter_mut();
@@ -258,7 +259,7 @@ impl Declaration {
         }
     }
 
-    /// Adds one that is about to be forked from the mold of this generation.
+    /// Adds a process that is about to be forked from the mold of this generation.
     pub(super) fn add(&mut self, id: AppProcessId, generation: u32, reaction: &Reaction) {
         let is_free = |number: &u32| self.members.iter().all(|it| it.number != *number);
         let number = (1..=u32::MAX).find(is_free).unwrap_or(u32::MAX);
@@ -294,7 +295,7 @@ impl Declaration {
         }
     }
 
-    /// A process has booted. It is told to run the application's block.
+    /// Tells a process that has booted to run the application's block.
     pub(super) fn ready(&mut self, id: AppProcessId, reaction: &mut Reaction) {
         let name = self.settings.name.clone();
         let process = self.members.iter_mut().find(|it| it.id == id);
@@ -337,7 +338,7 @@ impl Declaration {
             return;
         };
         let line = if self.is_one_off && !is_oom && process.is_running() {
-            // Its status is the client's concern.
+            // A failure of the client's command is no error of the server.
             let line = process.identify(&settings.name, LogLine::info("process ended"));
             line.text("cause", status)
         } else {
@@ -365,7 +366,7 @@ impl Declaration {
         process.orphan(settings, reaction);
     }
 
-    /// Neither the process nor a descendant of it is left.
+    /// Forgets a process: neither it nor a descendant is left.
     pub(super) fn group_ended(&mut self, id: AppProcessId) {
         let is_over = |it: &AppProcess| matches!(it.stage, AppStage::Orphaned { .. });
         self.members.retain(|it| it.id != id || !is_over(it));
@@ -402,7 +403,7 @@ impl Declaration {
             return;
         }
         process.is_heavy = true;
-        // One that is always too large is not replaced without a pause.
+        // A process that is always too large is replaced with growing pauses.
         if process.age(reaction.now) < STEADY {
             self.backoff.fail(reaction.now);
         } else {
@@ -410,12 +411,12 @@ impl Declaration {
         }
     }
 
-    /// Whether none runs, or measures the load.
+    /// Whether no process of this name runs, nor one that measures the load.
     pub(super) fn is_over(&self) -> bool {
         self.members.is_empty() && self.meter.process().is_none()
     }
 
-    /// Whether all have ended, or cannot be killed.
+    /// Whether all processes have ended, except processes that even SIGKILL does not end.
     pub(super) fn is_empty(&self, reaction: &Reaction) -> bool {
         let mut members = self.members.iter();
         members.all(|it| it.is_unkillable(reaction.now))

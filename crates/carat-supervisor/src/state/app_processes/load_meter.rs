@@ -8,20 +8,20 @@ use crate::log_line::LogLine;
 use crate::ruby_process::{AppProcessId, RubyProcess};
 use crate::state::reaction::{KILL_AFTER, Reaction};
 
-/// The time from one measurement to the next, at least.
+/// The shortest time from one measurement to the next.
 const PAUSE: Duration = Duration::from_secs(5);
-/// How long one may take, with the fork of its process.
+/// How long a measurement may take, including the fork of its process.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Measures the load of the processes of one name: in a process forked for each measurement, as the application's code
-/// may hang, leak, or fail.
+/// Measures the load of the processes of one name. Each measurement runs in a process of its own, because the
+/// application's code may hang, leak, or fail.
 #[derive(Debug, Default)]
 pub(super) struct LoadMeter {
     due: Option<Instant>,
     under_way: Option<Measurement>,
-    /// The log says so until one succeeds.
+    /// Whether the last measurement failed. The failure is logged once, until a measurement succeeds.
     has_failed: bool,
-    /// The newest.
+    /// The load of the newest measurement; `None` if that failed.
     pub(super) load: Option<f64>,
 }
 
@@ -30,19 +30,19 @@ struct Measurement {
     id: AppProcessId,
     pid: Option<u32>,
     deadline: Instant,
-    /// The load is known, or why it is not.
+    /// Whether the measurement has ended: the load is known, or the reason why it is not.
     is_done: bool,
     /// Whether the measuring process was killed because its result is not wanted any more.
     is_stopped: bool,
 }
 
 impl LoadMeter {
-    /// Whether one is to begin.
+    /// Whether a measurement is to begin.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.under_way.is_none() && self.due.is_none_or(|due| now >= due)
     }
 
-    /// A process is forked for it.
+    /// Notes that a process is forked for a measurement.
     pub(super) fn begin(&mut self, id: AppProcessId, now: Instant) {
         self.due = Some(now + PAUSE);
         self.under_way = Some(Measurement {
@@ -75,7 +75,8 @@ impl LoadMeter {
         }
     }
 
-    /// Why it is not known, in the words of the process, or of the mold that cannot fork it.
+    /// Ends the measurement without a result. `cause` is in the words of the process, or of the mold that cannot fork
+    /// it.
     pub(super) fn failed(&mut self, name: &str, cause: &str, reaction: &mut Reaction) {
         let Some(measurement) = self.under_way.as_mut().filter(|it| !it.is_done) else {
             return;
@@ -96,7 +97,7 @@ impl LoadMeter {
         }
     }
 
-    /// The measuring process has ended, and with it all that it had forked.
+    /// Notes that the measuring process has ended. Its descendants are killed.
     pub(super) fn exited(&mut self, name: &str, status: ExitStatus, reaction: &mut Reaction) {
         self.failed(name, &format!("its process ended ({status})"), reaction);
         self.kill(reaction);
@@ -126,7 +127,7 @@ impl LoadMeter {
                 (measurement.is_done, measurement.is_stopped) = (true, true);
                 self.kill(reaction);
             }
-            // It finds its control socket closed.
+            // The process, if it is ever forked, finds its control socket closed and ends.
             Some(_) => self.forget(reaction),
             None => {}
         }

@@ -10,18 +10,17 @@ use crate::state::reaction::Reaction;
 /// The generation of a process that waits for a mold.
 const NO_GENERATION: u32 = 0;
 
-/// The one-off processes: each runs once, for a client of the control socket. None is replaced, and no number of them is
-/// wanted.
+/// The one-off processes. Each runs once, for a client of the control socket. None is replaced when it ends.
 #[derive(Debug, Default)]
 pub(crate) struct OneOffProcesses {
-    /// The processes by their names. No process can be declared by one of these.
+    /// The processes by their names. The config file cannot declare a process with one of these names.
     pub(super) of_names: Vec<Declaration>,
     /// Whether all are to end.
     pub(super) are_ending: bool,
 }
 
 impl OneOffProcesses {
-    /// Adds a process, which is forked as soon as a mold can.
+    /// Adds a process, which is forked as soon as a mold can fork.
     pub(super) fn open(&mut self, id: AppProcessId, name: &str, reaction: &Reaction) {
         let mut known = self.of_names.iter();
         let known = known.position(|it| it.settings.name == name);
@@ -32,7 +31,8 @@ impl OneOffProcesses {
         self.of_names[index].add(id, NO_GENERATION, reaction);
     }
 
-    /// Ends processes that are overdue, or all, and forks those that wait from the mold of this generation.
+    /// Ends the processes that are overdue, or all if they are to end. Forks the waiting processes from the mold of
+    /// this generation.
     pub(super) fn advance(&mut self, generation: Option<u32>, reaction: &mut Reaction) {
         for processes in &mut self.of_names {
             processes.end_overdue(reaction);
@@ -48,7 +48,7 @@ impl OneOffProcesses {
         }
     }
 
-    /// Sends a signal to a process and what it has forked.
+    /// Sends a signal to a process and its descendants.
     pub(crate) fn signal(&self, id: AppProcessId, signal: i32, reaction: &mut Reaction) {
         for processes in &self.of_names {
             send_signal(processes, id, signal, reaction);
@@ -63,7 +63,7 @@ impl OneOffProcesses {
     }
 }
 
-/// The one-off processes of one name. Each gets what a terminal sends when it is closed.
+/// The one-off processes of one name. Each is ended by SIGHUP, the signal that a terminal sends when it is closed.
 fn one_offs(name: &str) -> Declaration {
     let settings = ProcessSettings {
         name: name.to_owned(),
@@ -96,7 +96,7 @@ fn send_signal(processes: &Declaration, id: AppProcessId, signal: i32, reaction:
     }
 }
 
-/// Ends the process with this id if it has this name: its client is gone, or its server is about to be.
+/// Ends the process with this id, if it is one of these: its client is gone, or the server stops.
 fn end(processes: &mut Declaration, id: AppProcessId, reaction: &mut Reaction) {
     let mut members = processes.members.iter_mut();
     match members.find(|it| it.id == id && it.stays()) {
@@ -105,7 +105,7 @@ fn end(processes: &mut Declaration, id: AppProcessId, reaction: &mut Reaction) {
         }
         Some(process) => {
             process.end(&processes.settings, "process is hung up", reaction);
-            // A process that is stopped gets no other signal.
+            // A process that is suspended does not handle SIGHUP before it gets SIGCONT.
             send_signal(processes, id, Signal::CONT.as_raw(), reaction);
         }
         None => {}

@@ -6,7 +6,7 @@ use crate::log_line::LogLine;
 use crate::ruby_process::RubyProcess;
 use crate::state::reaction::Reaction;
 
-/// The molds that are to end, until their processes have.
+/// The molds that are to end. They are kept until their processes have ended.
 #[derive(Debug, Default)]
 pub struct LeavingMolds(Vec<LeavingMold>);
 
@@ -45,7 +45,7 @@ impl LeavingMolds {
         self.0.iter().map(|leaving| &leaving.mold)
     }
 
-    /// Whether no mold runs its `at_exit` blocks.
+    /// Whether no mold is ending.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -16,16 +16,17 @@ use crate::log_line::LogLine;
 use crate::reading::MemoryReading;
 use crate::state::reaction::Reaction;
 
-/// A reading that is under way sets its own due time when it ends.
+/// The due time while a reading is under way is this far away. The end of the reading sets the real one.
 const READING: Duration = Duration::from_secs(3600);
 
-/// A worker with this many requests will hardly grow.
+/// A worker that has served this many requests will hardly grow.
 const GROWN_REQUESTS: u64 = 100;
 
-/// Garbage collections write to one part in this many of the mold's anonymous memory over time.
+/// Over time, garbage collections write to one part in this many of the anonymous memory that a worker shares with the
+/// mold, and so copy it.
 const COLLECTED: u64 = 2;
 
-/// A process whose memory is unknown.
+/// The load of a process whose memory is not known.
 const UNREAD: WorkerLoad = WorkerLoad {
     private: None,
     highest: 0,
@@ -39,10 +40,10 @@ pub struct MemoryMonitor {
     is_reading: bool,
     oom_kills: OomKills,
     edge: EdgeReserve,
-    /// The processes of the reading under way, and of the last one.
+    /// The process ids of the reading under way.
     reading: BTreeSet<u32>,
     read: BTreeSet<u32>,
-    /// The current mold of the reading under way, and of the last one.
+    /// The process id of the current mold in the reading under way.
     reading_mold: Option<u32>,
     read_mold: Option<u32>,
     /// Anonymous memory of the mold that forked last.
@@ -50,7 +51,7 @@ pub struct MemoryMonitor {
     /// The anonymous memory of the last mold that loaded the application, and its peak meanwhile.
     booted_bytes: u64,
     booted_peak: u64,
-    /// How many readings end before one shows the last process that started or ended.
+    /// How many readings have to end until one includes the last process that started or ended.
     urgent_readings: u8,
     /// `None` until the first reading.
     pub totals: Option<MemoryTotals>,
@@ -63,13 +64,13 @@ pub struct MemoryMonitor {
 /// The memory that further processes of the application will take beyond what was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AppGrowth {
-    /// Bytes of those whose predecessors were read.
+    /// The bytes of the processes whose size is known, because other processes of their names were read.
     pub bytes: u64,
-    /// How many are like no other: each counts as a worker.
+    /// How many processes have an unknown size; each counts as a worker.
     pub unknown: usize,
 }
 
-/// All processes together.
+/// The memory budget, and what all processes together use of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MemoryTotals {
     pub budget: MemoryBudget,
@@ -98,7 +99,7 @@ impl MemoryMonitor {
         }
     }
 
-    /// Whether memory should be read; never during a reading.
+    /// Whether memory is to be read now. False during a reading.
     fn is_due(&self, now: Instant) -> bool {
         !self.is_reading && now >= self.due
     }
@@ -108,14 +109,14 @@ impl MemoryMonitor {
         !self.is_reading && now < self.due
     }
 
-    /// Whether a whole reading was made since a process last started or ended.
+    /// Whether a reading began and ended since a process last started or ended.
     fn is_fresh(&self) -> bool {
         self.urgent_readings == 0
     }
 
-    /// A process started or ended: memory is read as soon as possible.
+    /// Has memory read as soon as possible: a process started or ended.
     pub fn read_soon(&mut self, now: Instant) {
-        // A reading that is under way may have begun before.
+        // The reading under way may have begun before that, so a further one follows.
         self.urgent_readings = 1 + u8::from(self.is_reading);
         self.due = now;
     }
@@ -153,7 +154,7 @@ impl MemoryMonitor {
         self.due += READING;
     }
 
-    /// The memory of all processes was read.
+    /// Records a reading of the memory of all processes.
     pub fn record(
         &mut self,
         reading: &MemoryReading,
@@ -189,8 +190,8 @@ impl MemoryMonitor {
         let before = self.totals.map(|totals| totals.used);
         let used = MemoryTrend::after(before, used, budget.limit, reading.at);
         let before = self.totals.replace(MemoryTotals { budget, used });
-        // A container may be resized, and what clients may take with it; also since the edge computed that, before the
-        // application was loaded.
+        // The container's limit has changed, perhaps since the edge computed the client memory at its start. The client
+        // memory changes with it.
         if before.is_none_or(|before| before.budget.limit != budget.limit) {
             let budget = budget.limit;
             reaction.push(Command::Clients(ClientsCommand::Limit { budget }));
@@ -226,8 +227,8 @@ impl MemoryMonitor {
         pid.is_some_and(|pid| self.read.contains(&pid))
     }
 
-    /// Whether the last reading says what all processes need: none boots, none is new, and it has seen those that are
-    /// being killed.
+    /// Whether the last reading shows the memory of all processes: no worker boots, every running worker and the mold
+    /// were read, and no process has started or ended since.
     pub fn knows_all(&self, workers: &Workers, molds: &Molds, now: Instant) -> bool {
         let mold = molds.current.as_ref();
         if mold.is_none() && workers.is_empty() {
@@ -240,19 +241,19 @@ impl MemoryMonitor {
             && self.is_current(now)
     }
 
-    /// How many more workers fit: none before the first reading, any number where the kernel does not say. Those that
-    /// stay may still grow, and processes that no reading includes count as one worker each.
+    /// How many more workers fit: none before the first reading, and any number if the kernel does not say. Workers
+    /// that stay may still grow. Each process that no reading includes counts as a worker.
     pub fn room(&self, workers: &Workers, molds: &Molds) -> u32 {
         self.room_for(workers, molds, Worker::load, |mold| mold / COLLECTED)
     }
 
-    /// How many more workers fit that will be busy at once: all of them may need their highest, and nobody has measured
-    /// the garbage of their requests before one has grown.
+    /// How many more workers fit if they are busy from the start: each may need as much memory as it ever has. Before
+    /// any worker has grown, its garbage is unknown, so it counts as the whole mold.
     pub fn busy_room(&self, workers: &Workers, molds: &Molds) -> u32 {
         self.room_for(workers, molds, Worker::highest_load, |mold| mold)
     }
 
-    /// How many more workers fit, each of which needs `ungrown` of the mold's bytes while no worker has grown.
+    /// How many more workers fit. While no worker has grown, each counts as `ungrown` of the mold's bytes.
     fn room_for(
         &self,
         workers: &Workers,
@@ -293,8 +294,8 @@ impl MemoryMonitor {
         })
     }
 
-    /// The memory reserved for the mold of a restart, as much as the last known one took, until a reading shows its
-    /// full size.
+    /// The bytes reserved for the mold of a restart until a reading shows its full size: as much as the last mold that
+    /// loaded the application took.
     fn reserved(&self, molds: &Molds) -> u64 {
         let is_read = molds.next().is_some_and(|it| it.is_ready) && self.is_fresh();
         if molds.is_restarting() && !is_read {
@@ -313,7 +314,8 @@ impl MemoryMonitor {
         })
     }
 
-    /// The total was acted upon, so that these workers stay: it takes further readings to act again.
+    /// Notes that a worker was marked because of the total, and that `staying` workers stay. Further readings are
+    /// needed before another one is marked.
     pub fn relieved(&mut self, staying: u32, now: Instant) {
         self.ceiling.lower(staying, now);
         if let Some(totals) = &mut self.totals {
@@ -337,14 +339,14 @@ impl MemoryMonitor {
         reaction.log(totals.describe(line));
     }
 
-    /// All workers that are wanted run: the next shortage is logged again.
+    /// Notes that all wanted workers run: the next shortage is logged again.
     pub fn end_shortage(&mut self) {
         self.has_warned_of_shortage = false;
     }
 }
 
 impl MemoryTotals {
-    /// Adds what is used, and what may be.
+    /// Adds the bytes that are used, and the limit, to a log line.
     pub fn describe(&self, line: LogLine) -> LogLine {
         line.text("used", ByteSize(self.used.bytes))
             .text("limit", ByteSize(self.budget.limit))

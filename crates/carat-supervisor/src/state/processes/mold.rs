@@ -15,7 +15,7 @@ pub struct Mold {
     pub is_ready: bool,
     /// Anonymous memory in bytes, when it was last read.
     pub anonymous: Option<u64>,
-    /// Whether it has loaded the application itself, rather than served as a worker.
+    /// Whether the mold has loaded the application itself. A mold that was promoted from a worker has not.
     pub has_booted: bool,
 }
 
@@ -51,12 +51,12 @@ impl Mold {
         reaction.kill(self.pid);
     }
 
-    /// How long it has been booting, or took to boot.
+    /// How long the mold has been booting, or took to boot.
     pub fn boot_time(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.started)
     }
 
-    /// The mold can fork workers from now on.
+    /// Notes that the mold can fork workers from now on.
     pub fn set_ready(&mut self, reaction: &mut Reaction) {
         self.is_ready = true;
         let line = self.identify(LogLine::info("mold ready"));

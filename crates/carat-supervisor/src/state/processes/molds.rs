@@ -11,7 +11,7 @@ use crate::log_line::LogLine;
 use crate::ruby_process::{Role, RubyProcess};
 use crate::state::reaction::Reaction;
 
-/// The molds: the one that forks, the one that is coming, the one before the last restart, and those that are ending.
+/// The molds: the current one, which forks; the candidate; the previous one; and the ones that are ending.
 #[derive(Debug, Default)]
 pub struct Molds {
     pub current: Option<Mold>,
@@ -22,7 +22,7 @@ pub struct Molds {
     pub leaving: LeavingMolds,
     /// The generation of the newest mold.
     pub generation: u32,
-    /// Workers of older generations are to be replaced.
+    /// The oldest generation that may serve: workers of older generations are to be replaced.
     pub oldest_generation: u32,
     pub backoff: Backoff,
 }
@@ -34,7 +34,7 @@ pub struct MoldCandidate {
     pub origin: MoldOrigin,
 }
 
-/// Where a coming mold is from.
+/// The origin of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoldOrigin {
     /// A worker that was told to be the mold (a refork).
@@ -70,7 +70,7 @@ impl Molds {
         current.filter(|mold| mold.generation == generation)
     }
 
-    /// The mold that is to follow.
+    /// The mold of the candidate.
     pub fn next(&self) -> Option<&Mold> {
         self.candidate.as_ref().map(|candidate| &candidate.mold)
     }
@@ -80,7 +80,7 @@ impl Molds {
         self.next().is_some_and(|it| it.generation == generation)
     }
 
-    /// Whether the coming mold loads the application for a restart.
+    /// Whether the candidate loads the application for a restart.
     pub fn is_restarting(&self) -> bool {
         let candidate = self.candidate.as_ref();
         candidate.is_some_and(|candidate| candidate.origin == MoldOrigin::Restart)
@@ -92,7 +92,7 @@ impl Molds {
         current.chain(self.others())
     }
 
-    /// The molds that do not fork: those that are kept, coming, or ending.
+    /// The molds that do not fork workers: the previous one, the candidate, and the ones that are ending.
     pub fn others(&self) -> impl Iterator<Item = (&Mold, Role)> {
         let previous = self.previous.iter().map(|it| &it.mold);
         let previous = previous.map(|mold| (mold, Role::PreviousMold));
@@ -126,7 +126,7 @@ impl Molds {
         });
     }
 
-    /// The process of a mold runs.
+    /// Notes the process id of a mold that has been started.
     pub fn started(&mut self, generation: u32, pid: u32) {
         let candidate = self.candidate.as_mut().map(|it| &mut it.mold);
         let mut molds = candidate.into_iter().chain(&mut self.current);
@@ -160,7 +160,7 @@ impl Molds {
         reaction.kill(self.next().and_then(|mold| mold.pid));
     }
 
-    /// The mold did not fork a worker in time: the next one will.
+    /// Kills a mold that did not fork a worker in time, so that another mold replaces it.
     pub fn kill_stuck(&self, generation: u32, reaction: &mut Reaction) {
         let candidate = self.next().filter(|mold| mold.generation == generation);
         let Some(mold) = candidate.or(self.current.as_ref()) else {
@@ -170,14 +170,14 @@ impl Molds {
         mold.kill(reaction);
     }
 
-    /// Ends a mold that cannot fork, or is to be forgotten.
+    /// Kills a mold that cannot fork, or is not needed.
     pub fn end_failed(&mut self, mold: Mold, reaction: &mut Reaction) {
         mold.kill(reaction);
         reaction.push(Command::CloseControl(RubyProcess::Mold(mold.generation)));
         self.leaving.add(mold, LeavingKind::Failed, reaction.now);
     }
 
-    /// Ends a candidate that has served: it may hold what its `at_exit` blocks send.
+    /// Ends a candidate that was a worker. It runs its `at_exit` blocks, which may send data that it has collected.
     pub fn end_former_worker(&mut self, deadline: Instant, reaction: &mut Reaction) {
         let is_former = |it: &mut MoldCandidate| matches!(it.origin, MoldOrigin::Worker(_));
         if let Some(candidate) = self.candidate.take_if(is_former) {
@@ -185,14 +185,14 @@ impl Molds {
         }
     }
 
-    /// Ends a mold whose application does not live on: it runs its `at_exit` blocks until the deadline.
+    /// Ends a mold that no other mold continues: it runs its `at_exit` blocks until the deadline.
     pub fn end_for_good(&mut self, mold: Mold, deadline: Instant, reaction: &mut Reaction) {
         let generation = mold.generation;
         reaction.push(Command::Mold(MoldCommand::EndWithServer { generation }));
         self.leaving.add(mold, LeavingKind::Retired, deadline);
     }
 
-    /// Keeps a mold for a rollback; one that cannot fork ends.
+    /// Keeps a mold for a rollback. A mold that cannot fork is ended instead.
     pub fn keep_previous(
         &mut self,
         mold: Mold,
@@ -216,7 +216,7 @@ impl Molds {
         }
     }
 
-    /// The previous mold is dead, or dying, if it is this one.
+    /// Ends the previous mold if `is_lost` holds for it: it is dead or dying. Returns whether it does.
     pub fn lose_previous(
         &mut self,
         is_lost: impl Fn(&Mold) -> bool,

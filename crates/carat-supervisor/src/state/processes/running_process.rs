@@ -13,12 +13,13 @@ pub struct RunningProcess {
     pub generation: u32,
     /// The process id.
     pub pid: u32,
-    /// Whether it replies on its control socket.
+    /// Whether the process replies on its control socket.
     pub listens: bool,
 }
 
 impl RunningProcess {
-    /// `None` before the process runs. A mold listens once it can fork, until it is told to end.
+    /// The process of a mold; `None` before it runs. A mold replies from the time when it can fork until it is told to
+    /// end.
     pub fn of_mold(mold: &Mold, role: Role) -> Option<RunningProcess> {
         Some(RunningProcess {
             process: RubyProcess::Mold(mold.generation),
@@ -29,7 +30,7 @@ impl RunningProcess {
         })
     }
 
-    /// `None` before the worker said hello.
+    /// The process of a worker; `None` before its first message.
     pub fn of_worker(worker: &Worker) -> Option<RunningProcess> {
         Some(RunningProcess {
             process: RubyProcess::Worker(worker.id),

@@ -2,10 +2,10 @@ use std::time::{Duration, Instant};
 
 use crate::exit_status::ExitStatus;
 
-/// How long an exit is remembered. Later its process id may belong to another process.
+/// How long an exit is remembered. After that, another process may have its process id.
 const MEMORY: Duration = Duration::from_secs(1);
 
-/// Exits of unknown processes. A worker that dies at once may be reaped before its hello is read; all others are
+/// The exits of unknown processes. A worker that dies at once may end before its first message is read. All others are
 /// processes that the application left behind.
 #[derive(Debug, Default)]
 pub(crate) struct UnclaimedExits(Vec<(Instant, u32, ExitStatus)>);
@@ -15,7 +15,7 @@ impl UnclaimedExits {
         self.0.push((now, pid, status));
     }
 
-    /// How the process with this id ended, if it did.
+    /// Removes and returns how the process with this process id ended; `None` if it did not.
     pub(crate) fn claim(&mut self, pid: u32) -> Option<ExitStatus> {
         let index = self.0.iter().position(|&(_, dead, _)| dead == pid)?;
         Some(self.0.swap_remove(index).2)

@@ -27,27 +27,27 @@ pub struct Worker {
     pub stage: WorkerStage,
     pub forked: Instant,
     pub ready_since: Option<Instant>,
-    /// How many requests it was given.
+    /// How many requests the worker was given.
     pub requests: u64,
-    /// How many of them before the current mold took over.
+    /// How many of these requests were given before the current mold took over.
     pub requests_before: u64,
-    /// Whether it was at its limit of open files.
+    /// Whether the worker once could not open the descriptors of a request.
     pub lost_descriptors: bool,
-    /// How long it has had no request.
+    /// How long the worker has had no request.
     pub idle: Duration,
-    /// How many requests it had been given when it last returned its free memory.
+    /// How many requests the worker had been given when it last returned its free memory.
     pub requests_at_trim: u64,
-    /// How many connections its application has taken over.
+    /// How many tunnels the worker has.
     pub tunnels: usize,
-    /// Whether it can be told when to collect its garbage.
+    /// Whether the edge tells the worker when to collect its garbage.
     pub collects: bool,
     pub collection: WorkerCollection,
     pub role: WorkerRole,
     /// Whether the worker closed a lane, perhaps before it was known to be ready.
     pub has_lost_lane: bool,
-    /// Why it ends once its successor serves.
+    /// Why the worker ends when its successor serves; `None` if it is not to be replaced.
     pub replacement: Option<ReplacementReason>,
-    /// `None` until its memory was read after it became ready.
+    /// The memory of the worker; `None` until it was read after the worker became ready.
     pub memory: Option<WorkerMemory>,
 }
 
@@ -63,7 +63,7 @@ pub enum WorkerRole {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerBoot {
     Pending,
-    /// The log says why.
+    /// The boot failed, and the log says why.
     Failed,
     Done,
 }
@@ -72,7 +72,7 @@ pub enum WorkerBoot {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorkerMemory {
     pub private: MemoryTrend,
-    /// Whether it had served enough requests that it will hardly grow.
+    /// Whether the worker had served so many requests that it will hardly grow.
     pub is_grown: bool,
 }
 
@@ -114,17 +114,17 @@ impl Worker {
         }
     }
 
-    /// How many requests it was given since the current mold took over.
+    /// How many requests the worker was given since the current mold took over.
     pub fn requests_since_takeover(&self) -> u64 {
         self.requests.saturating_sub(self.requests_before)
     }
 
-    /// Whether it ends to become the mold.
+    /// Whether the worker drains, or will drain, to become the mold.
     pub fn is_promoted(&self) -> bool {
         self.replacement == Some(ReplacementReason::Promotion)
     }
 
-    /// Whether it can be told to be the mold, if its lanes are empty.
+    /// Whether the worker can be told to be the mold as soon as its lanes are empty.
     pub fn may_be_mold(&self) -> bool {
         let is_draining = matches!(self.stage, WorkerStage::Retiring { .. });
         is_draining && self.is_promoted() && self.pid.is_some()
@@ -159,12 +159,13 @@ impl Worker {
         }
     }
 
-    /// How little its end would cost: one with fewer tunnels, or that has been idle for longer, is colder.
+    /// How little the end of the worker would cost. A worker with fewer tunnels, or that has been idle for longer, is
+    /// colder.
     pub fn coldness(&self) -> (Reverse<usize>, Duration) {
         (Reverse(self.tunnels), self.idle)
     }
 
-    /// How long it has served.
+    /// How long the worker has served.
     pub fn age(&self, now: Instant) -> Duration {
         let since = self.ready_since.unwrap_or(now);
         now.saturating_duration_since(since)
@@ -174,19 +175,19 @@ impl Worker {
         matches!(self.stage, WorkerStage::Booting { .. })
     }
 
-    /// Whether it takes requests.
+    /// Whether the worker takes requests.
     pub fn is_ready(&self) -> bool {
         self.stage == WorkerStage::Ready
     }
 
-    /// Whether it serves, or is about to, and is neither being replaced nor of code that has yet to take over.
+    /// Whether the worker serves or boots, is not being replaced, and is not on trial.
     pub fn stays(&self) -> bool {
         (self.is_booting() || self.is_ready())
             && self.replacement.is_none()
             && self.role == WorkerRole::Regular
     }
 
-    /// The worker was just forked, and must be ready by the deadline.
+    /// Sets the deadline by which the worker must be ready.
     pub fn boot_by(&mut self, deadline: Instant) {
         self.stage = WorkerStage::Booting { deadline };
     }
@@ -195,12 +196,12 @@ impl Worker {
         self.role == WorkerRole::Trial
     }
 
-    /// Whether its main thread reads its control socket.
+    /// Whether the worker's main thread reads its control socket.
     pub fn listens(&self) -> bool {
         self.boot == WorkerBoot::Done && !self.stage.is_last()
     }
 
-    /// The worker takes requests from now on.
+    /// Notes that the worker takes requests from now on.
     pub fn serve(&mut self, reaction: &mut Reaction) {
         self.stage = WorkerStage::Ready;
         self.ready_since = Some(reaction.now);
@@ -220,12 +221,12 @@ impl Worker {
         reaction.push(Command::Worker(WorkerCommand::Drain(self.id)));
     }
 
-    /// Gives the worker no more requests; it ends when it has finished those that it has.
+    /// Gives the worker no more requests. It ends when its requests have finished.
     pub fn retire(&mut self, message: &'static str, reaction: &mut Reaction) {
         self.retire_by(self.drain_deadline(reaction), message, reaction);
     }
 
-    /// Gives the worker no more requests; it ends when it has finished those that it has, or at the deadline.
+    /// Gives the worker no more requests. It ends when its requests have finished, or at the deadline.
     pub fn retire_by(&mut self, deadline: Instant, message: &'static str, reaction: &mut Reaction) {
         if self.is_booting() || self.is_ready() {
             reaction.log(self.identify(LogLine::info(message)));
@@ -233,7 +234,8 @@ impl Worker {
         }
     }
 
-    /// A worker that is only replaced has time for its longest request, and for its tunnels: nothing waits for its end.
+    /// The deadline of a worker that drains. A worker that is replaced has time for its longest request and its
+    /// tunnels, because nothing waits for its end.
     pub fn drain_deadline(&self, reaction: &Reaction) -> Instant {
         let limits = &reaction.limits;
         let time = match self.replacement {
@@ -246,14 +248,14 @@ impl Worker {
         reaction.now + time
     }
 
-    /// The worker got a signal to end from another process, or cannot go on.
+    /// Drains a worker that got a signal to end from another process, or cannot go on.
     pub fn leave(&mut self, reaction: &mut Reaction) {
         self.forgo_promotion();
         self.retire("worker was told to end", reaction);
     }
 
-    /// The worker closed a lane: it is dying, or the application ended one of its threads. The other lanes finish their
-    /// requests.
+    /// Drains a worker that closed a lane: it is dying, or the application ended one of its threads. The other lanes
+    /// finish their requests.
     pub fn lose_lane(&mut self, reaction: &mut Reaction) {
         self.forgo_promotion();
         self.has_lost_lane = true;
@@ -262,14 +264,15 @@ impl Worker {
         }
     }
 
-    /// A request exceeded `request_timeout`: it reports its stack, finishes its other requests, and is replaced.
+    /// Replaces a worker because a request exceeded `request_timeout`. The worker reports the request's stack, and
+    /// finishes its other requests.
     pub fn get_stuck(&mut self, tag: LaneTag, request: u32, reaction: &mut Reaction) {
         reaction.push(Command::Worker(WorkerCommand::AskStack { tag, request }));
         let stack_deadline = reaction.now + STACK_WAIT;
         #[expect(clippy::wildcard_enum_match_arm, reason = "all that are not stuck")]
         match &mut self.stage {
             last if last.is_last() => {}
-            // The deadline of its first stuck request stays.
+            // The deadline of the first stuck request stays.
             WorkerStage::Stuck { stack, .. } => *stack = stack_deadline,
             other => {
                 *other = WorkerStage::Stuck {
@@ -294,7 +297,7 @@ impl Worker {
         );
     }
 
-    /// The worker's lanes are empty. The worker is told to end, and may run its hooks until the deadline.
+    /// Tells a worker whose lanes are empty to end. It may run its hooks until the deadline.
     pub fn drained(&mut self, deadline: Instant, is_cut_off: bool, reaction: &mut Reaction) {
         match &mut self.stage {
             WorkerStage::Retiring { .. } => {
@@ -314,8 +317,8 @@ impl Worker {
         }
     }
 
-    /// Drains it because the server stops. One that was draining before has as long as the others, and may be empty by
-    /// now.
+    /// Drains the worker because the server stops. A worker that was draining before gets the same deadline, and is
+    /// reported again if its lanes are empty by now.
     pub fn end_with_server(&mut self, deadline: Instant, reaction: &mut Reaction) {
         if self.is_ready() {
             reaction.log(self.identify(LogLine::info("worker ends with the server")));
@@ -325,12 +328,12 @@ impl Worker {
         }
     }
 
-    /// Whether its process runs although its time is over.
+    /// Whether the worker's process runs although its time is over.
     pub fn is_overdue(&self, now: Instant) -> bool {
         self.pid.is_some() && self.stage.is_over(now)
     }
 
-    /// Sends SIGTERM if its time is over, and SIGKILL if it had that.
+    /// Sends SIGTERM if the worker's time is over, and SIGKILL if it already got SIGTERM.
     pub fn end_overdue(&mut self, reaction: &mut Reaction) {
         if self.is_overdue(reaction.now) {
             self.signal(self.stage.is_terminated_first(), reaction);
@@ -339,7 +342,7 @@ impl Worker {
         }
     }
 
-    /// Sends SIGKILL if its process runs.
+    /// Sends SIGKILL if the worker's process runs.
     pub fn kill(&mut self, reaction: &mut Reaction) {
         self.forgo_promotion();
         if self.pid.is_some() {
@@ -363,7 +366,7 @@ impl Worker {
         reaction.push(command);
     }
 
-    /// Whether it ended as it was told to.
+    /// Whether the worker ended as it was told to.
     pub fn expected(&self, status: ExitStatus) -> bool {
         match self.stage {
             WorkerStage::Retiring { .. }

@@ -1,32 +1,32 @@
 use std::time::{Duration, Instant};
 
-/// How long a worker that would be replaced for its memory has to collect its garbage: it may have to finish its requests,
-/// and to wait for its turn.
+/// How long a worker that exceeds its memory has to collect its garbage. It may have to finish its requests first, and
+/// to wait for the rests of other workers.
 const COLLECT_WITHIN: Duration = Duration::from_secs(5);
 
-/// A worker whose memory is too large again so soon after a collection is replaced.
+/// A worker whose memory is too large again within this time after a collection is replaced.
 const HELPS_FOR: Duration = Duration::from_secs(60);
 
 /// The last full garbage collection of a worker that would have been replaced for its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WorkerCollection {
-    /// The worker was never too large.
+    /// The worker was never told to collect for this reason.
     #[default]
     Never,
     /// The worker was told to collect at this time.
     Ordered(Instant),
-    /// The worker has collected by this time.
+    /// The worker reported at this time that it has collected.
     Done(Instant),
 }
 
 /// What to do with a worker whose memory is too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CollectionAdvice {
-    /// Tell it to collect.
+    /// Tell the worker to collect its garbage.
     Collect,
-    /// See what the collection brings.
+    /// Wait for the collection, or for a memory reading after it.
     Wait,
-    /// A collection has not helped, or does not come.
+    /// Replace the worker: a collection has not helped, or did not happen in time.
     Replace,
 }
 
@@ -43,7 +43,7 @@ impl WorkerCollection {
         }
     }
 
-    /// The worker has collected, as it was told to or not.
+    /// Notes that the worker has collected. Only a collection that was ordered here counts.
     pub fn done(&mut self, now: Instant) {
         if let WorkerCollection::Ordered(_) = self {
             *self = WorkerCollection::Done(now);

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-/// Where a worker is in its life.
+/// The stage of a worker's lifecycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerStage {
     /// Forked; killed unless ready before the deadline.
@@ -20,12 +20,12 @@ pub enum WorkerStage {
     Ending { deadline: Instant },
     /// Killed; killed again at the deadline.
     Killed { deadline: Instant },
-    /// Closed a socket unasked; killed at the deadline.
+    /// Closed its control socket without being told to end; killed at the deadline.
     Lost { deadline: Instant },
 }
 
 impl WorkerStage {
-    /// Whether only its exit is expected.
+    /// Whether only the exit of the worker is expected.
     pub fn is_last(self) -> bool {
         matches!(
             self,
@@ -33,7 +33,7 @@ impl WorkerStage {
         )
     }
 
-    /// Whether its deadline has passed, or a stuck worker has nothing left to do.
+    /// Whether the deadline of the stage has passed, or a stuck worker has nothing left to do.
     pub fn is_over(self, now: Instant) -> bool {
         match self {
             WorkerStage::Ready => false,

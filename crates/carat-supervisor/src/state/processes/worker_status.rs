@@ -4,18 +4,18 @@ use super::worker::Worker;
 use super::worker_stage::WorkerStage;
 use carat_log::WorkerId;
 
-/// A worker as the status lists it.
+/// A worker as `carat status` shows it.
 #[derive(Clone, Copy)]
 pub struct WorkerStatus {
     /// The identity of the worker.
     pub id: WorkerId,
     /// The generation of the mold that forked the worker.
     pub generation: u32,
-    /// `None` until it has been forked.
+    /// The process id; `None` before the worker's first message.
     pub pid: Option<u32>,
     /// The worker's stage as `carat status` shows it.
     pub stage: &'static str,
-    /// How long it has been ready.
+    /// How long the worker has been ready.
     pub age: Duration,
 }
 

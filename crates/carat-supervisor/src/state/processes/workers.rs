@@ -20,12 +20,12 @@ pub struct Workers {
     next_serial: u64,
     /// How many workers should run.
     pub wanted: u32,
-    /// When the next one may be forked, after others failed to boot.
+    /// When the next worker may be forked, after others failed to boot.
     pub backoff: Backoff,
 }
 
 impl Workers {
-    /// Begins without a worker; this many should run.
+    /// No workers yet, while this many should run.
     pub fn wanting(wanted: u32) -> Workers {
         Workers {
             wanted,
@@ -75,7 +75,7 @@ impl Workers {
         self.by_number.values_mut()
     }
 
-    /// The workers that take requests, those that are being replaced included.
+    /// The workers that take requests, including the ones that are to be replaced.
     pub fn ready(&self) -> impl Iterator<Item = &Worker> {
         self.iter().filter(|worker| worker.is_ready())
     }
@@ -108,7 +108,7 @@ impl Workers {
         worker.map(|worker| worker.id)
     }
 
-    /// Updates what the workers did so far.
+    /// Updates the requests, idle times, and tunnels of the workers.
     pub fn update_traffic(&mut self, traffic: &[WorkerTraffic]) {
         for known in traffic {
             if let Some(worker) = self.get_mut(known.worker) {
@@ -135,7 +135,7 @@ impl Workers {
         self.count(|worker| worker.is_ready() && worker.stays())
     }
 
-    /// Private memory of the workers that serve and are not being replaced, that of the coldest first.
+    /// The private memory of each worker that serves and is not being replaced, the coldest worker first.
     pub fn private_coldest_first(&self) -> Vec<u64> {
         let serving = self.ready().filter(|worker| worker.stays());
         let mut serving: Vec<_> = serving.collect();
@@ -157,7 +157,7 @@ impl Workers {
         }
     }
 
-    /// Private memory of the workers that take no more requests, in bytes: free when they end.
+    /// The private memory of the workers that take no more requests, in bytes. It is free when they end.
     pub fn leaving_bytes(&self) -> u64 {
         let leaves = |worker: &&Worker| !worker.is_booting() && !worker.is_ready();
         self.iter().filter(leaves).map(Worker::private).sum()
@@ -172,15 +172,15 @@ impl Workers {
         late.map(|worker| worker.id).collect()
     }
 
-    /// Does something to this worker, if it runs.
+    /// Calls `act` with this worker, if it is known.
     pub fn with(&mut self, id: WorkerId, act: impl FnOnce(&mut Worker)) {
         if let Some(worker) = self.get_mut(id) {
             act(worker);
         }
     }
 
-    /// Makes each worker that has served and now rests return its free memory, once. The allocator returns pages only
-    /// while a process allocates.
+    /// Makes each worker that has been idle since its last request return its free memory, once. The allocator itself
+    /// returns pages only while a process allocates.
     pub fn trim_idle(&mut self, reaction: &mut Reaction) {
         for worker in self.iter_mut() {
             let has_served = worker.requests > worker.requests_at_trim;

@@ -7,7 +7,7 @@ use crate::state::processes::no_room;
 use crate::state::reaction::Reaction;
 use carat_log::WorkerId;
 
-/// After this many new workers that fail to boot, a restart goes back to the previous mold.
+/// If this many new workers fail to boot, a restart goes back to the previous mold.
 const FAILURES_LIMIT: u32 = 3;
 
 /// A restart under way: new workers from a new mold, or from the previous one, replace all others.
@@ -16,21 +16,21 @@ pub(super) struct Restart {
     pub number: u32,
     pub stage: RestartStage,
     pub begun: Instant,
-    /// When its stage began, or when its time limit begins.
+    /// When the stage began, or when its time limit begins.
     pub since: Instant,
     /// The settings of the new generation; known after `Reading`.
     pub settings: Option<GenerationSettings>,
     /// The most workers that may run, so that the new mold has room.
     pub most_workers: u32,
-    /// Whether the further processes of the application end, so that it has.
+    /// Whether the further processes of the application end, so that the new mold has room.
     pub ends_apps: bool,
-    /// Whether requests have waited once, for a slow response, in vain.
+    /// Whether the requests were held once in vain, because a slow response did not finish.
     pub has_held: bool,
     /// How many new workers failed to boot.
     failures: u32,
-    /// Whether somebody wanted the previous mold back.
+    /// Whether a user asked for the previous mold.
     pub is_rollback: bool,
-    /// Why it goes back to the previous mold.
+    /// Why the restart goes back to the previous mold.
     pub undone: Option<String>,
 }
 
@@ -77,13 +77,14 @@ impl Restart {
         }
     }
 
-    /// Workers that end to make room, or boot, have their own time limits.
+    /// Whether the stage takes too long. The limit includes the time that workers have to end or to boot.
     pub(super) fn is_late(&self, reaction: &Reaction) -> bool {
         let limit = reaction.limits.shutdown_timeout + reaction.limits.boot_timeout;
         reaction.now.saturating_duration_since(self.since) > limit
     }
 
-    /// A worker failed to boot after the trial. Several of the new code are too many.
+    /// Counts a worker that failed to boot after the trial. After several failures of the new code, the restart goes
+    /// back.
     pub(super) fn count_failure(&mut self, generation: u32, oldest: u32) -> BootFailure {
         let is_new = self.stage == RestartStage::Replacing && generation >= oldest;
         self.failures += u32::from(is_new);

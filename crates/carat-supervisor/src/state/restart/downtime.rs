@@ -4,14 +4,14 @@ use crate::command::{ClientsCommand, Command};
 use crate::log_line::LogLine;
 use crate::state::reaction::Reaction;
 
-/// How long slow responses of the last worker may keep all requests waiting before another worker takes its place: a
-/// second more than tunnels have by default.
+/// How long slow responses of the last worker may keep all requests waiting before another worker takes its place. This
+/// is a second more than the default of `tunnel_timeout`.
 const DOWNTIME_LIMIT: Duration = Duration::from_secs(6);
 
-/// How long responses of the worker that took its place may do so, which have begun while the restart made room.
+/// How long the worker that took its place has to finish its responses, when it is ended in turn.
 pub(super) const SUCCESSOR_DOWNTIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// The time in which no worker runs, so that the new mold of a restart has room, and how long the last such time was.
+/// The downtime of a restart, in which no worker runs so that the new mold has room, and the length of the last one.
 #[derive(Debug, Default)]
 pub(super) struct Downtimes {
     current: Option<Downtime>,
@@ -24,7 +24,7 @@ struct Downtime {
     /// The number of the restart.
     restart: u32,
     since: Instant,
-    /// When the restart ended before a worker served.
+    /// When the restart ended, if no worker has served since.
     left: Option<Instant>,
 }
 
@@ -60,20 +60,20 @@ impl Downtimes {
         current.is_some_and(|it| it.duration(now) > DOWNTIME_LIMIT)
     }
 
-    /// For how long at most the restart with this number kept requests waiting; `None` if it did not.
+    /// How long requests waited at most in the restart with this number; `None` if it had no downtime.
     pub(super) fn waited(&self, restart: u32) -> Option<Duration> {
         let last = self.last.as_ref();
         last.filter(|it| it.restart == restart).map(|it| it.waited)
     }
 
-    /// A worker is about to run: `queue_timeout` holds again.
+    /// Ends the hold of the requests, because a worker is about to run: `queue_timeout` applies again.
     pub(super) fn release_requests(&self, reaction: &mut Reaction) {
         if self.current.is_some() {
             reaction.push(Command::Clients(ClientsCommand::ReleaseRequests));
         }
     }
 
-    /// The restart is over before a worker served. From here on, a worker that does not come is like any other.
+    /// Notes that the restart ended before a worker served.
     pub(super) fn leave(&mut self, reaction: &mut Reaction) {
         self.release_requests(reaction);
         if let Some(downtime) = &mut self.current {
@@ -81,7 +81,7 @@ impl Downtimes {
         }
     }
 
-    /// A worker serves: requests that waited because none ran do so no longer.
+    /// Ends the downtime, because a worker serves, and logs how long requests waited.
     pub(super) fn end(&mut self, reaction: &mut Reaction) {
         if let Some(downtime) = self.current.take() {
             let waited = downtime.duration(reaction.now);
@@ -95,8 +95,8 @@ impl Downtimes {
         }
     }
 
-    /// Ends the time after a restart whose old code cannot boot a worker any more either: whoever asked for the restart
-    /// learns how it ended.
+    /// Ends the downtime of a restart that has failed if the old code cannot boot a worker either. The user who asked
+    /// for the restart then learns how it ended.
     pub(super) fn end_late(&mut self, reaction: &Reaction) {
         let is_late = |at: Instant| reaction.now > at + reaction.limits.boot_timeout;
         self.current.take_if(|it| it.left.is_some_and(is_late));
@@ -104,7 +104,7 @@ impl Downtimes {
 }
 
 impl Downtime {
-    /// How long it has lasted.
+    /// How long the downtime has lasted.
     fn duration(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.since)
     }

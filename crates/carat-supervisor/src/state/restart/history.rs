@@ -1,17 +1,18 @@
 use std::collections::VecDeque;
 
-/// How many restarts are remembered when they are over.
+/// How many finished restarts are remembered.
 const FINISHED_LIMIT: usize = 16;
 
-/// The numbers of the restarts, and how those that are over ended.
+/// The numbers of the restarts, and the results of the finished ones.
 #[derive(Debug, Default)]
 pub(super) struct RestartHistory {
-    /// The number of the latest one.
+    /// The number of the latest restart.
     pub latest: u32,
-    /// The number of the restart that follows the current one. All who ask for a restart meanwhile get this number.
+    /// The number of the restart that follows the current one. All users who ask for a restart meanwhile get this
+    /// number.
     queued: Option<u32>,
     finished: VecDeque<(u32, Result<(), String>)>,
-    /// How the last one ended, until that is reported.
+    /// How the last restart ended, until that is reported.
     pub news: Option<Result<(), String>>,
 }
 
@@ -35,7 +36,7 @@ impl RestartHistory {
         self.queued.take().unwrap_or(self.latest)
     }
 
-    /// Notes that another one follows.
+    /// Notes that another restart follows.
     pub(super) fn queue(&mut self) {
         if self.queued.is_none() {
             self.latest += 1;
@@ -43,7 +44,7 @@ impl RestartHistory {
         }
     }
 
-    /// Whether another one follows.
+    /// Whether another restart follows.
     pub(super) fn has_queued(&self) -> bool {
         self.queued.is_some()
     }

@@ -12,9 +12,9 @@ use crate::sockets::AcceptFailures;
 use crate::sockets::{ClientStream, Listener};
 use carat_exchange::clock;
 
-/// Accepts clients once the server is open, until it closes, including those that connected before. While all permits are
-/// taken, further clients wait in the backlog, which the new edge of an upgrade has, too. An error means that the listener
-/// has failed for good.
+/// Accepts clients from the time when the server opens until it closes, including clients that connected before. While
+/// all permits are taken, further clients wait in the listener's backlog, from which the new edge of an upgrade can
+/// accept them, too. An error means that the listener has failed for good.
 pub async fn accept(listener: Rc<Listener>, server: Rc<Server>) -> io::Result<()> {
     server.life.until_open().await;
     listener.own_file();
@@ -52,8 +52,8 @@ async fn accept_until_closed(listener: &Listener, server: &Rc<Server>) -> io::Re
     }
 }
 
-/// Accepts the clients that have connected without the runtime's notice, as far as there are permits. Those in the backlog
-/// are reset when the socket is closed right after this.
+/// Accepts the clients that have connected and that the runtime has not reported yet, as long as there are permits.
+/// Clients that are left in the backlog are reset when the socket is closed right after this.
 fn accept_last(listener: &Listener, server: &Rc<Server>) {
     while let Some(permit) = server.permits.take_now() {
         let Ok(stream) = listener.accept_now() else {

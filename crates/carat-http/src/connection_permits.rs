@@ -5,7 +5,7 @@ use carat_files::set_further_waiting;
 use carat_policy::DescriptorBudget;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The clients that may be connected, each with a descriptor for the file of a response.
+/// The permits of clients: one to be connected, and one to have a file open for a response.
 pub(super) struct ConnectionPermits {
     connections: Permits,
     replies: Permits,
@@ -21,7 +21,7 @@ struct Permits {
     free: Arc<Semaphore>,
 }
 
-/// The wait of a listener, which has a permit, for its client. Dropping it ends the wait.
+/// A listener that has a permit and waits for a client to use it. Dropping the offer ends the wait.
 pub(super) struct Offer<'a>(&'a ConnectionPermits);
 
 /// The permit of one client.
@@ -43,7 +43,7 @@ impl ConnectionPermits {
         }
     }
 
-    /// Offers as many as another budget has. Those beyond it that are taken stay.
+    /// Sets the numbers of permits to another budget. Permits beyond it that are taken stay valid.
     pub(super) fn resize(&self, budget: &DescriptorBudget) {
         self.connections.resize(budget.connections);
         self.replies.resize(budget.replies);

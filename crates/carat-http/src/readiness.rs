@@ -6,7 +6,7 @@ use carat_dispatch::PathPattern;
 use carat_exchange::Refusal;
 use carat_settings::Settings;
 
-/// The paths by which load balancers find out whether the server is ready: the option `readiness_path`.
+/// The paths that load balancers request to find out whether the server is ready: the option `readiness_path`.
 #[derive(Debug)]
 pub struct ReadinessPaths(Vec<PathPattern>);
 
@@ -23,7 +23,7 @@ impl ReadinessPaths {
     }
 }
 
-/// Refuses the requests of load balancers once the server is about to stop.
+/// Refuses the readiness checks of load balancers once the server is about to stop.
 pub(crate) struct ReadinessChecks {
     paths: ReadinessPaths,
     is_over: Cell<bool>,
@@ -37,7 +37,7 @@ impl ReadinessChecks {
         }
     }
 
-    /// From now on, the server is not ready.
+    /// Notes that the server is not ready any more.
     pub(crate) fn end(&self) {
         self.is_over.set(true);
     }

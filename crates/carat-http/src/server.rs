@@ -16,9 +16,9 @@ use carat_exchange::{ClientMemory, clock};
 use carat_log::Log;
 use carat_settings::Settings;
 
-/// For how long a client that has connected may send its first request once the server drains. A proxy in front of the
-/// server connects because it has one, and does not repeat a POST whose connection ends. At most half of
-/// the time that the stop may take.
+/// How long a client that is connected may take to send its first request once the server drains. A proxy connects
+/// because it has a request, and does not repeat a POST whose connection ends. At most half of the time of the stop is
+/// spent on this.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
 
 /// The smallest buffer that hyper accepts.
@@ -44,15 +44,16 @@ pub struct Server {
     /// The protocols beside HTTP/1.1.
     pub(super) protocols: Protocols,
     pub(super) permits: ConnectionPermits,
-    /// Clients are not accepted any more.
+    /// Set when clients are not accepted any more.
     pub(super) closed: Flag,
     pub(super) draining: Flag,
-    /// Until when clients may begin their first request, once the server drains.
+    /// The time until which clients may begin their first request, once the server drains.
     first_requests_until: Cell<Option<Instant>>,
-    /// The server drains, and clients that have not begun a request yet get no more time for it.
+    /// Set when the server drains and clients get no more time for their first request.
     pub(super) first_requests_over: Flag,
     has_handed_over: Cell<bool>,
-    /// When the server started, accepts clients, and is left.
+    /// The state of the server: when it started, whether it accepts clients, and whether another edge has taken its
+    /// place.
     pub(crate) life: Rc<ServerLife>,
 }
 
@@ -112,12 +113,13 @@ impl Server {
         &self.dispatcher
     }
 
-    /// What there is to know of the requests.
+    /// The figures of the requests.
     pub fn figures(&self) -> RequestFigures<'_> {
         self.dispatcher.figures()
     }
 
-    /// When the server started, accepts clients, and is left.
+    /// The state of the server: when it started, whether it accepts clients, and whether another edge has taken its
+    /// place.
     pub fn life(&self) -> &Rc<ServerLife> {
         &self.life
     }
@@ -131,7 +133,7 @@ impl Server {
         }
     }
 
-    /// Offers as many permits as another budget has.
+    /// Sets the numbers of permits to another budget.
     pub fn divide_files(&self, budget: &DescriptorBudget) {
         self.permits.resize(budget);
     }
@@ -142,8 +144,8 @@ impl Server {
         Ok(())
     }
 
-    /// Serves on, closes each connection after a response that says so, and refuses the requests by which load balancers
-    /// find out whether the server is ready.
+    /// Serves on, but closes each connection after its next response, and refuses the readiness checks of load
+    /// balancers.
     pub fn turn_away(&self) {
         self.release_requests();
         self.steps.end.turns_away.set(true);
@@ -151,8 +153,8 @@ impl Server {
         self.leave_clients(Farewell::TurnsAway);
     }
 
-    /// The clients go to another server from now on. Serves those that are connected until each one has got a response
-    /// that says so.
+    /// Leaves new clients to another edge. Connected clients are served until each has got a response that tells it to
+    /// reconnect.
     pub fn hand_over(&self) {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.drain_tunnels();
@@ -167,7 +169,7 @@ impl Server {
         self.has_handed_over.get()
     }
 
-    /// The control socket is another server's from now on.
+    /// Notes that another server answers on the control socket from now on.
     pub fn leave(&self) {
         self.life.leave();
     }
@@ -195,7 +197,7 @@ impl Server {
         self.deadlines.wake_all();
     }
 
-    /// Requests wait neither for the end of a pause nor for other code any more, since the server stops.
+    /// Ends all holds, because the server stops: requests wait neither for the end of a pause nor for new code.
     fn release_requests(&self) {
         self.dispatcher.release_hold(clock::now());
         self.dispatcher.renewal().stop();
@@ -214,7 +216,7 @@ impl Server {
         self.deadlines.wake_all();
     }
 
-    /// Returns how long the server stood still, once after it did. Called before anything is judged by the time.
+    /// Returns how long the server stood still, once after it did. Called before any timeout is checked.
     pub fn take_freeze(&self) -> Option<Duration> {
         let now = clock::now();
         let frozen = self.deadlines.take_freeze(now)?;
@@ -228,8 +230,8 @@ impl Server {
         Some(frozen)
     }
 
-    /// Ends what is overdue and writes what was gathered. Called once a tick. False when the server stood still before:
-    /// nothing is overdue then, because what arrived meanwhile is read first.
+    /// Enforces timeouts, and writes the gathered log lines. Called once a tick. Returns false if the server stood
+    /// still before: nothing is overdue then, because bytes that arrived meanwhile are read first.
     pub fn tick(&self) -> bool {
         let now = clock::now();
         let was_frozen = self.deadlines.tick(now);
@@ -246,7 +248,7 @@ impl Server {
         !was_frozen
     }
 
-    /// The bytes that clients may make the edge hold, and parts with them.
+    /// The bytes that clients may make the edge hold, and the bytes that parts may hold.
     pub fn held_limit(&self) -> u64 {
         let parts = self.parts.memory_limit();
         self.client_memory().own_limit().saturating_add(parts)
@@ -305,12 +307,13 @@ impl Server {
 /// hyper's settings for every connection.
 fn http1(settings: &Settings) -> http1::Builder {
     let mut builder = http1::Builder::new();
-    // The headers, which the guard passes at once, must fit, and so must a read.
+    // The buffer must hold the headers, which the guard passes at once, and one read.
     let buffer = settings.max_header_bytes.max(settings.body_buffer);
     builder
         .header_read_timeout(None)
         .max_buf_size(buffer.max(HYPER_BUFFER_MIN))
-        // Trailers, too, which the guard has measured: by itself hyper ends a body with more than 16 KiB of them.
+        // The limit also applies to trailers, which the guard has measured. By default hyper ends a body with more than
+        // 16 KiB of them.
         .max_header_size(settings.max_header_bytes + 1);
     if settings.max_headers > HYPER_INLINE_HEADERS {
         builder.max_headers(settings.max_headers);

@@ -19,7 +19,7 @@ use carat_exchange::{Call, ConnectionState, Peer, ProxyPolicy, Refusal, Reply, c
 use carat_files::are_too_many_waiting;
 use carat_settings::UrlPrefix;
 
-/// The way of a request to the application, and of its response to the client.
+/// The path of a request to the application, and of its response to the client.
 pub(super) struct Steps {
     pub(super) access_log: AccessLog,
     pub(super) proxies: ProxyPolicy,
@@ -54,8 +54,8 @@ impl Steps {
 
     /// Serves one request.
     ///
-    /// A request without a body is dispatched before this returns. hyper moves the future around, so what
-    /// remains to be awaited is small.
+    /// A request without a body is dispatched before this returns. hyper moves the returned future around, so it is
+    /// kept small.
     pub(super) fn serve(
         self: &Rc<Self>,
         request: Request<ReceivedBody>,
@@ -82,7 +82,7 @@ impl Steps {
         async move { Ok(steps.response(refused, &mut context).await) }
     }
 
-    /// Reads what the steps need to know, and starts the line of the access log.
+    /// Collects what the steps need to know, and starts the line of the access log.
     fn begin(
         &self,
         mut request: Request<ReceivedBody>,
@@ -117,7 +117,7 @@ impl Steps {
         (ArrivedRequest::new(call, body), context)
     }
 
-    /// The steps of a request. The first one that answers it is the last.
+    /// The steps of a request. The first step that answers is the last one.
     fn request(
         &self,
         request: &mut ArrivedRequest,
@@ -133,7 +133,7 @@ impl Steps {
         ControlFlow::Break(self.answer(request, context, 0))
     }
 
-    /// The parts that may answer a request, from the one with the index `first` on, and the application behind them.
+    /// Asks the parts for an answer, beginning with the index `first`, and then the application.
     fn answer(
         &self,
         request: &mut ArrivedRequest,
@@ -180,7 +180,7 @@ impl Steps {
         answer: RequestAnswer,
         context: &mut RequestContext,
     ) -> Response<TrackedBody> {
-        // In a block: what follows takes its room.
+        // In a block, so that the following code can reuse the room of the future.
         let mut response = {
             let mut reply = self.reply(answer, context).await;
             for part in self.parts.steps().rev() {
@@ -220,7 +220,7 @@ impl Steps {
         response
     }
 
-    /// The response to a request that was refused says why.
+    /// The response to a refused request, which says why.
     fn refused(&self, refusal: Refusal, context: &mut RequestContext) -> Response<ClientBody> {
         context.entry.refused(refusal);
         let mut response = refusal.into_response();

@@ -23,9 +23,9 @@ use crate::tunnels::{TunnelEnd, TunnelEnds, serve_tunnel};
 use carat_body::request::ReceivedBody;
 use carat_exchange::{ConnectionPhase, ConnectionState, Peer, Refusal};
 
-/// How long the bytes of a client are drained after its last response, and how long it may pause. They
-/// are discarded, so there is no limit in bytes: a client that sends a complete body before it reads
-/// would be cut off, and might see only the reset.
+/// How long the bytes of a client are drained after its last response (`LINGER`), and how long the client may pause in
+/// that time. The bytes are discarded, so there is no limit on their number. With a limit, a client that sends a
+/// complete body before it reads would be cut off, and might see only the reset.
 const LINGER: Duration = Duration::from_secs(5);
 const LINGER_PAUSE: Duration = Duration::from_secs(1);
 const LINGER_READ: usize = 8 * 1024;
@@ -40,7 +40,7 @@ pub(crate) async fn serve_connection(
     permit: ConnectionPermit,
     server: Rc<Server>,
 ) {
-    // One by one, clippy 1.85 finds that the first one has no effect.
+    // As two statements, clippy 1.85 would find that the first one has no effect.
     let (_connected, reply) = (permit.connection, permit.reply);
     let address = stream.remote_address();
     let mut peer = stream.peer(address, reply);
@@ -48,7 +48,7 @@ pub(crate) async fn serve_connection(
     let deadline = Rc::new(server.deadlines.deadline());
     let mut wait = server.settings.header_timeout;
     if preamble.is_proxied || preamble.handshake.is_some() {
-        // Boxed: its room would stay with the connection.
+        // Boxed: otherwise the future would keep room for this as long as the connection lasts.
         let begun = Box::pin(begin(stream, &preamble, &mut peer, &deadline, &server)).await;
         let Some(begun) = begun else { return };
         stream = begun;
@@ -67,7 +67,8 @@ pub(crate) async fn serve_connection(
         let active = Box::pin(serve_active(stream, &peer, &deadline, &server, may_switch)).await;
         if let Some(protocol) = active.protocol {
             let (stream, read) = (active.stream, active.received);
-            // Not within `finish`: a tunnel, which may last as long, would have its room.
+            // Not within `finish`: a tunnel may last as long as the connection, and its future would keep room for
+            // this.
             return Box::pin(speak(protocol, stream, read, peer, deadline, server)).await;
         }
         count_http1(&server, &active.end, &mut is_new);
@@ -85,8 +86,8 @@ pub(crate) async fn serve_connection(
     Box::pin(finish(active, &peer, &deadline, &server)).await;
 }
 
-/// Does what remains to be done with a connection that hyper does not serve any more. Boxed, or its room would stay with
-/// the connection.
+/// Ends a connection that hyper does not serve any more, or serves its tunnel. Boxed: otherwise the future would keep
+/// room for this as long as the connection lasts.
 async fn finish(
     active: ServedConnection,
     peer: &Rc<Peer>,
@@ -112,7 +113,8 @@ async fn finish(
     }
 }
 
-/// The refusal of a part that knows what the client speaks, in place of that of bytes that are no HTTP.
+/// If a part recognizes what the client speaks instead of HTTP, its refusal takes the place of the one for malformed
+/// bytes.
 fn explained(refusal: Refusal, received: &[u8], peer: &Peer, server: &Server) -> Refusal {
     let Refusal::Malformed(_) = refusal else {
         return refusal;
@@ -122,7 +124,7 @@ fn explained(refusal: Refusal, received: &[u8], peer: &Peer, server: &Server) ->
     known.unwrap_or(refusal)
 }
 
-/// Serves the application that has taken the connection over.
+/// Carries bytes between the client and the application that has taken over the connection.
 async fn tunnel(
     mut stream: ClientStream,
     ends: TunnelEnds,
@@ -144,7 +146,8 @@ async fn tunnel(
     }
 }
 
-/// Serves a client that speaks another protocol, which has read `leading`. Boxed for the same reason.
+/// Serves a client that speaks another protocol; `leading` was read from it before. Boxed: otherwise the future would
+/// keep room for this as long as the connection lasts.
 async fn speak(
     protocol: Rc<dyn Protocol>,
     stream: ClientStream,
@@ -170,7 +173,7 @@ async fn speak(
     }
 }
 
-/// The first request of a client tells that it speaks HTTP/1.1.
+/// Counts a client of HTTP/1.1, once, at its first request.
 fn count_http1(server: &Server, end: &ActiveEnd, is_new: &mut bool) {
     let is_http1 = !matches!(end, ActiveEnd::FalseAlarm);
     if is_http1 && std::mem::take(is_new) {
@@ -178,12 +181,12 @@ fn count_http1(server: &Server, end: &ActiveEnd, is_new: &mut bool) {
     }
 }
 
-/// A client speaks this protocol.
+/// Reports that a client speaks this protocol.
 fn count(server: &Server, protocol: &'static str) {
     server.parts.note(&EdgeEvent::Connected { protocol });
 }
 
-/// Passes what precedes the requests. `None` when the connection is over.
+/// Reads what precedes the requests: the PROXY header and the handshake. `None` when the connection is over.
 async fn begin(
     stream: ClientStream,
     preamble: &Preamble,
@@ -198,7 +201,7 @@ async fn begin(
         return Some(stream);
     };
     let ClientStream::Tcp(socket) = stream else {
-        // Only addresses of TCP have a transport.
+        // Only TCP addresses have a transport.
         return None;
     };
     let start = ConnectionStart {
@@ -221,7 +224,7 @@ async fn begin(
     }
 }
 
-/// Ends a connection that hyper does not serve any more: with a refusal that has not been sent, if there is one.
+/// Ends a connection that hyper does not serve any more. Sends the refusal first, if there is one.
 async fn end(
     mut stream: ClientStream,
     refusal: Option<Refusal>,
@@ -264,7 +267,7 @@ async fn wait_readable(
     if let Some(is_readable) = readable.await {
         return is_readable;
     }
-    // A request may have arrived without the runtime's notice.
+    // A request may have arrived that the runtime has not reported yet.
     yield_now().await;
     poll_fn(|cx| Poll::Ready(matches!(stream.poll_readable(cx), Poll::Ready(Ok(()))))).await
 }
@@ -272,8 +275,8 @@ async fn wait_readable(
 /// A connection after hyper has served it.
 struct ServedConnection {
     stream: ClientStream,
-    /// Bytes that the client has sent beyond the last request, when the application has taken the connection over, when the
-    /// client speaks another protocol, and when they begin no request.
+    /// Bytes that the client has sent beyond the last request. They are kept when the application has taken over the
+    /// connection, when the client speaks another protocol, and when they begin no request.
     received: Vec<u8>,
     /// The protocol beside HTTP/1.1 that the client has begun to speak.
     protocol: Option<Rc<dyn Protocol>>,
@@ -308,7 +311,8 @@ async fn serve_active(
     let end = poll_fn(|cx| {
         let mut is_over = Pin::new(&mut connection).poll(cx).is_ready();
         let must_drain = !draining && !is_over && must_drain(&state, server);
-        // Not before hyper has read what is there, which the runtime has to notice: it would close at once.
+        // hyper first has to read the bytes that have arrived, which the runtime has to report: otherwise it would
+        // close the connection at once.
         if must_drain && noticed.as_mut().poll(cx).is_ready() {
             draining = true;
             Pin::new(&mut connection).graceful_shutdown();
@@ -338,7 +342,7 @@ fn must_drain(state: &ConnectionState, server: &Server) -> bool {
 }
 
 impl ServedConnection {
-    /// hyper has left `read`, which it did not need.
+    /// The result of a connection in whose buffer hyper has left `read`.
     fn new(
         mut guarded: GuardedStream,
         read: &[u8],
@@ -365,7 +369,7 @@ impl ServedConnection {
     }
 }
 
-/// How a connection ends that hyper has finished.
+/// How a connection ends that hyper does not serve any more.
 fn end_of(state: &ConnectionState) -> ActiveEnd {
     if state.end.must_reset() {
         ActiveEnd::BrokenOff
@@ -374,8 +378,8 @@ fn end_of(state: &ConnectionState) -> ActiveEnd {
     }
 }
 
-/// Closes the connection without a reset, which would take the response from the client. Boxed: its room would stay with
-/// the connection.
+/// Closes the connection without a reset, which could discard the response before the client has read it. Boxed:
+/// otherwise the future would keep room for this as long as the connection lasts.
 fn close(stream: ClientStream, linger: bool) -> Pin<Box<dyn Future<Output = ()>>> {
     Box::pin(shut_down(stream, linger))
 }
@@ -389,8 +393,8 @@ async fn shut_down(mut stream: ClientStream, linger: bool) {
     let _ = timeout(LINGER, drain).await;
 }
 
-/// Reads once and drops what was read. Returns `false` at the end. There may be many connections that linger, so the
-/// buffer exists only while one is read.
+/// Reads once and drops the bytes. Returns `false` at the end. Many connections may linger, so the buffer exists only
+/// during the read.
 async fn discard(stream: &mut ClientStream) -> bool {
     poll_fn(|cx| {
         let mut discarded = [0; LINGER_READ];

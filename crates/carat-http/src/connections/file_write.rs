@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 use crate::sockets::ClientStream;
 use carat_exchange::{FilePlaceholder, OutgoingFile};
 
-/// Writes the bytes before the placeholder of a file, or sends the file in place of that.
+/// Writes the bytes before the placeholder of a file. If the placeholder comes first, sends the file in its place.
 pub(crate) fn write_with_file(
     stream: &ClientStream,
     outgoing: &OutgoingFile,

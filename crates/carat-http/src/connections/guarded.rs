@@ -13,7 +13,7 @@ use crate::server::Server;
 use crate::sockets::ClientStream;
 use carat_exchange::{ConnectionState, MemoryReservation, MemoryWait, Refusal, clock};
 
-/// Bytes of further messages that are read while a request is served.
+/// How many bytes of further messages are read while a request is served.
 const AHEAD_LIMIT: usize = 16 * 1024;
 
 /// The memory of an active connection: hyper's first buffers, the tasks, and the smallest request and response.
@@ -22,7 +22,7 @@ const ACTIVE_COST: usize = 16 * 1024;
 /// The size of hyper's first buffer. While memory is short, a read does not fill it, so that it does not grow.
 const FIRST_BUFFER: usize = 8 * 1024;
 
-/// The first room for headers that one read did not complete; it doubles.
+/// The first size of `carry`, for headers that one read did not complete; it doubles.
 const CARRY_START: usize = 8 * 1024;
 
 /// A client's connection as hyper sees it: messages that the guard has checked, one at a time.
@@ -33,9 +33,9 @@ pub(crate) struct GuardedStream {
     guard: Guard,
     state: Rc<ConnectionState>,
     protocols: Protocols,
-    /// Whether the connection may turn out to be one of another protocol.
+    /// Whether the connection may turn out to speak another protocol.
     may_switch: bool,
-    /// The protocol that the connection has turned out to be one of.
+    /// The other protocol that the client has turned out to speak.
     protocol: Option<Rc<dyn Protocol>>,
     /// Bytes that were read and not passed on: at most the headers of a message and `AHEAD_LIMIT`.
     carry: BytesMut,
@@ -43,7 +43,7 @@ pub(crate) struct GuardedStream {
     passed: usize,
     /// The memory of hyper's buffers.
     buffers: MemoryReservation,
-    /// The memory of `carry` and, once hyper has them, of the headers that it held.
+    /// The memory of `carry`; once hyper has the headers that were in it, the memory of these.
     headers: MemoryReservation,
     /// Set while `carry` has to wait for memory.
     memory_wait: Option<MemoryWait>,
@@ -92,7 +92,7 @@ impl GuardedStream {
         self.guard.position() == MessagePosition::InBody
     }
 
-    /// Whether the next bytes begin a message that must wait for the response to the one before.
+    /// Whether the next bytes begin a message that must wait for the response to the message before it.
     fn must_hold(&self) -> bool {
         self.state.order.is_responding() && self.guard.position() != MessagePosition::InBody
     }
@@ -128,7 +128,7 @@ impl GuardedStream {
         }
     }
 
-    /// The protocol that begins with these bytes, which no message of HTTP/1.1 does.
+    /// The protocol that begins with these bytes. No message of HTTP/1.1 begins with them.
     fn recognize(&self, bytes: &[u8]) -> Option<Rc<dyn Protocol>> {
         let protocols = Some(&self.protocols).filter(|_| self.may_switch);
         protocols?.recognize(bytes)
@@ -140,20 +140,20 @@ impl GuardedStream {
         let was_in_body = self.guard.position() == MessagePosition::InBody;
         let passed = self.pass(bytes)?;
         if let Some(minor) = self.guard.take_higher_minor() {
-            // The version that this server speaks; hyper knows no higher one.
+            // hyper knows no higher version than the one that this server speaks.
             bytes[minor] = b'1';
         }
         if was_in_body || self.guard.position() != MessagePosition::InBody {
             return Ok(passed);
         }
-        // The same error is returned again when the rest is offered again.
+        // An error is ignored here: the guard returns it again when the rest is passed again.
         let body = self.guard.pass(&bytes[passed..]).unwrap_or(0);
         self.state.body.count(body);
         self.state.body.set_position(self.guard.position());
         Ok(passed + body)
     }
 
-    /// Passes on bytes that were read before and are allowed now. Returns whether there were any.
+    /// Passes bytes to hyper that were read before and are allowed now. Returns whether there were any.
     fn pass_on(&mut self, buf: &mut ReadBuf<'_>) -> io::Result<bool> {
         if self.passed == 0
             && !self.carry.is_empty()
@@ -165,8 +165,8 @@ impl GuardedStream {
             self.carry = carry;
             self.passed = passed?;
             if self.passed == 0 {
-                // A stray blank line after a message is dropped, so the connection can be parked. Half
-                // of one is kept.
+                // A stray blank line after a message is dropped, so that the connection can be parked. A half-read
+                // blank line is kept.
                 self.carry.advance(self.guard.take_blank_lines());
                 if !self.carry.is_empty() {
                     self.state.body.set_position(MessagePosition::InHeaders);
@@ -183,7 +183,7 @@ impl GuardedStream {
         Ok(count > 0)
     }
 
-    /// A part of a record is the beginning of a message, with the same timeout and limits.
+    /// Treats a part of a record as the beginning of a message, with the same timeout and limits.
     fn note_record(&mut self) {
         if self.guard.position() != MessagePosition::BetweenMessages || !self.carry.is_empty() {
             return;
@@ -198,7 +198,7 @@ impl GuardedStream {
         }
     }
 
-    /// Counts the buffer of hyper that has this much room.
+    /// Counts the memory of hyper's buffer, which has this much room.
     fn account_for(&mut self, room: usize) {
         let buffers =
             ACTIVE_COST + room.saturating_sub(FIRST_BUFFER) + self.stream.get_ref().held_bytes();
@@ -214,8 +214,8 @@ impl GuardedStream {
         }
     }
 
-    /// How many bytes the next read into this much room may return: hyper's buffer grows when reads fill it, and
-    /// `carry` has only so much room.
+    /// How many bytes the next read may return; `room` is what the buffer has left. Reads are limited because hyper's
+    /// buffer grows when a read fills it, and because `carry` has only so much room.
     fn read_limit(&self, room: usize) -> u64 {
         let limit = if self.state.memory().memory().has_room(room as u64) {
             self.read_limit
@@ -229,7 +229,7 @@ impl GuardedStream {
         }
     }
 
-    /// Makes room for more bytes in `carry`, if it has begun. Returns `false` while there is no memory for them.
+    /// Makes room for more bytes in `carry`, if it is in use. Returns `false` while there is no memory for them.
     fn make_room(&mut self, cx: &Context<'_>) -> bool {
         let room = self.carry.capacity() - self.carry.len();
         if self.carry.is_empty() || room > 0 {
@@ -248,10 +248,10 @@ impl GuardedStream {
         is_resumed
     }
 
-    /// Waits for memory or, with a request that is not the next one, for the response to the one before.
+    /// Waits for memory, or for the response to the request before the one that has arrived.
     fn await_room(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
         if self.must_hold() {
-            // Reading would tell that the client is gone, but there is no room for what it sent.
+            // A read would show that the client is gone, but there is no room for the bytes that it has sent.
             if self.stream.get_ref().is_closed_by_client() {
                 return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
             }
@@ -265,7 +265,7 @@ impl GuardedStream {
         Poll::Pending
     }
 
-    /// Reads once into `buf` and keeps there what is passed on. Returns `true` at the end of the
+    /// Reads once into `buf`, and leaves there the bytes that the guard passes. Returns `true` at the end of the
     /// stream.
     fn read_once(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
         let before = buf.filled().len();
@@ -308,7 +308,7 @@ impl AsyncRead for GuardedStream {
         this.forget_headers();
         loop {
             if this.pass_on(buf)? || this.protocol.is_some() {
-                // To hyper, another protocol is the end of the stream.
+                // hyper sees the end of the stream where another protocol begins.
                 return Poll::Ready(Ok(()));
             }
             if this.state.end.refusal().is_some() {
@@ -316,7 +316,7 @@ impl AsyncRead for GuardedStream {
                     this.state.order.hold(cx.waker());
                     return Poll::Pending;
                 }
-                // To hyper this is the end of the stream: it finishes writing.
+                // hyper sees the end of the stream, and finishes writing.
                 return Poll::Ready(Ok(()));
             }
             let is_ahead = this.must_hold() && this.carry.len() >= AHEAD_LIMIT;
@@ -350,7 +350,7 @@ impl GuardedStream {
         })
     }
 
-    /// Completes 103 responses of which a part may be written.
+    /// Completes 103 responses that may be partly written.
     fn complete_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.state.interim.is_begun() {
             return self.write_interim(cx);
@@ -359,7 +359,7 @@ impl GuardedStream {
     }
 }
 
-/// Tells the state of the connection what became of a write.
+/// Notes the result of a write in the state of the connection.
 fn note_written(
     state: &ConnectionState,
     written: Poll<io::Result<usize>>,
@@ -380,7 +380,7 @@ impl AsyncWrite for GuardedStream {
         let this = self.get_mut();
         ready!(this.complete_interim(cx))?;
         if this.state.outgoing.is_set() {
-            // hyper has copied the placeholder of the file: the client would get zeros.
+            // hyper has copied the placeholder of the file into its buffer, so the client would get zeros.
             return Poll::Ready(Err(io::ErrorKind::Unsupported.into()));
         }
         let written = Pin::new(this.stream.get_mut()).poll_write(cx, bytes);
@@ -411,13 +411,14 @@ impl AsyncWrite for GuardedStream {
         true
     }
 
-    /// hyper calls this when it has written everything that it has: no other moment is right for a 103 response.
+    /// Writes 103 responses. hyper calls this when it has written everything that it has, which is the only right
+    /// moment for them.
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.get_mut().write_interim(cx)
     }
 
-    /// hyper ends a connection with this. `serve_connection` closes it, and may have a refusal to
-    /// write before.
+    /// Does nothing, although hyper ends a connection with this: `serve_connection` closes it, and may have a refusal
+    /// to write first.
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
     }

@@ -9,14 +9,13 @@ use crate::sockets::ClientStream;
 use crate::time_limits::Deadline;
 use carat_exchange::{MemoryReservation, Peer};
 
-/// Bytes that are looked at in one step: most headers have fewer.
+/// How many bytes one step looks at; most headers have fewer.
 const ROOM: usize = 512;
 
 const RESET: &str = "the connection was reset";
 
-/// Reads the PROXY header that a connection must begin with, and makes `peer` the client that it names. Returns `false`
-/// when the connection is over: without a word for one that sends nothing, as health checks do, and else with a line of
-/// the log.
+/// Reads the PROXY header that a connection must begin with, and makes `peer` the client that the header names. Returns
+/// `false` when the connection is over. That is logged unless the peer sent nothing, as health checks do.
 pub(crate) async fn receive_proxy_header(
     stream: &ClientStream,
     peer: &mut Peer,
@@ -46,7 +45,8 @@ pub(crate) async fn receive_proxy_header(
     }
 }
 
-/// Whoever the client is decides whether its own fields about clients are believed.
+/// Makes `peer` the client that the PROXY header names. The address of this client decides whether its header fields
+/// about clients are believed.
 fn name(peer: &mut Peer, client: Client, server: &Server) {
     let Client::Tcp {
         source,
@@ -68,8 +68,8 @@ fn name(peer: &mut Peer, client: Client, server: &Server) {
     peer.proxy_fields = server.steps.proxies.fields_of(Some(address));
 }
 
-/// Reads exactly the header. `None` when the peer leaves before it sends anything, and when the server drains and
-/// waits for it no longer.
+/// Reads the header and nothing beyond it. `None` if the peer leaves before it sends anything, or if the server drains
+/// and gives it no more time.
 async fn read(
     stream: &ClientStream,
     deadline: &Deadline,
@@ -99,13 +99,14 @@ async fn read(
 }
 
 enum HeaderStep {
-    /// Bytes that were read; the header has more.
+    /// This many bytes of the header were read, and more are needed.
     More(usize),
     Complete(Client),
     Ended,
 }
 
-/// Moves what has arrived of the header into `header`. What follows it stays in the socket, for whoever reads next.
+/// Moves the bytes of the header that have arrived into `header`. The bytes behind it stay in the socket for the next
+/// reader.
 fn poll_step(
     stream: &ClientStream,
     cx: &mut Context<'_>,

@@ -3,7 +3,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 
-/// A response with a text of this media type for those who run the server.
+/// A response to a request of an operator, with a text of this media type.
 pub fn admin_response(
     status: StatusCode,
     kind: &'static str,
@@ -16,7 +16,7 @@ pub fn admin_response(
     response
 }
 
-/// A response that says no more than its status.
+/// A response to an operator that says no more than its status.
 pub fn admin_refusal(status: StatusCode) -> Response<Full<Bytes>> {
     admin_response(status, "text/plain", format!("{status}\n"))
 }

@@ -10,20 +10,21 @@ use carat_exchange::ClientMemory;
 use carat_log::Log;
 use carat_settings::Settings;
 
-/// The rooms of the core on which parts build.
+/// The services of the core on which parts build.
 #[derive(Clone)]
 pub struct EdgeCore {
     /// The settings from the configuration.
     pub settings: Rc<Settings>,
     /// The log of the server.
     pub log: Rc<Log>,
-    /// The way of requests to the application, and what clients may hold.
+    /// The dispatch of requests to the application, and the memory that clients may use.
     pub dispatch: Rc<RequestDispatch>,
-    /// The lines of requests, also of those by which a part asks the application.
+    /// The access log, also for requests that a part sends to the application.
     pub access_log: AccessLog,
     /// The permits of tunnels: the option `max_tunnels`. `None` without a limit.
     pub tunnel_permits: Option<Arc<Semaphore>>,
-    /// When the server started, accepts clients, and is left.
+    /// The state of the server: when it started, whether it accepts clients, and whether another edge has taken its
+    /// place.
     pub life: Rc<ServerLife>,
 }
 

@@ -1,4 +1,4 @@
-/// What happens in the edge beside requests.
+/// An event in the edge that concerns no single request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EdgeEvent {
     /// A client has sent its first request, in this protocol.
@@ -6,12 +6,12 @@ pub enum EdgeEvent {
         /// The protocol, such as `http/1.1`.
         protocol: &'static str,
     },
-    /// The beginning of an encrypted connection is over.
+    /// The handshake of an encrypted connection is over.
     Handshake {
-        /// What has become of it.
+        /// The result of the handshake.
         result: &'static str,
     },
-    /// The supervisor logs what becomes of a process.
+    /// The supervisor has logged a line about a process.
     Logged {
         /// The message of the line.
         message: &'static str,

@@ -24,21 +24,21 @@ use crate::request::{
 use carat_exchange::{Call, Peer, Refusal, Reply, ReplyBody};
 use carat_settings::Settings;
 
-/// An optional capability, such as a cache. The core calls those that are switched on in the order of one list, and knows
-/// none of them by name. A hook that a part does not need does nothing.
+/// An optional capability, such as a cache. The core calls all parts that are switched on in the order of one list, and
+/// knows none of them by name. By default a hook does nothing.
 pub trait Part {
     /// The key of the part in `carat status` and `carat memory`.
     fn name(&self) -> &'static str;
 
-    /// Whether the part has a hook of requests. Requests pass by a part that has none.
+    /// Whether the part uses any hook of requests. Otherwise requests skip it.
     fn sees_requests(&self) -> bool {
         true
     }
 
     // The hooks of a request follow in the order in which they are called.
 
-    /// Sees each request of a client before any step does, also one that no step will see, because it is malformed. Notes
-    /// in the slots of the context what later hooks need to know: the call is then gone.
+    /// Sees each request of a client before all steps, even a malformed one, which no step sees. Notes in the slots of
+    /// the context what later hooks need to know, because the call is gone by then.
     fn begin(&self, _call: &mut Call, _context: &mut RequestContext) {}
 
     /// Refuses or answers a request before its body is received.
@@ -46,14 +46,14 @@ pub trait Part {
         ControlFlow::Continue(())
     }
 
-    /// Answers a request without a body in place of the application, or passes it on itself. One that has a body goes from
-    /// its reception straight to the application.
+    /// Answers a request without a body in place of the application, or dispatches it itself. A request with a body
+    /// skips this hook: it goes to the application when its body is received.
     fn answer(&self, _request: &mut ArrivedRequest, _context: &mut RequestContext) -> PartStep {
         PartStep::Next
     }
 
-    /// Sees each reply or refusal, and may change it, or take over the connection. The last part of the list is the first.
-    /// `None` when there is nothing to wait for.
+    /// Sees each reply or refusal, and may change it, or take over the connection. The last part of the list is called
+    /// first. `None` if there is nothing to wait for.
     fn reply<'a>(
         &'a self,
         _reply: &'a mut Result<Reply, Refusal>,
@@ -62,8 +62,8 @@ pub trait Part {
         None
     }
 
-    /// Sees each response with its body, cut to the ranges that the client wants, and may transform it. The last part of the
-    /// list is the first. `None` when there is nothing to wait for.
+    /// Sees each response with its body, which is already cut to the ranges that the client asked for, and may
+    /// transform it. The last part of the list is called first. `None` if there is nothing to wait for.
     fn body<'a>(
         &'a self,
         _response: &'a mut Response<ClientBody>,
@@ -82,7 +82,7 @@ pub trait Part {
         None
     }
 
-    /// Completes the response to a request that was refused, such as by a page.
+    /// Completes the response to a refused request, such as by an error page.
     fn refused(
         &self,
         _refusal: Refusal,
@@ -94,15 +94,15 @@ pub trait Part {
     /// Completes the header fields of each response.
     fn fields(&self, _fields: &mut HeaderMap, _context: &mut RequestContext) {}
 
-    /// The refusal for a client that has sent these bytes where a request begins, if the part knows what that client speaks
-    /// instead of HTTP.
+    /// The refusal for a client that has sent these bytes in place of a request, if the part recognizes the protocol
+    /// that they belong to.
     fn misdirected(&self, _bytes: &[u8], _peer: &Peer) -> Option<Refusal> {
         None
     }
 
     // The hooks of the server.
 
-    /// All parts are made: this one may ask the others. Called once.
+    /// Gives this part access to the others, once all parts exist. Called once.
     fn meet(&self, _others: &Weak<dyn OtherParts>) {}
 
     /// A protocol beside HTTP/1.1 that clients may speak. Asked once, when the server starts.
@@ -110,12 +110,13 @@ pub trait Part {
         None
     }
 
-    /// The work beside requests, begun once clients are accepted. It ends with the server.
+    /// The background work of the part. It begins when clients are accepted, and ends with the server.
     fn tasks(&self) -> Vec<PartTask> {
         Vec::new()
     }
 
-    /// Whether clients' requests come over HTTPS, since the part encrypts their connections, or sends the clients there.
+    /// Whether all requests of clients come over HTTPS: the part encrypts their connections, or redirects them to
+    /// HTTPS.
     fn demands_https(&self) -> bool {
         false
     }
@@ -123,32 +124,33 @@ pub trait Part {
     /// Called ten times a second.
     fn tick(&self) {}
 
-    /// Sees what happens beside requests.
+    /// Sees the events of the edge that concern no single request.
     fn note(&self, _event: &EdgeEvent) {}
 
-    /// Reads the part's files again: an operator asks for it by SIGHUP.
+    /// Opens or reads the part's files again, as an operator asks by SIGHUP.
     fn reopen(&self) {}
 
-    /// From now on, workers of this generation serve, and these settings hold.
+    /// Adopts the settings of this generation, whose workers serve from now on.
     fn adopt(&self, _settings: &Settings, _generation: u32) {}
 
-    /// The files that the application's code is in, as the mold that has loaded it names them: a JSON object.
+    /// Gets the files of the application's code, as the mold names them after it has loaded the application: a JSON
+    /// object.
     fn sources(&self, _json: &str) {}
 
-    /// The first workers are ready.
+    /// Called when the first worker is ready.
     fn serving(&self) {}
 
-    /// A restart is over, where one replaces all workers at once: the workers that take requests have the newest code, or
-    /// why they have not.
+    /// Called when a restart is over, if restarts replace all workers at once. The workers that take requests have the
+    /// newest code, or the error says why they do not.
     fn restarted(&self, _result: &Result<(), String>) {}
 
-    /// The server is about to leave its clients. It may do so in several ways, one after the other.
+    /// Called when the server is about to leave its clients. There may be several farewells, one after the other.
     fn leave_clients(&self, _farewell: Farewell) {}
 
-    /// A process of the application says something to the part.
+    /// Gets a message that a process of the application has sent to the part.
     fn message(&self, _subject: &[u8], _content: &[u8]) {}
 
-    /// The last work of a server that has stopped as it should. It delays the exit, so it has a limit.
+    /// The last work of the part in a regular stop. The exit waits for it, up to a limit.
     fn shut_down(&self) -> Option<Later<()>> {
         None
     }
@@ -158,7 +160,7 @@ pub trait Part {
         None
     }
 
-    // The hooks for those who run the server.
+    // The hooks for operators.
 
     /// The state of the part for `carat status`; null when there is nothing to say.
     fn report(&self) -> Value {
@@ -170,12 +172,12 @@ pub trait Part {
         Vec::new()
     }
 
-    /// The paths at which the part answers those who run the server. The paths of the core come first.
+    /// The paths at which the part answers operators. The paths of the core take precedence.
     fn admin_paths(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Answers a request for one of these paths.
+    /// Answers a request of an operator for one of these paths.
     fn administer<'a>(
         &'a self,
         _request: &'a mut Request<Incoming>,
@@ -189,9 +191,9 @@ pub trait Part {
 pub enum PartStep {
     /// The next step follows.
     Next,
-    /// The request is answered, or under way to its answer.
+    /// The request is answered, or was dispatched.
     Answer(RequestAnswer),
-    /// The part waits, such as for a disk. If the wait brings no reply, the next step follows.
+    /// The part waits, such as for a disk. If no reply comes of that, the next step follows.
     Wait(ReplySearch),
 }
 
@@ -202,10 +204,10 @@ impl PartStep {
     }
 }
 
-/// The wait of a part for what it makes of a reply.
+/// The future of a part that needs time to process a reply.
 pub type SlowReply<'a> = Pin<Box<dyn Future<Output = ReplyStep> + 'a>>;
 
-/// The wait of a part for what it makes of a body. An error takes the place of the response.
+/// The future of a part that needs time to process a body. An error takes the place of the response.
 pub type SlowBody<'a> = Pin<Box<dyn Future<Output = Result<(), Refusal>> + 'a>>;
 
 /// The parts that are switched on, as one of them sees them.
@@ -213,7 +215,7 @@ pub trait OtherParts {
     /// The numbers of all parts for monitoring systems.
     fn samples(&self) -> Vec<PartSample>;
 
-    /// The part that answers those who run the server at this path.
+    /// The part that answers operators at this path.
     fn at(&self, path: &str) -> Option<&dyn Part>;
 }
 
@@ -231,28 +233,28 @@ pub enum ReplyStep {
 pub enum Farewell {
     /// Requests are served as before, and clients are asked to send their next one elsewhere.
     TurnsAway,
-    /// Another server accepts new clients. Connected ones are served until each has been told to reconnect.
+    /// Another edge accepts new clients. Connected clients are served until each has been told to reconnect.
     HandsOver,
     /// New clients are not accepted, and all connections end within this time.
     Drains(Duration),
 }
 
-/// Where those who run the server ask.
+/// The place where an operator's request arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdminDoor {
     /// The control socket, which only the user of the server and root can open.
     ControlSocket,
-    /// A port, which others may reach, too: a secret shows who asks.
+    /// A TCP port, which others may reach, too: the request has to contain a secret.
     Port,
 }
 
-/// The wait for the response to a request of those who run the server.
+/// The future of the response to an operator's request.
 pub type AdminResponse<'a> = Pin<Box<dyn Future<Output = Response<Full<Bytes>>> + 'a>>;
 
-/// Work of a part beside requests.
+/// Background work of a part.
 pub struct PartTask {
     /// What the log calls the task.
     pub name: &'static str,
-    /// The work. When it fails or panics, the server stops: what it can do without ends with `Ok`.
+    /// The work. If it fails or panics, the server stops. A task whose failure does not matter that much returns `Ok`.
     pub work: Later<io::Result<()>>,
 }

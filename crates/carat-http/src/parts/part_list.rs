@@ -24,19 +24,20 @@ impl PartList {
         self.parts[..self.seeing].iter().map(|part| &**part)
     }
 
-    /// The part that answers those who run the server at this path.
+    /// The part that answers operators at this path.
     pub fn at(&self, path: &str) -> Option<&dyn Part> {
         self.iter().find(|part| part.admin_paths().contains(&path))
     }
 
-    /// Passes what a process of the application says to the part of this name. Without that part, nobody hears it.
+    /// Passes a message of a process of the application to the part of this name. Without that part, the message is
+    /// lost.
     pub fn deliver(&self, part: &str, subject: &[u8], content: &[u8]) {
         if let Some(part) = self.iter().find(|it| it.name() == part) {
             part.message(subject, content);
         }
     }
 
-    /// Shows what happens beside requests to each part.
+    /// Shows an event of the edge to each part.
     pub fn note(&self, event: &EdgeEvent) {
         self.iter().for_each(|part| part.note(event));
     }
@@ -93,7 +94,7 @@ impl FromIterator<Box<dyn Part>> for PartList {
     }
 }
 
-/// Whoever composes a list of their own takes one apart.
+/// Tests take a list apart to compose their own.
 #[cfg(feature = "fixture")]
 impl IntoIterator for PartList {
     type Item = Box<dyn Part>;

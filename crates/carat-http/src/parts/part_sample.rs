@@ -14,11 +14,11 @@ pub struct PartSample {
 pub enum SampleValue {
     /// How many there are now.
     Gauge(u64),
-    /// How many bytes there are now.
+    /// A number of bytes that can rise and fall.
     Bytes(u64),
-    /// How many there have been since the server started.
+    /// A number that only grows since the server started.
     Counter(u64),
-    /// How long each has taken since the server started.
+    /// The distribution of times since the server started.
     Times(Box<TimeHistogram>),
 }
 
@@ -29,19 +29,19 @@ impl PartSample {
         PartSample { name, help, value }
     }
 
-    /// How many bytes there are now.
+    /// A number of bytes that can rise and fall.
     pub fn bytes(name: &'static str, help: &'static str, value: u64) -> PartSample {
         let value = SampleValue::Bytes(value);
         PartSample { name, help, value }
     }
 
-    /// How many there have been since the server started.
+    /// A number that only grows since the server started.
     pub fn counter(name: &'static str, help: &'static str, value: u64) -> PartSample {
         let value = SampleValue::Counter(value);
         PartSample { name, help, value }
     }
 
-    /// How long each has taken since the server started.
+    /// The distribution of times since the server started.
     pub fn times(name: &'static str, help: &'static str, times: &TimeHistogram) -> PartSample {
         let value = SampleValue::Times(Box::new(times.clone()));
         PartSample { name, help, value }

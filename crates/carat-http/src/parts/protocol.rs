@@ -9,8 +9,8 @@ use crate::sockets::ClientStream;
 use crate::time_limits::Deadline;
 use carat_exchange::Peer;
 
-/// A protocol beside HTTP/1.1: it makes requests of the bytes of a connection. The core asks when a connection begins
-/// whether its client speaks the protocol, and leaves the whole connection to it.
+/// A protocol beside HTTP/1.1, which turns the bytes of a connection into requests. When a connection begins, the core
+/// determines whether its client speaks the protocol, and then leaves the whole connection to it.
 pub trait Protocol {
     /// The name under which clients are counted, such as `http/1.1`.
     fn name(&self) -> &'static str;
@@ -18,15 +18,15 @@ pub trait Protocol {
     /// The name by which the handshake of an encrypted connection chooses the protocol (RFC 7301).
     fn token(&self) -> &'static str;
 
-    /// The first bytes of a client that knows without a handshake that the server speaks the protocol. Empty when no
-    /// client may.
+    /// The first bytes of a client that knows without a handshake that the server speaks the protocol. Empty if no
+    /// client may begin in this way.
     fn preface(&self) -> &'static [u8];
 
     /// Serves a client until it or the server ends the connection.
     fn serve(self: Rc<Self>, connection: ProtocolConnection) -> ServingProtocol;
 }
 
-/// The service of one client.
+/// The future that serves one client.
 pub type ServingProtocol = Pin<Box<dyn Future<Output = EndedConnection>>>;
 
 /// The protocols beside HTTP/1.1 that clients may speak.
@@ -62,7 +62,7 @@ impl Protocols {
 pub struct ProtocolConnection {
     /// The connection.
     pub stream: ClientStream,
-    /// The bytes that were read from it before.
+    /// The bytes that were already read from the connection.
     pub leading: Bytes,
     /// The two ends of the connection.
     pub peer: Rc<Peer>,
@@ -74,7 +74,7 @@ pub struct ProtocolConnection {
 
 /// A connection that a protocol does not serve any more.
 pub struct EndedConnection {
-    /// The connection; `None` when nothing is left of it.
+    /// The connection; `None` if it is closed already.
     pub stream: Option<ClientStream>,
     /// How the connection is to be closed.
     pub end: ProtocolEnd,
@@ -83,9 +83,9 @@ pub struct EndedConnection {
 /// How a connection ends that a protocol has served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolEnd {
-    /// Both sides have said what they had to say.
+    /// Both sides have finished.
     Closed,
-    /// The server has ended the connection; the client is still to read why.
+    /// The server has ended the connection, and the client has yet to read the reason.
     GoneAway,
     /// The client does not read.
     Stuck,

@@ -15,7 +15,7 @@ use carat_exchange::{ClientMemory, ConnectionState, Peer, Refusal};
 use carat_log::Log;
 use carat_settings::Settings;
 
-/// The core as a protocol uses it: the way of a request, and what limits clients.
+/// The core as a protocol uses it: the path of a request, and the limits on clients.
 pub trait ProtocolCore {
     /// The settings from the configuration.
     fn settings(&self) -> &Settings;
@@ -40,7 +40,7 @@ pub trait ProtocolCore {
         refusal: Refusal,
     ) -> ServedRequest;
 
-    /// The response to a request that is too malformed to be one.
+    /// The response to bytes that are too malformed to be a request.
     fn refused(
         &self,
         refusal: Refusal,
@@ -57,21 +57,21 @@ pub trait ProtocolCore {
     /// The deadlines of clients.
     fn deadlines(&self) -> &Rc<Deadlines>;
 
-    /// The connections that may have to go when memory is short.
+    /// The connections that may have to end when memory is short.
     fn active(&self) -> &ActiveConnections;
 
-    /// The permits for files of responses beyond the one of each connection.
+    /// The permits for files of responses, beyond the one file of each connection.
     fn further_replies(&self) -> &Arc<Semaphore>;
 
-    /// Whether the server accepts no more requests than those that have begun.
+    /// Whether the server accepts no more requests.
     fn is_draining(&self) -> bool;
 
-    /// Whether the server drains, and waits for no client's first request any longer.
+    /// Whether the server drains, and gives clients no more time for their first requests.
     fn are_first_requests_over(&self) -> bool;
 
     /// Whether clients are to go elsewhere with their next request.
     fn turns_away(&self) -> bool;
 }
 
-/// The wait for the response to a request.
+/// The future of the response to a request.
 pub type ServedRequest = Pin<Box<dyn Future<Output = Result<Response<TrackedBody>, Infallible>>>>;

@@ -3,7 +3,8 @@ use std::time::Instant;
 use carat_exchange::clock;
 use tokio::sync::watch;
 
-/// When a server started, whether it accepts clients yet, and whether another one has taken its place.
+/// The state of a server: when it started, whether it accepts clients yet, and whether another server has taken its
+/// place.
 pub struct ServerLife {
     /// When the server started.
     pub started: Instant,
@@ -20,7 +21,7 @@ impl ServerLife {
         }
     }
 
-    /// Clients are accepted from now on.
+    /// Notes that clients are accepted from now on.
     pub fn open(&self) {
         self.opened.set();
     }
@@ -30,7 +31,7 @@ impl ServerLife {
         self.opened.wait().await;
     }
 
-    /// Nobody needs the control socket of this server any more: another one answers there.
+    /// Notes that another server answers on the control socket from now on.
     pub(crate) fn leave(&self) {
         self.left.set();
     }
@@ -45,7 +46,7 @@ impl ServerLife {
     }
 }
 
-/// Something that happens, and that many tasks wait for.
+/// An event that happens once, and that many tasks wait for.
 pub(crate) struct Flag(watch::Sender<bool>);
 
 impl Default for Flag {

@@ -7,10 +7,10 @@ const BUCKETS: [u64; 15] = [
     5_000_000, 10_000_000, 30_000_000, 60_000_000,
 ];
 
-/// How long something took, each time.
+/// A histogram of times.
 #[derive(Debug, Clone, Default)]
 pub struct TimeHistogram {
-    /// The counts by upper bound. The last bucket counts what is above all bounds.
+    /// The counts by upper bound. The last bucket counts the times above all bounds.
     buckets: [Cell<u64>; TimeHistogram::SIZE],
     micros: Cell<u64>,
 }

@@ -24,7 +24,8 @@ pub struct AccessLog {
 
 type Observers = Box<[Rc<dyn RequestObserver>]>;
 
-/// The line of one request, written and shown to observers when it is dropped. `None` when nobody reads any.
+/// The log line of one request. It is written, and shown to observers, when it is dropped. `None` if there is neither a
+/// log nor an observer.
 #[derive(Debug, Default)]
 pub struct AccessEntry(Option<Box<AccessLine>>);
 
@@ -34,7 +35,8 @@ struct AccessLine {
     /// `took` and `status` are complete in the end.
     finished: FinishedRequest,
     remote: String,
-    /// `None` when the request was not understood. Apart, so that a request that is only counted moves few bytes.
+    /// The target of the request; `None` if it was not understood. Boxed, so that a request that is only counted moves
+    /// few bytes.
     request: Option<Box<LoggedTarget>>,
     bytes: usize,
 }
@@ -56,7 +58,7 @@ impl AccessLog {
         }
     }
 
-    /// From now on, these observers see each request.
+    /// Sets the observers, which see each request from now on.
     pub(crate) fn show_to(&self, observers: Observers) {
         if !observers.is_empty() {
             // A server starts once.
@@ -108,7 +110,7 @@ impl AccessLog {
         entry
     }
 
-    /// A line without content; `None` when nobody reads any.
+    /// A line without content; `None` if there is neither a log nor an observer.
     fn line(&self) -> Option<Box<AccessLine>> {
         if self.log.is_none() && self.observers.get().is_none() {
             return None;
@@ -132,7 +134,7 @@ impl AccessEntry {
         }
     }
 
-    /// Writes a line now, besides the one at the end: the request has become a socket, which may stay for days.
+    /// Writes a line now, besides the one at the end: the request has become a socket, which may stay open for days.
     pub fn opened(&mut self) {
         if let Some(line) = &mut self.0 {
             line.finished.reason = Some("socket opened");
@@ -148,7 +150,7 @@ impl AccessEntry {
         }
     }
 
-    /// Records how long the parts of the request took.
+    /// Records how long the request waited in the queue, for the application, and for garbage collections.
     pub fn timed(&mut self, times: RequestTimes) {
         if let Some(line) = &mut self.0 {
             let finished = &mut line.finished;
@@ -294,6 +296,6 @@ fn hex_digit(nibble: u8) -> char {
 }
 
 fn milliseconds(duration: Duration) -> f64 {
-    // Measured in microseconds: further digits are noise.
+    // The times are measured in microseconds, so further digits would be noise.
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }

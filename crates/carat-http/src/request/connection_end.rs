@@ -6,15 +6,16 @@ use http::{HeaderValue, Request, Response, Version};
 use crate::request::request_context::RequestContext;
 use carat_body::response::ClientBody;
 
-/// Which response is the last one of its connection.
+/// Decides which response is the last one of its connection.
 #[derive(Default)]
 pub(crate) struct ConnectionEnd {
-    /// Clients are to go elsewhere with their next request.
+    /// Whether clients are told to send their next request elsewhere.
     pub(crate) turns_away: Cell<bool>,
 }
 
 impl ConnectionEnd {
-    /// Makes a response the last one of its connection if it is. The client may have sent further requests already.
+    /// Marks a response as the last one of its connection if that is so. The client may already have sent further
+    /// requests.
     pub(crate) fn announce<B>(&self, response: &mut Response<B>, context: &RequestContext) {
         if context.closes || self.turns_away.get() {
             close(response, context.is_http10);
@@ -35,7 +36,7 @@ pub(crate) fn delimit(response: &mut Response<ClientBody>, context: &RequestCont
     context.state.begin_response(is_endless);
 }
 
-/// In a response of HTTP/1.0, hyper adds no `keep-alive` for a client that asked for it.
+/// Adds `connection: close`. As the version is HTTP/1.0, hyper adds no `keep-alive` for a client that asked for it.
 fn close<B>(response: &mut Response<B>, is_http10: bool) {
     if is_http10 {
         *response.version_mut() = Version::HTTP_10;
@@ -44,8 +45,8 @@ fn close<B>(response: &mut Response<B>, is_http10: bool) {
     response.headers_mut().insert(CONNECTION, close);
 }
 
-/// Whether the client names `close` in a way that hyper does not know, such as `close;`, or beside a byte beyond ASCII. nginx
-/// looks for the word, too.
+/// Whether the client asks for `close` in a way that hyper does not recognize, such as `close;`, or beside a byte
+/// beyond ASCII. nginx searches for the word, too.
 pub(crate) fn asks_to_close<B>(request: &Request<B>) -> bool {
     let fields = request.headers().get_all(CONNECTION).iter();
     let mut fields = fields.map(HeaderValue::as_bytes);

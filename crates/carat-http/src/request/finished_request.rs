@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 use crate::request::request_slots::RequestSlots;
 use carat_exchange::{Call, Refusal, RequestTimes};
 
-/// Sees requests from their beginning to their end: those of clients, and those by which a part asks the application.
+/// Sees requests from their beginning to their end: the requests of clients, and requests that a part sends to the
+/// application.
 pub trait RequestObserver: fmt::Debug {
-    /// Sees a request that begins, before the application does. Keeps in `slots` what `finished` needs to know: the call is then
-    /// gone. A request that was not understood has no beginning.
+    /// Sees a request that begins, before the application gets it. Keeps in `slots` what `finished` needs to know,
+    /// because the call is gone by then. Not called for a request that was not understood.
     fn begin(&self, _call: &mut Call, _slots: &mut RequestSlots) {}
 
     /// Sees a request that is over: its response was sent, or its client has left.
@@ -19,17 +20,17 @@ pub trait RequestObserver: fmt::Debug {
 pub struct FinishedRequest {
     /// When the headers had arrived.
     pub start: Instant,
-    /// From `start` to the end.
+    /// The time from `start` to the end.
     pub took: Duration,
-    /// From `start` until the application had begun its response; `None` when it has not.
+    /// The time from `start` until the application began its response; `None` if it did not.
     pub answered: Option<Duration>,
-    /// `None` when the client left before the response.
+    /// The status of the response; `None` if the client left before it.
     pub status: Option<u16>,
     /// Why the edge refused the request.
     pub refusal: Option<Refusal>,
-    /// Why the edge refused the request, or a socket has ended.
+    /// Why the edge refused the request, or why a socket ended.
     pub reason: Option<&'static str>,
-    /// How long its parts took.
+    /// How long the request waited in the queue and for the application.
     pub times: RequestTimes,
     /// The facts that observers remember.
     pub slots: RequestSlots,

@@ -1,4 +1,4 @@
-//! The values with which a step of a request works, and the steps that need nothing else.
+//! The values that the steps of a request work with, and the steps that need nothing else.
 
 mod access;
 mod connection_end;

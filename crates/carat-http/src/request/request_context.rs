@@ -10,9 +10,9 @@ use carat_exchange::{ConnectionState, SpoolReservation};
 
 /// The facts about a request that are kept for the steps of its response, while the application has the request itself.
 pub struct RequestContext {
-    /// The connection, or the one of its streams that the request came on.
+    /// The state of the connection, or of the stream that the request came on.
     pub state: Rc<ConnectionState>,
-    /// The way to the application.
+    /// The dispatch of requests to the application.
     pub dispatch: Rc<RequestDispatch>,
     /// The line of the access log.
     pub entry: AccessEntry,
@@ -21,7 +21,7 @@ pub struct RequestContext {
     pub(crate) is_http10: bool,
     /// Whether the client ends the connection with this request.
     pub(crate) closes: bool,
-    /// How the client reached the first server.
+    /// The scheme by which the client reached the first server, such as a proxy.
     pub scheme: Scheme,
     /// The ranges that the client wants.
     pub ranges: RangeRequest,

@@ -8,13 +8,13 @@ use carat_exchange::{
     Call, ClientMemory, MemoryAccount, Refusal, Reply, ReplyBody, RequestTimes, SpoolReservation,
 };
 
-/// Where requests leave the edge.
+/// The way of requests out of the edge, to the workers.
 #[derive(Debug)]
 pub struct RequestDispatch {
     /// The queue and the lanes.
     pub dispatcher: Rc<Dispatcher>,
     pub(crate) memory: Rc<ClientMemory>,
-    /// Whether the application is told when: the option `request_start`.
+    /// Whether the application is told when the request arrived: the option `request_start`.
     pub(crate) stamps: bool,
 }
 
@@ -22,7 +22,7 @@ impl RequestDispatch {
     /// Passes a request to a worker, or to the queue.
     pub fn dispatch(&self, mut call: Call) -> Result<PendingReply, Refusal> {
         if self.stamps {
-            // A clock before 1970 has no time that monitoring could use.
+            // A clock that stands before 1970 is wrong; the time is left out then.
             call.waits_since = SystemTime::now().duration_since(UNIX_EPOCH).ok();
         }
         self.dispatcher.dispatch(call)

@@ -1,6 +1,6 @@
 use std::any::Any;
 
-/// The facts that parts remember of a request: at most one value of each type. Empty, they take no memory of their own.
+/// The facts that parts remember about a request: at most one value of each type. An empty list allocates nothing.
 #[derive(Debug, Default)]
 pub struct RequestSlots(Option<Box<RequestSlot<dyn Any>>>);
 
@@ -13,7 +13,7 @@ struct RequestSlot<T: ?Sized> {
 }
 
 impl RequestSlots {
-    /// Remembers a value. One of the same type that is there already is replaced.
+    /// Remembers a value. It replaces an earlier one of the same type.
     pub fn set<T: 'static>(&mut self, value: T) {
         if let Some(slot) = self.slot::<T>() {
             *slot = Some(value);

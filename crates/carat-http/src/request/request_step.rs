@@ -12,7 +12,7 @@ pub type RequestStep = ControlFlow<RequestAnswer>;
 
 /// A request that no step has answered yet.
 pub struct ArrivedRequest {
-    /// `None` once it was taken, by the step that answers.
+    /// The request; `None` once the step that answers has taken it.
     call: Option<Call>,
     pub(crate) body: ReceivedBody,
 }
@@ -28,7 +28,7 @@ impl ArrivedRequest {
         self.call.as_mut().expect("who takes it answers")
     }
 
-    /// Takes the request, to dispatch it. The step that does so answers.
+    /// Takes the request, to dispatch it. The step that takes it must answer it.
     pub fn take_call(&mut self) -> Call {
         self.call.take().expect("who takes it answers")
     }
@@ -44,24 +44,24 @@ impl ArrivedRequest {
     }
 }
 
-/// A value that is there once something was awaited. Boxed: it takes no room in other requests.
+/// A value that has to be awaited. Boxed, so that the future takes no room in other requests.
 pub type Later<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// How a request is answered.
 pub enum RequestAnswer {
-    /// By a worker, or by a refusal.
+    /// The request was dispatched to a worker, or refused.
     Now(Result<PendingReply, Refusal>),
-    /// Once the body has arrived, or another request has got its reply.
+    /// The reply comes later: once the body has arrived, or another request has got its reply.
     Later(Later<Result<Reply, Refusal>>),
-    /// By the edge.
+    /// The edge itself has a reply.
     Found(Box<Reply>),
-    /// By what a wait brings, or by the steps after it.
+    /// A step waits for something that may bring the reply. If it does not, the following steps answer.
     Waits(Box<WaitingRequest>),
 }
 
 /// A request whose step waits for something, such as a disk.
 pub struct WaitingRequest {
-    /// Brings the reply, or nothing.
+    /// The wait, which brings the reply or nothing.
     pub(crate) search: ReplySearch,
     pub(crate) call: Call,
     /// The index of the part whose turn it is if the search brings nothing.
@@ -82,8 +82,8 @@ impl RequestContext {
     }
 }
 
-/// Refuses a request that was not received completely. What still arrives is drained when the
-/// connection is closed.
+/// Refuses a request that was not received completely. The bytes that still arrive are drained when the connection is
+/// closed.
 pub(crate) fn refuse(refusal: Refusal, state: &ConnectionState) -> Refusal {
     state.end.linger();
     state

@@ -16,18 +16,18 @@ use carat_exchange::{
 
 /// The replies by which an application takes over its connection.
 pub(crate) struct Takeovers {
-    /// `None` without `max_tunnels`.
+    /// The permits of tunnels; `None` without `max_tunnels`.
     permits: Option<Arc<Semaphore>>,
 }
 
 impl Takeovers {
-    /// Takeovers that need one of these permits, if there are any.
+    /// Each takeover needs one of these permits, if there are any.
     pub(crate) fn new(permits: Option<Arc<Semaphore>>) -> Takeovers {
         Takeovers { permits }
     }
 
-    /// Leaves the connection to the application if the reply takes it over. Returns whether it does: then HTTP is over, and
-    /// there is no response.
+    /// Leaves the connection to the application if the reply takes it over. Returns whether it does. In that case the
+    /// connection speaks HTTP no more, and there is no response.
     pub(crate) fn leave(
         &self,
         reply: &mut Result<Reply, Refusal>,
@@ -45,8 +45,8 @@ impl Takeovers {
         false
     }
 
-    /// Takes the tunnel out of a reply that takes over its connection. The reply is refused when other requests use the
-    /// connection, or `max_tunnels` are open.
+    /// Takes the tunnel out of a reply that takes over its connection. The reply is refused if other requests use the
+    /// connection, or if `max_tunnels` tunnels are open.
     fn take_tunnel(
         &self,
         reply: &mut Result<Reply, Refusal>,

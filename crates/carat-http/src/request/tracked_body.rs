@@ -18,7 +18,7 @@ use carat_exchange::{ConnectionState, FilePlaceholder, SpoolReservation};
 pub enum BodyPiece {
     /// Bytes in memory.
     Bytes(Bytes),
-    /// The stream below hyper sends a part of a file in its place.
+    /// A placeholder. The stream below hyper sends a part of a file in its place.
     File(FilePlaceholder),
 }
 
@@ -52,7 +52,7 @@ pub struct TrackedBody {
     entry: AccessEntry,
     state: Rc<ConnectionState>,
     _spooled: Option<SpoolReservation>,
-    /// The permit for its file, of a connection that may have several at once.
+    /// The permit for the file of the body, on a connection that may have several requests at once.
     file_permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -72,7 +72,7 @@ impl TrackedBody {
         }
     }
 
-    /// Follows the body of a response to the client.
+    /// Wraps the body of a response, so that its way to the client is tracked.
     pub(crate) fn track(
         response: Response<ClientBody>,
         context: &mut RequestContext,
@@ -83,7 +83,7 @@ impl TrackedBody {
         response.map(|body| TrackedBody::new(body, entry, state, spooled))
     }
 
-    /// Whether a file is open for it.
+    /// Whether a file is open for the body.
     pub fn holds_file(&self) -> bool {
         self.body.holds_file()
     }
@@ -93,14 +93,14 @@ impl TrackedBody {
         self.file_permit = Some(permit);
     }
 
-    /// Bytes of it that are in memory, beside those of a stream.
+    /// How many bytes of the body are in memory, not counting a stream.
     pub fn held_bytes(&self) -> usize {
         self.body.held_bytes()
     }
 
     /// The next piece, or the end of the body.
     pub fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
-        // hyper would take one more piece while the one before is not written.
+        // Otherwise hyper would take a further piece before the last one is written.
         if self.state.must_wait_to_write(cx.waker()) {
             return Poll::Pending;
         }
@@ -127,7 +127,7 @@ impl TrackedBody {
         let part = part.inspect_err(|_| self.state.end.break_off())?;
         let placeholder = self.state.outgoing.set(part);
         self.entry.count(placeholder.remaining());
-        // It takes no memory.
+        // The file takes no memory of the edge.
         self.state.writing.note_piece(0);
         Poll::Ready(Some(Ok(placeholder)))
     }
@@ -163,7 +163,7 @@ impl Body for TrackedBody {
 
 impl Drop for TrackedBody {
     fn drop(&mut self) {
-        // The body of the request broke off after the response had begun: only the log can say why.
+        // The body of the request broke off after the response had begun. Only the log can still say why.
         if let (Some(refusal), false) = (self.state.end.refusal(), self.state.body.has_arrived()) {
             self.entry.refused(refusal);
         }

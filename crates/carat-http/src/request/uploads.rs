@@ -11,7 +11,7 @@ use carat_body::request::{ReceivedBody, RequestReceiver, UploadProgress};
 use carat_dispatch::PendingReply;
 use carat_exchange::{Call, ConnectionState, Refusal, Reply};
 
-/// Receives the body of a request. One that has a body is dispatched from here, and no file of the server's is looked for.
+/// Receives the body of a request, and dispatches the request then. A request without a body goes on to the next step.
 pub(crate) fn take_body(
     request: &mut ArrivedRequest,
     context: &RequestContext,

@@ -11,7 +11,7 @@ use carat_log::Log;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long an error is not logged again.
+/// How long an error that was logged is not logged again.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// The errors of one listener.
@@ -77,7 +77,7 @@ fn is_exhausted(error: &io::Error) -> bool {
     )
 }
 
-/// Whether only the client that was to be accepted is gone (accept(2)).
+/// Whether the error concerns only the client that was to be accepted, and that is gone (accept(2)).
 fn is_of_one_client(error: &io::Error) -> bool {
     is_one_of(
         error,
@@ -97,7 +97,7 @@ fn is_of_one_client(error: &io::Error) -> bool {
     )
 }
 
-/// Whether the fault is the listener's rather than that of one client (accept(2)).
+/// Whether the listener itself is broken (accept(2)).
 fn is_broken(error: &io::Error) -> bool {
     is_one_of(error, &[Errno::BADF, Errno::INVAL, Errno::NOTSOCK])
 }

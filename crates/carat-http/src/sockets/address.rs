@@ -10,7 +10,7 @@ pub(crate) struct Address {
     pub(crate) transport: Option<TransportAddress>,
 }
 
-/// The words of an address that its transport knows: its scheme, and the names and values of its parameters.
+/// The part of an address that only its transport knows: the scheme, and the names and values of the parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TransportAddress {
     pub(crate) scheme: String,

@@ -16,10 +16,10 @@ use crate::sockets::listener::{BindValue, Listener, Preamble};
 use crate::sockets::listeners::Listeners;
 use crate::sockets::transport::{Handshake, Transport};
 
-/// Binds every address of the `bind` option, in its order, unless the server inherited its socket. Ports are bound
-/// before `become_user`, and Unix sockets afterwards, so that their files belong to the user. Connections of an address
-/// with the scheme of one of the `transports` begin with its handshake. The error names the address and says what to
-/// do.
+/// Binds every address of the `bind` option, in order, unless the server inherited the socket. Ports are bound before
+/// `become_user`, and Unix sockets afterwards, so that their files belong to the user. An address may have the scheme
+/// of one of the `transports`: its connections begin with the handshake of that transport. An error names the address
+/// and says what to do.
 pub fn bind_all(
     settings: &Settings,
     transports: &[Rc<dyn Transport>],
@@ -34,7 +34,7 @@ pub fn bind_all(
         let bind = bind_value(text, &address, transports)?;
         let sockets = inherited.take(|other| address.is_place_of(text, other));
         if !sockets.is_empty() {
-            // A service manager has a backlog of its own.
+            // A socket of a service manager keeps the backlog that it has.
             let backlog = (address.place != Place::Inherited).then_some(backlog);
             let sockets = sockets.into_iter();
             let taken = sockets.map(|socket| Listener::inherited(&bind, socket, backlog));
@@ -118,7 +118,7 @@ fn advice(error: &io::Error) -> String {
 /// The host that means every address of the machine.
 const EVERYWHERE: &str = "*";
 
-/// Binds every address of the host: `localhost` has two.
+/// Binds every address of the host; `localhost` has two.
 fn bind_tcp(bind: &BindValue, host: &str, port: u16, backlog: i32) -> io::Result<Vec<Listener>> {
     if host == EVERYWHERE {
         return Ok(vec![Listener::tcp(bind, bind_everywhere(port, backlog)?)?]);
@@ -144,8 +144,8 @@ fn bind_tcp(bind: &BindValue, host: &str, port: u16, backlog: i32) -> io::Result
     Ok(listeners)
 }
 
-/// Listens at every address of the machine, which `*` means: by a socket of IPv6, which takes IPv4, too, where there is
-/// IPv6.
+/// Listens at every address of the machine, which `*` means. A socket of IPv6 accepts IPv4 as well; without IPv6, a
+/// socket of IPv4 is used.
 pub fn bind_everywhere(port: u16, backlog: i32) -> io::Result<TcpListener> {
     match bind_socket((Ipv6Addr::UNSPECIFIED, port).into(), backlog) {
         Err(error) if lacks_ipv6(&error) => {

@@ -17,15 +17,16 @@ use carat_wire::Scheme;
 use crate::sockets::stream::ClientStream;
 use crate::sockets::transport::Handshake;
 
-/// Unsent bytes that the kernel buffers for each client. A slow client then takes little kernel memory,
-/// and its progress shows in steps of this size rather than of a send buffer of megabytes.
+/// How many unsent bytes the kernel buffers for each client. With this limit, a slow client takes little kernel memory,
+/// and its progress shows in steps of this size instead of megabytes.
 const UNSENT_LIMIT: u32 = 64 * 1024;
 
 /// A socket that clients connect to. A Unix socket's file is removed with its listener.
 pub struct Listener {
     bind: String,
     socket: ListeningSocket,
-    /// `None` for TCP, for a socket of a service manager, and while another edge accepts the clients.
+    /// The file of a Unix socket. `None` for TCP, for a socket of a service manager, and while another edge accepts the
+    /// clients.
     file: RefCell<Option<SocketFile>>,
     pub(crate) preamble: Rc<Preamble>,
 }
@@ -52,7 +53,7 @@ enum ListeningSocket {
 }
 
 impl Listener {
-    /// Listens on a TCP socket. Connections inherit what is set here.
+    /// Listens on a TCP socket. Its connections inherit the socket options that are set here.
     pub(crate) fn tcp(bind: &BindValue, listener: StdTcpListener) -> io::Result<Listener> {
         listener.set_nonblocking(true)?;
         SockRef::from(&listener).set_tcp_notsent_lowat(UNSENT_LIMIT)?;
@@ -71,7 +72,7 @@ impl Listener {
         Ok(Listener::new(bind, socket, file))
     }
 
-    /// Listens on a socket of another process, with this backlog or the one that it has.
+    /// Listens on an inherited socket, with this backlog, or the one that it has.
     pub(crate) fn inherited(
         bind: &BindValue,
         socket: OwnedFd,
@@ -115,7 +116,8 @@ impl Listener {
         }
     }
 
-    /// Accepts a client that has connected already. Asks the kernel, which knows more than the runtime.
+    /// Accepts a client that has connected already. Asks the kernel directly, because the runtime may not have reported
+    /// the client yet.
     pub(crate) fn accept_now(&self) -> io::Result<ClientStream> {
         let client = accept_with(self, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
         Ok(match &self.socket {
@@ -124,7 +126,7 @@ impl Listener {
         })
     }
 
-    /// The file of a Unix socket of the old edge belongs to this one from now on.
+    /// Takes over the file of a Unix socket from the old edge: this edge removes it.
     pub(crate) fn own_file(&self) {
         if self.file.borrow().is_some() || !self.bind.starts_with("unix://") {
             return;
@@ -132,7 +134,7 @@ impl Listener {
         *self.file.borrow_mut() = self.path().map(SocketFile::of);
     }
 
-    /// The file of a Unix socket belongs to the new edge.
+    /// Leaves the file of a Unix socket to the new edge.
     pub(crate) fn disown_file(&self) {
         if let Some(file) = self.file.borrow_mut().take() {
             file.keep();
@@ -167,7 +169,7 @@ impl Listener {
 }
 
 fn tcp_client(stream: TcpStream) -> ClientStream {
-    // Otherwise a response of two writes waits for the client's acknowledgement.
+    // Without the option, a response of two writes waits for the client's acknowledgement.
     let _ = stream.set_nodelay(true);
     ClientStream::Tcp(stream)
 }

@@ -3,17 +3,17 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::rc::{Rc, Weak};
 
-/// A listening socket of another process: of a service manager, or of the old edge of an upgrade.
+/// A listening socket that was inherited from a service manager, or from the old edge of an upgrade.
 #[derive(Debug)]
 pub struct InheritedListener {
-    /// Where it listens, as the configuration says it.
+    /// The value of the `bind` option that the socket belongs to.
     pub bind: String,
     /// The socket.
     pub socket: OwnedFd,
 }
 
-/// The sockets on which the server listens: those that it inherited, until each is taken, and those that still listen,
-/// which belong to the tasks that accept their clients.
+/// The sockets on which the server listens. The inherited sockets are kept here until each is taken. The others belong
+/// to the tasks that accept their clients.
 #[derive(Default)]
 pub struct Listeners {
     inherited: RefCell<Vec<InheritedListener>>,
@@ -43,14 +43,14 @@ impl Listeners {
         self.inherited.borrow_mut().clear();
     }
 
-    /// The server listens in this place as long as the listener exists.
+    /// Adds a listener of this `bind` value. The server listens on it as long as the listener exists.
     pub fn add(&self, bind: &str, listener: &Rc<impl AsFd + 'static>) {
         let listener: Weak<dyn AsFd> = Rc::downgrade(listener) as _;
         let listening = (bind.to_owned(), listener);
         self.listening.borrow_mut().push(listening);
     }
 
-    /// Copies of all that listen, for the new edge of an upgrade.
+    /// Copies of all listening sockets, for the new edge of an upgrade.
     pub fn copies(&self) -> io::Result<Vec<InheritedListener>> {
         let listening = self.listening.borrow();
         let alive = listening.iter();

@@ -18,8 +18,8 @@ use carat_exchange::Peer;
 
 use crate::sockets::transport::WrappedStream;
 
-/// A client of a tunnel that is silent for this long is asked whether it is there, and is gone when it does not answer
-/// this often.
+/// A client of a tunnel that is silent for `KEEP_ALIVE_IDLE` is probed. It is gone if it does not answer
+/// `KEEP_ALIVE_PROBES` probes.
 const KEEP_ALIVE_IDLE: Duration = Duration::from_secs(60);
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 const KEEP_ALIVE_PROBES: u32 = 4;
@@ -30,7 +30,7 @@ pub enum ClientStream {
     Tcp(TcpStream),
     /// A connection over a Unix socket.
     Unix(UnixStream),
-    /// A connection with a transport between, such as encryption.
+    /// A connection through a transport, such as encryption.
     Wrapped(Box<dyn WrappedStream>),
 }
 
@@ -47,7 +47,8 @@ impl ClientStream {
         matches!(self, ClientStream::Unix(_))
     }
 
-    /// The peer's address; none on a Unix socket. A peer that is gone already has one that belongs to nobody.
+    /// The peer's address; `None` on a Unix socket. If the peer is gone already, the address is 0.0.0.0, which belongs
+    /// to nobody.
     pub(crate) fn remote_address(&self) -> Option<IpAddr> {
         let address = self.tcp()?.peer_addr();
         let address = address.map(|address| address.ip().to_canonical());
@@ -67,8 +68,8 @@ impl ClientStream {
         }
     }
 
-    /// Lets the kernel find out that a client is gone which sends nothing for long. It is done for all clients that may
-    /// idle without a deadline.
+    /// Makes the kernel probe whether a silent client is still there. Used for all clients that may be idle without a
+    /// deadline.
     pub fn keep_alive(&self) {
         if let Some(stream) = self.tcp() {
             let probes = TcpKeepalive::new()
@@ -101,7 +102,7 @@ impl ClientStream {
         }
     }
 
-    /// Whether a part of a record has arrived, of which a transport passes on nothing yet.
+    /// Whether only a part of a record has arrived, so that the transport cannot pass on any bytes of it yet.
     pub fn is_in_record(&self) -> bool {
         match self {
             ClientStream::Wrapped(stream) => stream.is_in_record(),
@@ -109,8 +110,8 @@ impl ClientStream {
         }
     }
 
-    /// Closes the connection with a reset, so that the client does not mistake a part for the complete
-    /// response, and the kernel buffers nothing for it.
+    /// Closes the connection with a reset. The client then does not mistake a part for the complete response, and the
+    /// kernel buffers nothing for it.
     pub(crate) fn reset(self) {
         if let Some(stream) = self.tcp() {
             // Without the option the connection is closed normally.
@@ -118,7 +119,7 @@ impl ClientStream {
         }
     }
 
-    /// Whether the client has closed the connection, or half of it, even when bytes of it are unread.
+    /// Whether the client has closed the connection, or its direction, even if bytes of the client are unread.
     pub(crate) fn is_closed_by_client(&self) -> bool {
         let descriptor = match self {
             ClientStream::Tcp(stream) => stream.as_fd(),
@@ -131,7 +132,7 @@ impl ClientStream {
             && polled[0].revents().intersects(closed)
     }
 
-    /// Copies what there is to read into `buf` and leaves it there.
+    /// Copies the bytes that have arrived into `buf`, and leaves them in the socket.
     pub(crate) fn poll_peek(
         &self,
         cx: &mut Context<'_>,
@@ -146,7 +147,7 @@ impl ClientStream {
         }
     }
 
-    /// Fills `buf` with bytes that are there.
+    /// Fills `buf` with bytes that have arrived.
     pub(crate) fn take(&self, buf: &mut [u8]) -> io::Result<()> {
         let received = self.receive(buf, RecvFlags::empty())?;
         if received == buf.len() {
@@ -168,7 +169,7 @@ impl ClientStream {
         }
     }
 
-    /// Writes bytes that others follow at once: the kernel may wait for those. Only for bare sockets.
+    /// Writes bytes that are followed by more at once, so that the kernel may wait for these. Only for bare sockets.
     pub(crate) fn poll_write_more(
         &self,
         cx: &mut Context<'_>,
@@ -193,7 +194,7 @@ impl ClientStream {
         })
     }
 
-    /// Calls `write` when the socket takes something.
+    /// Calls `write` when the socket accepts bytes.
     fn poll_write_by(
         &self,
         cx: &mut Context<'_>,

@@ -1,5 +1,5 @@
-//! The contract between the core and the transports: what lies between a socket and the requests of its client, such as
-//! encryption. The core opens the one whose scheme an address of `bind` has, and knows none by name.
+//! The contract between the core and the transports. A transport is a layer between the socket and the requests of a
+//! client, such as encryption. The core opens the one whose scheme an address of `bind` has, and knows none by name.
 
 use std::future::{Future, poll_fn};
 use std::io;
@@ -14,17 +14,17 @@ use tokio::net::TcpStream;
 
 use crate::time_limits::Deadline;
 
-/// A kind of connection beside the bare socket. A build without any serves bare sockets.
+/// A kind of connection beside the bare socket. A build without transports serves bare sockets only.
 pub trait Transport {
-    /// The scheme of its addresses, of which the core has `tcp`, `unix`, and `fd`.
+    /// The scheme of the transport's addresses. The schemes `tcp`, `unix`, and `fd` belong to the core.
     fn scheme(&self) -> &'static str;
 
-    /// Prepares a listener by the parameters of its address that are not the core's, in their order: names and values. May
-    /// read files. The error is one sentence.
+    /// Prepares a listener. `parameters` are the names and values of its address that the core does not know, in their
+    /// order. May read files. The error is one sentence.
     fn open(&self, parameters: &[(String, String)]) -> Result<Rc<dyn Handshake>, String>;
 }
 
-/// What the connections of one listener begin with, before their first request.
+/// The beginning of the connections of one listener, before their first request.
 pub trait Handshake {
     /// The scheme of the requests that follow.
     fn scheme(&self) -> Scheme;
@@ -46,7 +46,7 @@ pub enum HandshakeEnd {
     Over,
 }
 
-/// The client's side of a connection that is no bare socket.
+/// The client's side of a connection through a transport.
 pub trait WrappedStream: AsyncRead + AsyncWrite + Unpin {
     /// The socket below.
     fn socket(&self) -> &TcpStream;
@@ -57,7 +57,7 @@ pub trait WrappedStream: AsyncRead + AsyncWrite + Unpin {
     /// Bytes that the buffers take.
     fn held_bytes(&self) -> usize;
 
-    /// Whether a part of a record has arrived: of the bytes that can only be read together.
+    /// Whether only a part of a record has arrived. The bytes of a record can only be read together.
     fn is_in_record(&self) -> bool;
 
     /// Ready when there is something to read, or the client is gone.
@@ -72,13 +72,13 @@ pub struct ConnectionStart<'a> {
     pub deadline: &'a Rc<Deadline>,
     /// The memory that clients make the edge hold.
     pub memory: &'a Rc<ClientMemory>,
-    /// Shows parts what has become of the handshake.
+    /// Reports the result of the handshake to the parts.
     pub note: &'a dyn Fn(&'static str),
     /// Whether the server stops, and waits for no first request any more.
     pub(crate) is_given_up: &'a dyn Fn() -> bool,
 }
 
-/// Why a wait at the start of a connection has ended before what it waits for.
+/// Why a wait at the start of a connection was ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartEnd {
     /// The deadline has passed.

@@ -12,10 +12,11 @@ use carat_exchange::{ClientMemory, ConnectionPhase, ConnectionState, Refusal, cl
 /// How often the progress of all connections is measured.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The connections that are being served. When clients make the edge hold too much, those with the least progress go.
+/// The connections that are being served. When clients make the edge hold too much memory, the connections with the
+/// least progress are ended.
 pub struct ActiveConnections {
     memory: Rc<ClientMemory>,
-    /// The holders of memory that gives way before any client does.
+    /// The parts whose memory is freed before any client has to give way.
     lenders: Rc<dyn Lenders>,
     allocator: AllocatorUse,
     entries: RefCell<Vec<Option<ActiveConnection>>>,
@@ -23,7 +24,7 @@ pub struct ActiveConnections {
     looked: Cell<Option<Instant>>,
 }
 
-/// Memory beside that of clients, whose holders leave it to them.
+/// Memory that is held for others than clients, and left to clients while they need it.
 pub(crate) trait Lenders {
     /// The bytes that are held.
     fn held(&self) -> u64;
@@ -35,13 +36,14 @@ pub(crate) trait Lenders {
 struct ActiveConnection {
     state: Rc<ConnectionState>,
     deadline: Rc<Deadline>,
-    /// Bytes moved by the last look.
+    /// The bytes that the connection had moved at the last look.
     seen: u64,
-    /// Bytes moved between the last look and the one before; `None` for one that is new.
+    /// The bytes moved between the last two looks; `None` for a new connection.
     moved: Option<u64>,
 }
 
-/// The streams of a connection that has several, but those that were told to go before in what they hold.
+/// The streams of a connection that has several. The bytes of streams that were already told to end do not count in
+/// `held`.
 #[derive(Default)]
 struct StreamTotals {
     held: u64,
@@ -105,7 +107,8 @@ impl ActiveConnections {
         }
     }
 
-    /// Ends connections between two ticks when clients come, or responses arrive, faster than that. Never returns.
+    /// Ends connections between two ticks, when clients come, or responses arrive, too fast for the tick. Never
+    /// returns.
     pub(crate) async fn watch(&self) {
         loop {
             self.memory.alarm().await;
@@ -115,7 +118,8 @@ impl ActiveConnections {
         }
     }
 
-    /// Adds what the allocator holds for clients beyond what is counted. When that is much, parts leave them their memory.
+    /// Measures the bytes that the allocator holds for clients beyond the counted ones. If there are many, parts leave
+    /// their memory to clients.
     fn measure(&self, now: Instant) {
         let memory = &self.memory;
         let (counted, lent) = (memory.counted(), self.lenders.held());
@@ -133,7 +137,7 @@ impl ActiveConnections {
         }
     }
 
-    /// Parks idle connections and refuses others, as many as have to give way.
+    /// Parks idle connections, and refuses others, until memory suffices.
     fn relieve(&self, now: Instant) {
         let mut demand = in_counted_bytes(self.memory.demand(now), self.memory.counted());
         let entries = self.entries.borrow();
@@ -145,7 +149,7 @@ impl ActiveConnections {
                 let held = connection.held_with(&streams);
                 demand.used = demand.used.saturating_sub(held);
             } else if connection.is_of_leaving() {
-                // Counted with its connection.
+                // The stream's bytes are counted with its connection.
             } else if let Some(holder) = connection.holder_with(&streams) {
                 candidates.push(connection);
                 holders.push(holder);
@@ -161,8 +165,8 @@ impl ActiveConnections {
     }
 }
 
-/// The demand without the bytes that nobody has counted: those go with the connections that hold counted bytes, in
-/// proportion, so that nobody else has to give way for them.
+/// The demand in counted bytes. The uncounted bytes are divided among the counted ones in proportion, so that no other
+/// connection has to give way for them.
 fn in_counted_bytes(demand: MemoryDemand, counted: u64) -> MemoryDemand {
     let part = |bytes: u64| {
         let part = u128::from(bytes) * u128::from(counted) / u128::from(demand.used.max(1));
@@ -190,7 +194,7 @@ impl StreamTotals {
                 if !stream.is_leaving() {
                     total.held += stream.state.memory().held();
                 }
-                // What serves a tunnel is the edge: its stream goes by itself.
+                // The edge itself serves such a tunnel, so its stream can be ended alone.
                 let is_served = stream.holder().is_none() || stream.state.is_edge_tunnel();
                 total.is_at_work |= is_served && !stream.is_leaving();
             }
@@ -200,18 +204,19 @@ impl StreamTotals {
 }
 
 impl ActiveConnection {
-    /// Whether it was told to go before.
+    /// Whether the connection was already told to end.
     fn is_leaving(&self) -> bool {
         is_leaving(&self.state)
     }
 
-    /// Whether it is a stream whose connection was told to go before.
+    /// Whether this is a stream of a connection that was already told to end.
     fn is_of_leaving(&self) -> bool {
         self.state.connection().is_some_and(|it| is_leaving(it))
     }
 
-    /// The memory that the connection holds with its streams. A connection none of whose streams the application works
-    /// for goes as a whole, because its streams would leave the tables behind; otherwise each stream goes by itself.
+    /// The memory that the connection holds with its streams. If the application works for none of the streams, the
+    /// connection is ended as a whole, because its tables would stay otherwise. If it works for some, each stream is
+    /// ended by itself.
     fn holder_with(&self, streams: &StreamsByConnection) -> Option<MemoryHolder> {
         let of = |state: &Rc<ConnectionState>| streams.get(&Rc::as_ptr(state));
         if let Some(siblings) = self.state.connection().and_then(of) {
@@ -219,7 +224,7 @@ impl ActiveConnection {
         }
         match of(&self.state) {
             None => self.holder(),
-            // While the socket takes nothing, responses that the application has made wait for it, too.
+            // While the socket accepts nothing, even finished responses of the application wait for it.
             Some(own) if own.is_at_work && self.state.phase() != ConnectionPhase::Writing => None,
             Some(_) => Some(self.holder_of(HolderStage::Client, self.held_with(streams))),
         }
@@ -230,8 +235,8 @@ impl ActiveConnection {
         self.state.memory().held() + own.map_or(0, |own| own.held)
     }
 
-    /// The memory that the connection holds; `None` while the application is at work for it: a request that has begun
-    /// is not refused.
+    /// The memory that the connection holds. `None` while the application works for it, because a request that has
+    /// begun is not refused.
     fn holder(&self) -> Option<MemoryHolder> {
         let memory = self.state.memory();
         if self.state.is_edge_tunnel() {

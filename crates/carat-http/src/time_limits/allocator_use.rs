@@ -3,19 +3,19 @@ use std::time::{Duration, Instant};
 
 use tikv_jemalloc_ctl::{Access, AsName, Result, epoch, stats};
 
-/// The bytes that the allocator may hold for clients beyond what is counted: blocks are rounded up, and pages half
-/// empty.
+/// The least allowance: the bytes that the allocator may hold for clients beyond the counted ones. Blocks are rounded
+/// up, and pages are half empty.
 const LEAST_ALLOWANCE: u64 = 4 * 1024 * 1024;
 
-/// The part of the budget that it may be instead, if that is more.
+/// The allowance is the limit divided by this, if that is more.
 const ALLOWANCE_PART: u64 = 4;
 
-/// How often the edge's own part is measured again, and how much it may have grown meanwhile: what a client has just given
-/// back is not the edge's own.
+/// How often the edge's own memory is measured again, and how much it may grow from one time to the next. The limit on
+/// growth is there because memory that a client has just freed is not the edge's own.
 const OWN_PAUSE: Duration = Duration::from_secs(10);
 const OWN_GROWTH: u64 = 1024 * 1024;
 
-/// After how many ms free pages go back to the system; 0 is at once.
+/// The settings of jemalloc: after how many milliseconds free pages go back to the system. 0 means at once.
 const DECAY: &[u8] = b"arena.0.dirty_decay_ms\0";
 const USUAL_DECAY: &[u8] = b"arenas.dirty_decay_ms\0";
 
@@ -28,8 +28,8 @@ pub(super) struct AllocatorUse {
 }
 
 impl AllocatorUse {
-    /// Bytes that clients make the edge hold beyond the `counted` ones and the allowance. While less than half of `limit` is
-    /// used, nobody has to know. `lent` bytes are those that parts hold.
+    /// The bytes that clients make the edge hold beyond the `counted` ones and the allowance. Not measured while less
+    /// than half of `limit` is used. `lent` are the bytes that parts hold.
     pub(super) fn uncounted(&self, counted: u64, lent: u64, limit: u64, now: Instant) -> u64 {
         let is_busy = counted > limit / 2;
         self.give_back_at_once(is_busy);
@@ -41,7 +41,7 @@ impl AllocatorUse {
         judged.unwrap_or(0)
     }
 
-    /// Whether it is time to learn what the edge takes without clients, and few are there.
+    /// Whether the edge's own memory is to be measured again: it is due, and clients hold little.
     fn may_grow(&self, counted: u64, limit: u64, now: Instant) -> bool {
         let own = self.own.get();
         let is_due = own.is_none_or(|(_, at)| now.saturating_duration_since(at) >= OWN_PAUSE);
@@ -59,13 +59,14 @@ impl AllocatorUse {
         let own = beside.min(most);
         self.own.set(Some((own, at)));
         let allowance = LEAST_ALLOWANCE.max(limit / ALLOWANCE_PART);
-        // Half of the budget is for what is counted: idle connections, of which there may be thousands, are not.
+        // At least half of the limit stays for counted bytes: idle connections, of which there may be thousands, are
+        // not counted.
         beside.saturating_sub(own + allowance).min(limit / 2)
     }
 
     fn give_back_at_once(&self, at_once: bool) {
         if self.gives_back_at_once.replace(at_once) != at_once {
-            // If it fails, pages go back a second later.
+            // If the setting fails, pages go back later, as usual.
             let _ = set_decay(at_once);
         }
     }

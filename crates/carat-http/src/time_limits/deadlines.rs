@@ -1,8 +1,8 @@
 //! Deadlines of all connections, checked once a tick.
 //!
-//! A timer for each of ten thousand connections takes a hundred bytes a connection and two updates of
-//! the timer wheel a request. A dense list that is scanned ten times a second takes 20 bytes a
-//! connection and nothing a request.
+//! A timer for each of ten thousand connections takes a hundred bytes per connection, and two updates of the timer
+//! wheel per request. A dense list that is scanned ten times a second takes 20 bytes per connection and nothing per
+//! request.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -24,9 +24,9 @@ const NEVER: u32 = u32::MAX;
 pub struct Deadlines {
     start: Instant,
     last_tick: Cell<Instant>,
-    /// For how long the process stood still.
+    /// How long the process has stood still in total.
     lost: Cell<Duration>,
-    /// Whether it stood still since the last tick.
+    /// Whether the process stood still since the last tick.
     was_frozen: Cell<bool>,
     now: Cell<u32>,
     entries: RefCell<DeadlineEntries>,
@@ -39,7 +39,7 @@ struct DeadlineEntries {
     free: Vec<usize>,
 }
 
-/// A deadline. Dropping it removes it.
+/// The deadline of one connection. Dropping it removes it from the list.
 pub struct Deadline {
     deadlines: Rc<Deadlines>,
     index: usize,
@@ -64,18 +64,18 @@ impl Deadlines {
         self.now.get()
     }
 
-    /// The time on a clock that stands still while the process does.
+    /// The time on a clock that stops while the process stands still.
     fn time(&self) -> Instant {
         let now = clock::now();
         let since_last = now.saturating_duration_since(self.last_tick.get());
-        // That the process stood still may not be noticed yet.
+        // The process may have stood still, and no tick has noticed it yet.
         let frozen = Some(since_last).filter(|since| *since > LATE);
         let lost = self.lost.get() + frozen.unwrap_or_default();
         now.checked_sub(lost).unwrap_or(self.start)
     }
 
-    /// Returns how long the process stood still, once after it did. That time counts against no deadline: clients may
-    /// have kept theirs.
+    /// Returns how long the process stood still, once after it did. That time counts against no deadline, because
+    /// clients may have sent their bytes in time.
     pub(crate) fn take_freeze(&self, now: Instant) -> Option<Duration> {
         let since_last = now.saturating_duration_since(self.last_tick.get());
         if since_last <= LATE {
@@ -149,7 +149,7 @@ fn ticks(duration: Duration) -> u32 {
 }
 
 impl Deadline {
-    /// The time on the clock of all deadlines, which stands still while the process does.
+    /// The time on the clock of all deadlines, which stops while the process stands still.
     pub(crate) fn time(&self) -> Instant {
         self.deadlines.time()
     }
@@ -162,13 +162,13 @@ impl Deadline {
         self.deadlines.entries.borrow_mut().deadlines[self.index] = at;
     }
 
-    /// Lets it pass at once.
+    /// Makes the deadline pass at once.
     pub fn expire(&self) {
         self.deadlines.entries.borrow_mut().deadlines[self.index] = 0;
         self.wake();
     }
 
-    /// Wakes the task that waits for it.
+    /// Wakes the task that waits for the deadline.
     pub(crate) fn wake(&self) {
         let waker = self.deadlines.entries.borrow_mut().wakers[self.index].take();
         if let Some(waker) = waker {
@@ -176,7 +176,7 @@ impl Deadline {
         }
     }
 
-    /// Whether it has passed. Otherwise `waker` is woken when it does.
+    /// Whether the deadline has passed. If not, `waker` is woken when it does.
     pub fn passed(&self, waker: &Waker) -> bool {
         let mut entries = self.deadlines.entries.borrow_mut();
         if entries.deadlines[self.index] <= self.deadlines.now() {

@@ -15,21 +15,20 @@ const BODY_GRACE: Duration = Duration::from_secs(10);
 /// How often the rate of a body is checked after that.
 const BODY_CHECK: Duration = Duration::from_secs(1);
 
-/// How often a connection whose reader is held back looks whether its client is still there.
+/// How often it is checked whether the client is still there while its bytes are not read.
 const CLIENT_CHECK: Duration = Duration::from_secs(1);
 
 /// How the active phase of a connection ends.
 pub enum ActiveEnd {
-    /// Nothing was there to read: readiness has false positives, and tokio assumes that a new
-    /// connection is ready.
+    /// There was nothing to read. Readiness has false positives, and tokio assumes that a new connection is ready.
     FalseAlarm,
-    /// Nothing happens, so the connection can be parked.
+    /// The connection is idle, and can be parked.
     Idle,
-    /// The connection is over; the refusal has not been sent.
+    /// The connection is over. The refusal, if there is one, has not been sent.
     Over(Option<Refusal>),
     /// The client does not read its response.
     Stuck,
-    /// The response is incomplete, which only a reset tells the client.
+    /// The response is incomplete. Only a reset tells the client so.
     BrokenOff,
     /// The application has taken over the connection.
     TakenOver(Box<Takeover>),
@@ -41,9 +40,9 @@ pub struct PhaseTimeouts<'a> {
     /// `ConnectionState::body_pauses` when the deadline was set.
     pauses: u32,
     since: Instant,
-    /// Bytes of the body that had arrived by then.
+    /// The bytes of the body that had arrived at `since`.
     received: u64,
-    /// How long the connection may be idle; `None` when it is parked.
+    /// How long the connection may be idle; `None` if it is parked when it is idle.
     idle: Option<Duration>,
     reader: SlowReader,
     deadline: &'a Deadline,
@@ -67,7 +66,7 @@ impl<'a> PhaseTimeouts<'a> {
         }
     }
 
-    /// The connection is not parked, and may be idle for this long from now on.
+    /// Sets how long the connection may be idle from now on. It is not parked.
     pub fn allow_idle(&mut self, timeout: Duration) {
         self.idle = Some(timeout);
         if self.phase == Some(ConnectionPhase::Idle) {
@@ -75,7 +74,7 @@ impl<'a> PhaseTimeouts<'a> {
         }
     }
 
-    /// How the connection must end, if it must. Otherwise the task is woken when to look again.
+    /// How the connection must end, if it must. Otherwise the task is woken when it has to check again.
     pub fn end(&mut self, state: &ConnectionState, cx: &Context<'_>) -> Option<ActiveEnd> {
         if let Some(end) = self.follow(state) {
             return Some(end);
@@ -147,7 +146,7 @@ impl<'a> PhaseTimeouts<'a> {
                 self.deadline.set(CLIENT_CHECK);
                 None
             }
-            // Its response has begun, so it cannot be refused otherwise.
+            // The response has begun, so there is no other way to refuse the request.
             ConnectionPhase::Writing if state.end.refusal() == Some(Refusal::ClientMemory) => {
                 Some(ActiveEnd::Stuck)
             }

@@ -13,10 +13,10 @@ const CREDIT_LIMIT: u64 = 256 * 1024;
 
 /// Decides when a client that does not read its response has had enough time.
 ///
-/// Only time in which bytes wait for the client counts: against `timeout` since it last read some, and
-/// against its rate, where each byte makes up for some time. So a client may pause if it reads faster
-/// before or after, and a response that is produced slowly does not count against its client. The streams of a connection
-/// share its rate, but each of them has its own timeout.
+/// Only time in which bytes wait for the client counts. It counts against `timeout` since the client last read
+/// something, and against its rate, where each byte read makes up for some time. So a client may pause if it reads
+/// faster before or after, and a slow application does not count against its client. The streams of a connection share
+/// its rate, but each has its own timeout.
 pub(crate) struct SlowReader {
     timeout: Duration,
     /// Bytes per second; 0 for none.
@@ -25,7 +25,7 @@ pub(crate) struct SlowReader {
     written: ReadProgress,
     /// When the client last read something, or bytes began to wait for it.
     moved: Instant,
-    /// Until when waiting time is counted; `None` while nothing waits.
+    /// The time until which waiting has been counted; `None` while nothing waits.
     counted: Option<Instant>,
     /// How far the client is behind its rate in microseconds; negative when it is ahead.
     behind: i64,
@@ -47,9 +47,8 @@ impl SlowReader {
         }
     }
 
-    /// Bytes begin to wait for the client, which was sent `written` so far. Returns when to check
-    /// again, or `None` when it has had enough time: a fast client may block more often than checks
-    /// happen.
+    /// Notes that bytes begin to wait for the client, which has taken `written` so far. Returns when to check again, or
+    /// `None` if the client has had enough time: a fast client may block more often than checks happen.
     pub(crate) fn begin(&mut self, now: Instant, written: ReadProgress) -> Option<Duration> {
         self.end(now, written);
         self.counted = Some(now);
@@ -57,7 +56,7 @@ impl SlowReader {
         self.look(now, written)
     }
 
-    /// No bytes wait for the client any more.
+    /// Notes that no bytes wait for the client any more.
     pub(crate) fn end(&mut self, now: Instant, written: ReadProgress) {
         self.settle(now, written);
         self.counted = None;

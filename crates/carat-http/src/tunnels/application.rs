@@ -8,7 +8,7 @@ use tokio::net::UnixStream;
 
 use carat_exchange::{EdgeApplication, TunnelApplication};
 
-/// The far end of a tunnel, for a task.
+/// The far end of a tunnel: a socket of a worker, or a part of the edge.
 pub enum Application {
     /// A worker, behind a socket.
     Worker(UnixStream),
@@ -28,7 +28,8 @@ impl Application {
         })
     }
 
-    /// Whether it has closed its socket, and not only its direction. Half-closed sockets report nothing when they are closed.
+    /// Whether the application has closed its socket, and not only its direction. A socket that was half closed before
+    /// reports no event when it is closed.
     pub(crate) fn is_hung_up(&self) -> bool {
         let Application::Worker(socket) = self else {
             return true;
@@ -38,13 +39,13 @@ impl Application {
             && polled[0].revents().contains(PollFlags::HUP)
     }
 
-    /// Bytes that it holds for the client.
+    /// The bytes that the application holds for the client.
     pub(crate) fn held_bytes(&self) -> usize {
         self.edge().map_or(0, EdgeApplication::held_bytes)
     }
 
-    /// The memory that it holds for the client is needed by others. Returns whether a part of the edge has just told the
-    /// client so.
+    /// Asks the application for the memory that it holds for the client, because others need it. Returns whether a part
+    /// of the edge has just told the client to leave.
     pub(crate) fn make_room(&mut self) -> bool {
         match self {
             Application::Edge(edge) if edge.end().is_none() => {

@@ -5,10 +5,10 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Most bytes that one direction of a tunnel moves at once, and keeps while the reader does not take them.
+/// The most bytes that one direction of a tunnel moves at once, and keeps while the reader does not accept them.
 pub(crate) const TUNNEL_BUFFER_LIMIT: usize = 16 * 1024;
 
-/// A direction of a tunnel. It has no buffer while its reader takes what arrives.
+/// One direction of a tunnel. It has no buffer while its reader accepts all bytes that arrive.
 pub(super) struct TunnelDirection {
     /// Bytes that the reader has not taken.
     rest: Vec<u8>,
@@ -34,7 +34,7 @@ pub(super) enum BrokenSide {
 }
 
 impl TunnelDirection {
-    /// A direction in which these bytes come first.
+    /// A direction that begins with these bytes.
     pub(super) fn beginning_with(rest: Vec<u8>) -> TunnelDirection {
         TunnelDirection {
             rest,
@@ -64,15 +64,15 @@ impl TunnelDirection {
         mem::take(&mut self.taken)
     }
 
-    /// Moves nothing any more.
+    /// Ends the direction: no more bytes are moved.
     pub(super) fn give_up(&mut self) {
         self.rest = Vec::new();
         self.sent = 0;
         self.stage = DirectionStage::Over;
     }
 
-    /// Moves bytes until one side has to be waited for. Ready when the reader knows that nothing follows. `note` gets what
-    /// was read.
+    /// Moves bytes until it has to wait for one side. Ready when the reader knows that nothing follows. `note` gets the
+    /// bytes that were read.
     pub(super) fn poll(
         &mut self,
         cx: &mut Context<'_>,
@@ -85,7 +85,7 @@ impl TunnelDirection {
             match self.stage {
                 DirectionStage::Over => return Poll::Ready(Ok(())),
                 DirectionStage::Ending => {
-                    // A reader that is gone needs not be told.
+                    // An error means that the reader is gone and need not be told.
                     let _ = ready!(Pin::new(&mut *reader).poll_shutdown(cx));
                     self.stage = DirectionStage::Over;
                     continue;

@@ -16,14 +16,15 @@ pub(crate) enum RelayEnd {
 /// Carries bytes both ways between a client and the application's socket, and passes on the end of each direction.
 pub(crate) struct Relay<A> {
     application: A,
-    /// From the client.
+    /// The direction from the client.
     up: TunnelDirection,
-    /// From the application.
+    /// The direction from the application.
     down: TunnelDirection,
 }
 
 impl<A: AsyncRead + AsyncWrite + Unpin> Relay<A> {
-    /// The client has sent `received` already, and gets `head` first.
+    /// A relay that first passes on `received`, which the client has already sent, and sends `head` to the client
+    /// first.
     pub(crate) fn new(application: A, received: Vec<u8>, head: Vec<u8>) -> Relay<A> {
         Relay {
             application,
@@ -101,7 +102,7 @@ impl<A: AsyncRead + AsyncWrite + Unpin> Relay<A> {
         (self.up.is_over() && self.down.is_over()).then_some(RelayEnd::Complete)
     }
 
-    /// Moves nothing from the client any more.
+    /// Ends the direction from the client: no more of its bytes are moved.
     pub(crate) fn stop_client(&mut self) {
         self.up.give_up();
     }

@@ -21,11 +21,11 @@ use carat_settings::Settings;
 /// How long a client may take to read the last bytes of a tunnel that the server closes.
 const LAST_BYTES: Duration = Duration::from_secs(5);
 
-/// How often a tunnel looks whether an application that has ended its direction has closed its socket, too.
+/// How often a tunnel checks whether an application that has ended its direction has closed its socket, too.
 const HANG_UP_CHECK: Duration = Duration::from_secs(1);
 
-/// The bytes that the edge may hold for a tunnel's client before the tunnel may be ended when memory is short: about
-/// what any socket costs.
+/// The bytes that the edge may hold for the client of a tunnel without listing it among the connections that may be
+/// ended when memory is short. Any socket costs about as much.
 const UNLISTED_BYTES: usize = 4 * 1024;
 
 /// The ends of a tunnel: a client, and the application that has taken over its connection.
@@ -61,8 +61,8 @@ impl TunnelEnds {
         })
     }
 
-    /// The ends of a tunnel over a stream, one of several of its connection, whose headers are sent. `first` is what the application has sent
-    /// behind its own.
+    /// The ends of a tunnel over one stream of a connection. The headers of the response are sent; `first` is what the
+    /// application has sent behind them.
     pub fn of_stream(
         application: Application,
         place: TunnelPlace,
@@ -82,8 +82,8 @@ impl TunnelEnds {
     }
 }
 
-/// Carries bytes between a client and the application that has taken over its connection, until either ends. There may be
-/// many, so no argument stays beside what was made of it.
+/// Carries bytes between a client and the application that has taken over its connection, until either ends. There may
+/// be many tunnels, so the future keeps no argument beside what was made of it.
 pub fn serve_tunnel<'a, C: TunnelClient>(
     client: &'a mut C,
     ends: TunnelEnds,
@@ -102,11 +102,11 @@ pub enum TunnelEnd {
     Complete,
     /// The client has left.
     ClientGone,
-    /// The client does not read, or what the tunnel holds is needed for others.
+    /// The client does not read, or others need the memory of the tunnel.
     Stuck,
 }
 
-/// The event for which a tunnel waits, beside bytes. Each has its own deadline.
+/// The event for which a tunnel waits, other than bytes. Each has its own deadline.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TunnelWait {
     Nothing,
@@ -134,8 +134,8 @@ struct ClientTunnel<'a, C> {
     reader: SlowReader,
     deadline: &'a Rc<Deadline>,
     connections: &'a ActiveConnections,
-    /// Set while bytes wait for the client, or for the application, or the edge keeps much for the client: when memory is
-    /// short, the tunnel may have to go.
+    /// Set while bytes wait for the client or the application, or while the edge holds much for the client. A tunnel in
+    /// this list may be ended when memory is short.
     active: Option<ActiveGuard<'a>>,
 }
 
@@ -183,7 +183,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         Poll::Ready(end)
     }
 
-    /// Moves what can be moved now. Returns how the tunnel ends, if it does.
+    /// Moves the bytes that can be moved now. Returns how the tunnel ends, if it does.
     fn advance(&mut self, cx: &mut Context<'_>) -> Option<TunnelEnd> {
         if self.client.poll_gone(cx).is_ready() {
             return Some(TunnelEnd::ClientGone);
@@ -223,17 +223,18 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         })
     }
 
-    /// Whether there is memory for what the application may not take. Otherwise the task is woken when there is.
+    /// Whether there is memory for bytes that the application may not accept at once. If not, the task is woken when
+    /// there is.
     fn has_memory(&mut self, cx: &mut Context<'_>) -> bool {
         if self.relay.awaits_application() {
-            // What waits has its memory, and leaves before anything is read.
+            // The waiting bytes have their memory already, and are sent before anything is read.
             return true;
         }
         let wanted = TUNNEL_BUFFER_LIMIT as u64;
         let memory = self.state.memory();
         let has_memory = match &self.memory_wait {
             Some(memory_wait) => memory_wait.is_over(cx.waker()),
-            // A client that has sent nothing needs none.
+            // If the client has sent nothing, no memory is needed.
             None => memory.admits(wanted) || self.client.poll_readable(cx).is_pending(),
         };
         if has_memory {
@@ -246,7 +247,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         has_memory
     }
 
-    /// Counts what the client has taken and what the tunnel holds, and whether that waits for one of its ends.
+    /// Counts the bytes that the client has taken and that the tunnel holds, and notes whether bytes wait for an end.
     fn account(&mut self) {
         self.state.bytes.count_written(self.relay.take_written());
         let is_held_back = self.relay.awaits_application() || self.memory_wait.is_some();
@@ -330,7 +331,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         None
     }
 
-    /// The memory that the tunnel holds is needed by others. A part of the edge tells its client so first.
+    /// Frees the memory of the tunnel for others. A part of the edge first tells its client to leave.
     fn make_room(&mut self) -> Option<TunnelEnd> {
         if !self.relay.application_mut().make_room() {
             return Some(TunnelEnd::Stuck);

@@ -9,18 +9,18 @@ require_relative "lane_scheduler"
 
 module Carat
   module Request
-    # Serves many requests at once in one thread, each in a fiber that lets others run when it waits.
+    # Serves many requests at once in one thread. Each runs in a fiber that lets the others run while it waits.
     class FiberLane
-      # Ruby 3.1 has no fiber storage.
+      # The options of each new fiber: no inherited storage. Ruby 3.1 has no fiber storage.
       FIBER_OPTIONS = (Fiber.method_defined?(:storage) ? { storage: nil } : {}).freeze
 
-      # How long to wait before the next attempt when the kernel allows no further fiber.
+      # The seconds until the next attempt to open a slot, when the kernel allows no further fiber.
       RETRY_SECONDS = 1
       private_constant :FIBER_OPTIONS, :RETRY_SECONDS
 
       # `app` is a Rack application, `native` a Native::Lane. At most `capacity` requests run at once. The ProcessLog
-      # `log` gets a warning when one has kept the thread for longer than `stall_warning` seconds. The other options
-      # and the block go to Slot.
+      # `log` gets a warning when one request has kept the thread for longer than `stall_warning` seconds. The other
+      # options and the block go to Slot.
       def initialize(app, native, capacity:, stall_warning:, log:, **options, &fatal)
         @app = app
         @native = native
@@ -33,7 +33,7 @@ module Carat
         @served = 0
       end
 
-      # Serves until the edge sends no more. Raises Native::LinkError when the edge sends something unexpected.
+      # Serves requests until the edge sends no more. Raises Native::LinkError when the edge sends something unexpected.
       def run
         @thread = Thread.current
         @scheduler = LaneScheduler.new(@native, @log)
@@ -47,19 +47,19 @@ module Carat
         leave
       end
 
-      # Takes no more requests. Any thread may call it.
+      # Makes the lane take no more requests. Any thread may call this.
       def drain
         @native.drain
       end
 
-      # Returns where the request with this id stands, as FiberStack says it, or nil when it has ended.
+      # Returns the FiberStack report of the request with this id, or nil when the request has ended.
       def stack(request_id)
         fiber = @slots.keys.find { |slot| slot.request_id == request_id }&.fiber
         FiberStack.report(fiber, @thread) if fiber
       end
 
       # Returns statistics by name; `longest_run` is the longest time that a fiber has kept the thread, in seconds. Any
-      # thread may call it: it copies the slots, because this thread may open another one meanwhile.
+      # thread may call this. The slots are copied first, because the lane's thread may open another one meanwhile.
       def stats
         { capacity: @capacity, running: running, served: @served + @slots.keys.sum(&:served),
           slots: @slots.size, longest_run: @scheduler&.longest_run }
@@ -67,8 +67,8 @@ module Carat
 
       private
 
-      # Opens slots as they are needed. Fibers of the application that still run end with the last slot, as threads end
-      # with the process.
+      # Opens slots as they are needed, until the lane takes no more requests. Then cancels the fibers of the
+      # application that still run, as threads end with their process.
       def open_slots
         open_slot while @native.await_slot_demand
         @scheduler.cancel
@@ -93,8 +93,8 @@ module Carat
         close(slot)
       end
 
-      # Since Ruby 4.0, closing an IO waits for the fibers that wait for it. So the fibers must end first: when the
-      # thread is killed, its scheduler would end them too late.
+      # Ends the remaining fibers before the lane's socket is closed: since Ruby 4.0, closing an IO waits for the fibers
+      # that wait for it. When the thread is killed, Ruby would end the fibers only after this method.
       def leave
         Fiber.set_scheduler(nil)
       ensure

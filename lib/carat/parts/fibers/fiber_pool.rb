@@ -5,17 +5,17 @@ require_relative "fiber_pool/slots"
 require_relative "scheduler"
 
 module Carat
-  # Bounds how many fibers run at once.
+  # Limits how many fibers run at once.
   #
   #   pool = Carat::FiberPool.new(20) { |error| warn error.message }
   #   urls.each { |url| pool.spawn { fetch(url) } } # waits while 20 run
   #   pool.drain
   #
-  # Fibers are not reused: Ruby reuses their stacks, and a new fiber has an empty storage.
+  # A fiber is not reused for the next job: Ruby reuses the stacks in any case, and a new fiber has an empty storage.
   class FiberPool
     private_constant :Slots
 
-    # Without a block, the scheduler handles the errors of jobs as those of any fiber.
+    # Without a block, the scheduler treats an error of a job as an error of any fiber.
     #
     # @param size [Integer] how many fibers run at once, 1 or more
     # @yieldparam error [Exception] an error that a job did not rescue
@@ -29,8 +29,8 @@ module Carat
       @slots = Slots.new(size)
     end
 
-    # Runs the block in a fiber, and waits for a slot first if all are taken. A job must not spawn into its own pool:
-    # when all jobs wait for a slot, none is ever free.
+    # Runs the block in a fiber. If all slots are taken, waits for one first. A job must not spawn into its own pool:
+    # when all jobs wait for a slot, none gets free.
     #
     # @return [Fiber]
     # @raise [SchedulerError] in a thread without a scheduler
@@ -42,7 +42,7 @@ module Carat
       begin_job(taken, &job)
     end
 
-    # Waits until all jobs have ended that were spawned before.
+    # Waits until all jobs that were spawned before have ended.
     def drain
       slots.drain
     end
@@ -54,7 +54,8 @@ module Carat
 
     private
 
-    # A job that cannot begin, for instance because the kernel allows no further fiber, frees its slot.
+    # Starts the job's fiber. If the job cannot begin, for instance because the kernel allows no further fiber, frees
+    # its slot.
     def begin_job(taken, &job)
       begun = false
       Fiber.schedule do

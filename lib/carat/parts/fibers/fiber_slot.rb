@@ -4,12 +4,12 @@ require_relative "../../request/slot"
 
 module Carat
   module Request
-    # A slot with a fiber of its own, which it keeps as long as requests leave nothing behind in that fiber.
+    # A slot with a fiber of its own. The slot ends when a request has left something behind in the fiber.
     class FiberSlot < Slot
-      # How many slots may be idle. Further ones end, which frees the memory of their fibers.
+      # How many slots may be idle. Further idle slots end, which frees the memory of their fibers.
       IDLE_LIMIT = 32
 
-      # The fiber, once it runs.
+      # The fiber of the slot; nil before it runs.
       attr_reader :fiber
 
       # `scheduler` is the Scheduler of this thread; the other parameters go to Slot.
@@ -20,7 +20,8 @@ module Carat
         @used = false
       end
 
-      # As Slot#run, but also ends when enough others are idle, or when the fiber cannot be reused.
+      # Serves requests as Slot#run does. Also ends when enough other slots are idle, or when the fiber cannot be
+      # reused.
       def run
         @fiber = Fiber.current
         @born_with = variables
@@ -38,8 +39,8 @@ module Carat
         super if @lane.idle < IDLE_LIMIT && (!@used || untouched?)
       end
 
-      # Fibers that were woken run before the next request, which might take what they were woken for: a connection of a
-      # pool.
+      # Serves a request, and then lets the fibers run that it has woken. Otherwise the next request might take what
+      # they were woken for, such as a connection of a pool.
       def serve(env)
         @env = env
         @used = true
@@ -50,14 +51,15 @@ module Carat
         @env = nil
       end
 
-      # Whether the application has left nothing that the next request would find: in `Thread.current[]`, in `Fiber[]`,
-      # or in instance variables, where Rails keeps its state.
+      # Whether the application has left nothing in the fiber that the next request would find: in `Thread.current[]`,
+      # in `Fiber[]`, or in instance variables, where Rails keeps its state.
       def untouched?
         Thread.current.keys.empty? && storage.empty? && (@fiber.instance_variables.empty? || as_born?)
       end
 
-      # Gems such as fiber-annotation, which async needs, give every fiber a variable. A value that is not frozen may
-      # have been changed.
+      # Whether the fiber has only the instance variables that it had when it was new, unchanged. Gems such as
+      # fiber-annotation, which async needs, give every fiber a variable. A value must be frozen, because another could
+      # have been changed in place.
       def as_born?
         variables == @born_with && @born_with.each_value.all?(&:frozen?)
       end

@@ -4,8 +4,8 @@ require_relative "scheduler"
 
 module Carat
   module Request
-    # Runs the fibers of a lane, and those that the application starts beside its requests. An error of such a fiber
-    # is logged, as for a thread, and ends nothing else.
+    # Runs the fibers of a lane, and the fibers that the application starts beside its requests. An error of one of the
+    # latter is logged, as an error of a thread is, and ends nothing else.
     class LaneScheduler < Scheduler
       # `lane` is a Native::Lane, `log` a ProcessLog.
       def initialize(lane, log)
@@ -14,9 +14,9 @@ module Carat
         @log = log
       end
 
-      # Offloads the operation as Offloading does, but runs it in place while the lane is held: the finalizer of a
-      # Tempfile, which deletes a file, may run while the lane makes an environment, and another fiber could not use
-      # the lane meanwhile.
+      # Runs the operation in another thread as Offloading does, but in this thread while the lane is held. The lane is
+      # held while it makes an environment, and no other fiber may use it then. In that time, Ruby may run the finalizer
+      # of a Tempfile, which deletes a file.
       def blocking_operation_wait(operation)
         @lane.held? ? Fiber.blocking { operation.call } : super
       end

@@ -5,11 +5,11 @@ require_relative "../doctor/finding"
 module Carat
   module CLI
     class Doctor
-      # Whether the kernel allows as many memory mappings as the fibers of a worker need.
+      # The check whether the kernel allows as many memory mappings as the fibers of a worker need.
       class Mappings
-        # A fiber's stack, and the guard page below it.
+        # The mappings of a fiber: its stack, and the guard page below the stack.
         MAPPINGS = 2
-        # Libraries, threads, the heap.
+        # The mappings of everything else: libraries, threads, the heap.
         RESERVE = 3072
         FILE = "/proc/sys/vm/max_map_count"
         private_constant :FILE

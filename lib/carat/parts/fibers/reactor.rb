@@ -9,7 +9,7 @@ require_relative "scheduler"
 
 module Carat
   # Calls blocks when IOs are ready and when time has passed, in one thread. Each block runs in a fiber of its own, so
-  # one that waits (for its client, a database, `sleep`) delays no other.
+  # that a block that waits (for its client, a database, `sleep`) delays no other.
   #
   #   reactor = Carat::Reactor.new
   #   reactor.attach(:read, server) { |listener| greet(listener.accept) }
@@ -20,7 +20,8 @@ module Carat
   class Reactor
     private_constant :Round, :Task
 
-    # Without a block, the first error of a callback ends `run`, which raises it. With a block, everything goes on.
+    # Without a block, the first error of a callback ends `run`, which raises it. With a block, errors go to the block,
+    # and `run` goes on.
     #
     # @yieldparam error [Exception] an error that a callback raised
     def initialize(&on_error)
@@ -29,13 +30,13 @@ module Carat
       reset
     end
 
-    # Calls the block with `io` whenever it is ready, until it is detached or closed.
+    # Calls the block with `io` whenever `io` is ready, until it is detached or closed.
     #
     # @param direction [Symbol] `:read` or `:write`
     # @param io [IO]
     # @yieldparam io [IO]
     # @return [self]
-    # @raise [ArgumentError] for another direction, or if the IO is attached in this one already
+    # @raise [ArgumentError] for another direction, or if the IO is attached in this direction already
     def attach(direction, io, &callback)
       attachment = Attachment.new(direction, io, callback)
       directions = @attachments[io] ||= {}
@@ -46,7 +47,7 @@ module Carat
       self
     end
 
-    # Ends `attach`: the block is not called again, even if the IO is ready.
+    # Ends what `attach` began: the block is not called again, even if the IO is ready.
     #
     # @return [Boolean] whether the IO was attached in this direction
     def detach(direction, io)
@@ -65,8 +66,8 @@ module Carat
       begin_task(Timer.new(seconds, callback))
     end
 
-    # Calls the block every `seconds`. A block that takes longer is called again at once, but not for the times that it
-    # has missed.
+    # Calls the block every `seconds`. After a block that takes longer, the next call follows at once; the times in
+    # between are left out.
     #
     # @param seconds [Numeric] more than 0
     # @return [Object] the argument for `cancel`
@@ -75,16 +76,16 @@ module Carat
       begin_task(Timer.new(seconds, callback, repeats: true))
     end
 
-    # Calls the block as soon as other callbacks have run.
+    # Calls the block as soon as the callbacks that are due now have run.
     #
     # @return [Object] the argument for `cancel`
     def next_tick(&callback)
       begin_task(Task.new(callback))
     end
 
-    # Ends what `after`, `every` or `next_tick` has begun. A callback that runs is not interrupted.
+    # Cancels the calls that `after`, `every` or `next_tick` has announced. A callback that runs is not interrupted.
     #
-    # @param task [Object] what one of these methods has returned
+    # @param task [Object] the object that one of these methods returned
     def cancel(task)
       return next_tick { cancel(task) } unless [nil, Thread.current].include?(@thread)
 
@@ -92,8 +93,8 @@ module Carat
       nil
     end
 
-    # Calls the blocks until nothing is attached and no timer is left, or until `stop`. Inside Carat.run only the
-    # calling fiber waits.
+    # Calls the blocks until nothing is attached and no timer is left, or until `stop`. Inside of Carat.run, only the
+    # fiber that calls `run` waits.
     #
     # @raise [SchedulerError] if the reactor runs already
     # @raise [Exception] the first error of a callback, for a reactor without a block for errors
@@ -126,7 +127,7 @@ module Carat
       @round.run { |task| forget(task) if task.is_a?(Attachment) }
     end
 
-    # An IO that was closed is detached.
+    # Detaches the IO of an attachment that has ended because the IO was closed.
     def forget(attachment)
       known = @attachments[attachment.io]
       detach(attachment.direction, attachment.io) if known && known[attachment.direction].equal?(attachment)

@@ -17,13 +17,14 @@ module Carat
   # that is closed or belongs to another thread, or more fibers than the kernel allows.
   SchedulerError = Native::SchedulerError
 
-  # Runs the fibers of one thread: a call that would block the thread blocks only its fiber.
+  # Runs the fibers of one thread. A call that would otherwise block the thread blocks only its fiber.
   #
   #   Carat.run do
   #     %w[a b].each { |name| Fiber.schedule { sleep 1; puts name } } # takes one second
   #   end
   #
-  # `docs/scheduler.md` lists the calls that still block the thread. The hooks that are not here are in the extension.
+  # `docs/scheduler.md` lists the calls that still block the thread. The hooks that this class does not define are in
+  # the native extension.
   class Scheduler < Native::Scheduler
     include AsyncTasks
     include LongRuns
@@ -32,7 +33,8 @@ module Carat
 
     private_constant :AddressBook, :AsyncTasks, :LongRuns, :Offloading, :Patches, :Selecting, :ThreadPool
 
-    # Ruby passes memory to the hooks as an IO::Buffer, and warns of the first one in a process: this is the first one.
+    # Ruby passes memory to the hooks as an IO::Buffer, and warns when a process makes its first one. This buffer is the
+    # first one, made without the warning.
     Warning[:experimental].tap do |warns|
       Warning[:experimental] = false
       IO::Buffer.new(1)
@@ -63,7 +65,7 @@ module Carat
       @interrupted = @closed = false
     end
 
-    # Runs the block in a fiber, and all fibers until none waits. Without a block, it runs the fibers that there are.
+    # Runs the block in a fiber, and all fibers until none waits. Without a block, runs the fibers that exist already.
     #
     # @return [Object, nil] the value of the block
     # @raise [Exception] the first error that no fiber rescued
@@ -75,9 +77,9 @@ module Carat
       value
     end
 
-    # The hook of `Fiber.schedule`: starts the block in a new fiber, and returns when that waits or ends.
+    # The hook of `Fiber.schedule`: starts the block in a new fiber, and returns when that fiber waits or ends.
     #
-    # @param options [Hash] those of `Fiber.new`, such as `storage:`
+    # @param options [Hash] options of `Fiber.new`, such as `storage:`
     # @return [Fiber]
     # @raise [SchedulerError] if the scheduler is closed, or the kernel allows no further fiber
     # @raise [ArgumentError] without a block
@@ -88,8 +90,8 @@ module Carat
       new_fiber(**options, &block).tap { |fiber| start(fiber) }
     end
 
-    # The hook of `Fiber.set_scheduler` and of the end of a thread: runs the remaining fibers. After an interrupt (or
-    # `exit`) it ends them instead: their `ensure` blocks run, but cannot wait.
+    # The hook of `Fiber.set_scheduler` and of the end of a thread: runs the remaining fibers. After an interrupt or
+    # `exit`, ends the fibers instead: their `ensure` blocks run, but cannot wait.
     #
     # @raise [SchedulerError] inside a fiber that this scheduler runs
     def scheduler_close
@@ -100,8 +102,8 @@ module Carat
       finish unless nested?
     end
 
-    # The hook of `Timeout.timeout`: raises `exception` with `message` in this fiber when the block takes longer than
-    # `seconds`.
+    # The hook of `Timeout.timeout`: raises `exception` with `message` in the calling fiber when the block takes longer
+    # than `seconds`.
     def timeout_after(seconds, exception, message)
       number = arm_timeout(seconds, exception, message)
       begin
@@ -118,7 +120,8 @@ module Carat
       Fiber.new(blocking: false, **options) { live(&block) }
     end
 
-    # The life of a fiber. An error of one fiber does not end others; an exception that is meant for the process does.
+    # Runs the block of a fiber. An error of one fiber does not end the others. An exception for the process, such as an
+    # interrupt, does.
     def live
       yield
     rescue *APPLICATION_ERRORS => e
@@ -133,8 +136,8 @@ module Carat
       end_transient_tasks
     end
 
-    # An error of the block of `run` is reported as that of any fiber, unless it is raised at once because all others
-    # have ended.
+    # Runs the block of `run`. If other fibers still wait, its error is kept, and raised after them as an error of any
+    # fiber; otherwise it is raised at once.
     def attempt
       yield
     rescue *APPLICATION_ERRORS => e
@@ -144,7 +147,7 @@ module Carat
       nil
     end
 
-    # Reports an error as a thread does that ends with it.
+    # Keeps the first error, and prints each as Ruby does for a thread that ends with an error.
     def fail_with(error)
       @failure ||= error
       return unless Thread.current.report_on_exception
@@ -153,7 +156,8 @@ module Carat
            error.full_message(highlight: false))
     end
 
-    # While the loop runs, `@interrupted` stays false: a process that is forked meanwhile has fibers of its own to run.
+    # Runs the fibers. `@interrupted` is set only afterwards: a process that is forked by one of them must still run its
+    # own fibers.
     def run_to_the_end
       ended = false
       run_fibers

@@ -6,7 +6,7 @@ module Carat
   module Parts
     # HTTP/2, over TLS or in the clear.
     module HTTP2
-      # The options of the part, and what the server calls.
+      # The options of the part.
       class Part < Parts::Part
         option :http2, key: :enabled, group: "Listening", type: :boolean, default: true, edge: true,
                        doc: "Whether clients may speak HTTP/2: over TLS, or in clear with prior knowledge."

@@ -3,19 +3,20 @@
 module Carat
   module CLI
     class Import
-      # What becomes of a call: `code` is Ruby for carat.rb, nil when there is no counterpart; `note` says what a reader
-      # has to know, nil when the code does the same.
+      # The translation of a call of Puma's configuration. `code` is Ruby for carat.rb, or nil when there is no
+      # counterpart. `note` tells a reader what is different, and is nil when the code does the same.
       Translation = Struct.new(:code, :note)
 
       # A call of one of Puma's methods in a configuration: `threads ENV.fetch("THREADS", 5), 5`.
       class Call
-        # The types of call nodes, each with the index of the name, which the arguments follow.
+        # The types of nodes that are calls. The number is the index of the name among the node's children; the
+        # arguments follow the name.
         TYPES = { FCALL: 0, VCALL: 0, CALL: 1 }.freeze
         PARAMETERS = /\A\s*(do|\{)\s*\|/
         private_constant :PARAMETERS, :TYPES
 
         class << self
-          # Returns the call of one of `names` at `node` of RubyVM::AbstractSyntaxTree, or nil. `source` is a
+          # Returns the Call at `node`, of RubyVM::AbstractSyntaxTree, if it calls one of `names`, or nil. `source` is a
           # SourceText.
           def at(node, source, names)
             head = head(node)
@@ -23,13 +24,13 @@ module Carat
             new(node, head, source) if name && names.include?(name)
           end
 
-          # Returns the name of the method that `node` calls on the file's own self, or nil.
+          # Returns the name of the method that `node` calls, without a receiver or on `self`; nil for any other node.
           def name(node)
             place = TYPES[node.type] or return
             node.children[place] if place.zero? || node.children.first&.type == :SELF
           end
 
-          # Returns how many calls of `names` there are in `node`.
+          # Returns how many calls of `names` are in `node`.
           def count(node, names)
             return 0 unless node.is_a?(RubyVM::AbstractSyntaxTree::Node)
 
@@ -47,13 +48,13 @@ module Carat
         # The name of the method, a Symbol.
         attr_reader :name
 
-        # The source of each argument; nil when a splat or `&block` hides their number.
+        # The source of each argument; nil when a splat or `&block` hides how many there are.
         attr_reader :arguments
 
-        # The offsets of the whole call, and those of the part before its block.
+        # The range of the whole call in the text, and the range of the part before its block.
         attr_reader :range, :head
 
-        # `head` is `node` without its block.
+        # `node` is the whole call, and `head` its part before the block.
         def initialize(node, head, source)
           @node = node
           @source = source
@@ -63,7 +64,7 @@ module Carat
           @arguments = read(list)
         end
 
-        # Whether there is a block `do ... end` or `{ ... }`.
+        # Whether the call has a block `do ... end` or `{ ... }`.
         def block?
           @head != @range
         end
@@ -90,8 +91,9 @@ module Carat
           node.children.first if node&.type == :STR
         end
 
-        # Returns the pairs of the Hash at `index` by name, each as the text of the value, nil unless that is a
-        # String, and its source. Returns no pairs without such an argument, and nil when it is not a Hash.
+        # Returns the pairs of the Hash that is the argument at `index`, by name. A pair is the text of the value, nil
+        # unless the value is a String, and the source of the value. Returns no pairs without such an argument, and nil
+        # when the argument is no Hash.
         def pairs(index)
           node = @nodes&.at(index) or return {}
           return unless node.type == :HASH

@@ -35,11 +35,11 @@ module Carat
         # bin/docker-entrypoint prepares the database for `./bin/rails server` alone. It has to ask for carat instead:
         # if [ "${*:1:3}" == "bundle exec carat" ]; then
       TEXT
-      # The hint for each file that calls for one.
+      # The hint for each file; it is printed if the file exists.
       HINTS = { "bin/thrust" => THRUSTER, "bin/docker-entrypoint" => ENTRYPOINT }.freeze
       private_constant :ENTRYPOINT, :LEGEND, :HINTS, :PLACES, :THRUSTER
 
-      # Prints the text. Raises ConfigError when there is no such file, or when it is not Ruby.
+      # Prints the carat.rb. Raises ConfigError when there is no configuration of Puma, or when it is not valid Ruby.
       def run
         path = single_argument("file") || PLACES.find { |place| File.file?(place) }
         raise Config::ConfigError, "there is no #{PLACES.join(" or ")}; name the file: carat import FILE" unless path
@@ -50,7 +50,7 @@ module Carat
 
       private
 
-      # The subcommand takes no option of the server.
+      # No options: the subcommand does not read the configuration of a server.
       def flags
         Config::Flags.new(options: [], help: "carat import --help")
       end

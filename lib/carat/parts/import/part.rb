@@ -5,20 +5,20 @@ require_relative "puma_hints"
 
 module Carat
   module Parts
-    # Help for those who come from Puma: `carat import` translates its configuration, and messages say what its words
-    # are called here.
+    # Help for users of Puma: `carat import` translates Puma's configuration, and error messages suggest Carat's names
+    # for Puma's flags and methods.
     module Import
-      # What the command line calls: the part has no option, and no server knows it.
+      # The methods that the command line calls. The part has no option, and the server does not use it.
       class Part < Parts::Part
-        # Where Puma looks for its configuration.
+        # The paths at which Puma looks for its configuration.
         PLACES = %w[config/puma.rb puma.rb].freeze
 
-        # The subcommand.
+        # The subcommand `import`.
         def subcommands
           { "import" => File.join(__dir__, "import") }
         end
 
-        # The configuration of Puma, which is not read.
+        # A configuration of Puma, which Carat does not read, and the command that translates it; or nil.
         def foreign_configuration
           path = PLACES.find { |place| File.file?(place) }
           [path, "carat import > carat.rb"] if path
@@ -29,7 +29,7 @@ module Carat
           path ? PumaHints.method(word, path) : PumaHints.flag(word)
         end
 
-        # Says that Puma's two numbers of threads are one here.
+        # Says that Puma's minimum and maximum of threads are one number here.
         def value_hint(option, values)
           option.name == :threads ? PumaHints.threads(values) : ""
         end

@@ -5,7 +5,7 @@ require_relative "call"
 module Carat
   module CLI
     class Import
-      # `set_remote_address proxy_protocol: :v1`: for Carat, a parameter of each address.
+      # Puma's `set_remote_address proxy_protocol: :v1`, which becomes a parameter of each address.
       class ProxyProtocol
         NAME = :set_remote_address
         PARAMETER = "proxy_protocol=true"
@@ -19,7 +19,8 @@ module Carat
           @condition = find(root, [])
         end
 
-        # Returns the code of `bind` with the parameter, as far as the file asks for it.
+        # Returns the code of a `bind` with the parameter added, if the file calls set_remote_address so; otherwise the
+        # code as it is.
         def complete(code)
           match = BIND.match(code) if @condition
           return code unless match
@@ -32,8 +33,8 @@ module Carat
 
         private
 
-        # Returns the condition of the call, empty if it has none; nil without a call, or if the condition cannot move
-        # into an address.
+        # Returns the condition under which the file makes the call, empty if there is none. Returns nil without a call,
+        # or if the condition cannot be written into an address.
         def find(node, conditions)
           return unless node.is_a?(RubyVM::AbstractSyntaxTree::Node)
 
@@ -44,7 +45,8 @@ module Carat
           node.children.filter_map { |child| find(child, inner) }.first
         end
 
-        # Only a condition that holds everywhere in the file can move into an address.
+        # Returns the condition as text, or nil unless it means the same everywhere in the file: only one about
+        # variables of ENV does.
         def condition(conditions)
           return "" if conditions.empty?
 

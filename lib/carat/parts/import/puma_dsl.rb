@@ -7,7 +7,7 @@ require_relative "call"
 module Carat
   module CLI
     class Import
-      # The methods of Puma's configuration, those of Puma 5.6 to 8, and what becomes of each.
+      # The methods of the configuration of Puma 5.6 to 8, and the translation of each.
       module PumaDSL
         HANDOVER = "`carat restart` loads new code"
         CONNECTIONS = "the edge manages connections, whatever the workers do"
@@ -15,15 +15,15 @@ module Carat
         THREADS = "lanes are the only threads, and live as long as the worker; use on_worker_boot"
         ALWAYS = "Carat always does"
         NEVER = "Carat needs no such setting; delete the line"
-        # What replaces the gem puma_worker_killer.
+        # The note for a call of the gem puma_worker_killer.
         WORKER_KILLER = 'in place of PumaWorkerKiller: worker_memory "300MB" replaces a worker that exceeds it'
-        # What becomes of a rackup file that is named.
+        # The note for a rackup file that Carat finds by itself or that is not there.
         RACKUP = "Carat finds config.ru by itself; for another file, carat FILE"
         ZERO = "Carat's times are above 0"
         QUIET = "from Ruby 3.4 on, before a full collection, which needs no GC.start"
         private_constant :HANDOVER, :CONNECTIONS, :SOCKET, :THREADS, :ALWAYS, :NEVER, :ZERO, :QUIET
 
-        # The options of Carat with the same meaning, each with the value of an omitted argument.
+        # The options of Carat with the same meaning, each with the value that an omitted argument has in Puma.
         OPTIONS = {
           environment: [:environment], rackup: [:rackup], worker_boot_timeout: [:boot_timeout],
           worker_shutdown_timeout: [:shutdown_timeout], first_data_timeout: [:header_timeout],
@@ -31,11 +31,11 @@ module Carat
           log_requests: [:access_log, "true"], early_hints: [:early_hints, "true"], pidfile: [:pidfile]
         }.freeze
 
-        # Options for which Puma takes 0.
+        # The options of Carat that must be above 0 where Puma takes 0.
         TIMES = %i[boot_timeout shutdown_timeout header_timeout idle_timeout].freeze
         private_constant :TIMES
 
-        # The hook of Carat that runs at the same time.
+        # For each hook of Puma, the hook of Carat that runs at the same time.
         HOOKS = {
           before_fork: :on_mold_boot, before_worker_fork: :before_fork, on_worker_fork: :before_fork,
           before_worker_boot: :on_worker_boot, on_worker_boot: :on_worker_boot,
@@ -48,7 +48,7 @@ module Carat
         VALUES = %i[bind cluster force_shutdown_after fork_worker plugin port preload_app! quiet set_remote_address
                     single stdout_redirect threads workers].freeze
 
-        # The methods without a counterpart, and what to do.
+        # The notes for methods that have no counterpart: what to do instead.
         NOTES = {
           _load_from: NEVER, _offer_plugins: NEVER,
           activate_control_app: SOCKET,
@@ -98,14 +98,14 @@ module Carat
           worker_timeout: "the edge sees at once when a worker dies; request_timeout ends requests that hang"
         }.freeze
 
-        # What each part translates.
+        # The translations that the parts declare.
         OF_PARTS = Parts.map(&:puma_calls).freeze
         private_constant :OF_PARTS
 
-        # The methods whose blocks stay as they are.
+        # The methods whose blocks are kept.
         BLOCKS = [*HOOKS.keys, :cluster].freeze
 
-        # The name of every method.
+        # The names of all methods.
         NAMES = [*OPTIONS.keys, *HOOKS.keys, *VALUES, *NOTES.keys, *OF_PARTS.flat_map(&:keys)].uniq.freeze
 
         module_function
@@ -141,7 +141,7 @@ module Carat
           Translation.new(nil, RACKUP)
         end
 
-        # Whether only another machine has the file.
+        # Whether the file is missing here: the path may belong to another machine.
         def missing?(path)
           path && !File.file?(path)
         end

@@ -10,7 +10,7 @@ require_relative "strangers"
 module Carat
   module CLI
     class Import
-      # A configuration of Puma. Calls of Puma's methods become those of Carat; everything else stays as it is written.
+      # A configuration of Puma. Calls of Puma's methods become calls of Carat's; all other code stays as it is written.
       class PumaFile
         DEFAULT_THREADS = 'threads Integer(ENV.fetch("PUMA_MAX_THREADS") { ENV.fetch("MAX_THREADS", 5) })'
         TIMEOUT = <<~TEXT
@@ -18,7 +18,7 @@ module Carat
           # request_timeout "off"
         TEXT
         CONDITIONS = %i[IF UNLESS].freeze
-        # Nodes whose children are statements.
+        # The types of nodes whose children are statements.
         BODIES = [:SCOPE, :BLOCK, *CONDITIONS].freeze
         private_constant :BODIES, :CONDITIONS, :DEFAULT_THREADS, :TIMEOUT
 
@@ -42,13 +42,14 @@ module Carat
         private
 
         def parse(text)
-          RubyVM::InstructionSequence.compile(text, @path) # whose errors have a place
+          RubyVM::InstructionSequence.compile(text, @path) # for its errors, which name the place
           RubyVM::AbstractSyntaxTree.parse(text)
         rescue SyntaxError => e
           raise Config::ConfigError, e.message.lines.first.to_s.chomp
         end
 
-        # A file that looks for others beside itself keeps its folder.
+        # The first lines of carat.rb. A file that names other files relative to itself (`__dir__`) must stay in its
+        # folder.
         def head
           folder = "config/" if @path.match?(%r{(?:\A|/)config/[^/]+\z}) && @source.text.match?(/\b__(?:dir|FILE)__\b/)
           "# From #{@path}, by `carat import`. Save it as #{folder}carat.rb, and run `carat check`.\n\n"
@@ -59,7 +60,8 @@ module Carat
           [threads, "\n", TIMEOUT].join
         end
 
-        # `parents` are the nodes around, the innermost last. The blocks of hooks contain no options.
+        # Translates the calls below `node`. `parents` are the nodes around it, the innermost last. In the block of a
+        # hook (`is_hook`) no call is an option.
         def walk(node, parents, is_hook: false)
           return unless node.is_a?(RubyVM::AbstractSyntaxTree::Node)
           return if stranger?(node, parents, is_hook:)
@@ -71,8 +73,8 @@ module Carat
           walk(node.children.last, [*parents, node], is_hook: call.name != :cluster)
         end
 
-        # Comments out a statement that uses what only Puma's process has. In a hook, that may be there when the hook
-        # runs.
+        # Comments out a statement that uses something that exists only in Puma's process, and returns whether it does.
+        # In a hook, only constants are pointed out, because a method may exist when the hook runs.
         def stranger?(node, parents, is_hook:)
           note = @strangers.note(node, parents) or return false
           return false if is_hook && node.type != :CONST
@@ -81,7 +83,7 @@ module Carat
           true
         end
 
-        # Returns whether the call has become code.
+        # Translates a call, and returns whether it has become code rather than a comment.
         def translate(call, parents)
           @names << call.name
           translation = PumaDSL.translate(call)
@@ -96,7 +98,8 @@ module Carat
           true
         end
 
-        # A whole statement becomes a comment; `range`, when it shares its lines with other code, becomes nil.
+        # Makes a comment of a whole statement. Without one, the code at `range`, which shares its lines with other
+        # code, becomes nil.
         def comment_out(statement, range, note)
           if statement
             lines = @source.lines(statement)
@@ -107,7 +110,7 @@ module Carat
           end
         end
 
-        # Returns the range of the statement that stands alone on the lines of a node, or nil, and that of the innermost
+        # Returns two ranges: of the statement that has the lines of a node to itself, or nil; and of the innermost
         # statement around the node.
         def statements(node, parents)
           pairs = [*parents, node].each_cons(2).select { |body, child| statement_of?(body, child) }
@@ -124,8 +127,8 @@ module Carat
           CONDITIONS.include?(node.type) && @source.range(node.children.first) == range
         end
 
-        # Returns the range of the call if it stands alone, or together with the condition behind it, as in
-        # `plugin :x if y`.
+        # Returns the range of a call that has its lines to itself, alone or with a condition behind it, as in `plugin
+        # :x if y`; or nil.
         def statement(call, parents)
           return call.range if @source.alone?(call.range)
 
@@ -138,7 +141,7 @@ module Carat
           CONDITIONS.include?(node.type) && node.first_lineno == node.last_lineno
         end
 
-        # Inside of an expression, arguments need parentheses.
+        # Adds parentheses around the arguments, which a call within an expression needs.
         def parenthesized(code)
           code.sub(/\A(\w+) (.*)\z/, '\1(\2)')
         end
@@ -149,14 +152,14 @@ module Carat
           ["#{indent}# #{sentence(note)}:", *lines].join("\n")
         end
 
-        # A comment above the line where `range` begins.
+        # Adds a comment above the line where `range` begins.
         def remark(range, note)
           start = @source.lines(range).begin
           indent = @source.slice(start...range.begin)[/\A[ \t]*/]
           edit(start...start, "#{indent}# #{note}.\n")
         end
 
-        # A note that begins with a name stays as it is.
+        # Returns the note with a capital letter, unless it begins with a name such as request_timeout.
         def sentence(note)
           note.sub(/\A[a-z]+(?=[ ,;])/, &:capitalize)
         end

@@ -3,7 +3,7 @@
 module Carat
   module Parts
     module Import
-      # What somebody who comes from Puma should write, for flags and for methods of the config file.
+      # Hints for users of Puma, about flags and about methods of the config file.
       module PumaHints
         NO_DAEMON = "a service manager, such as systemd (docs/services.md): Carat stays in the foreground, where " \
                     "whoever started it can watch, log, and restart it"
@@ -26,14 +26,14 @@ module Carat
           FLAGS.key?(name) ? "; in place of Puma's #{name} use #{FLAGS.fetch(name)}" : ""
         end
 
-        # Returns the end of a message about the method `name`, a Symbol, in the file at `path`; an empty String for one
-        # that is not Puma's.
+        # Returns the end of a message about the method `name`, a Symbol, in the file at `path`. Returns an empty String
+        # for a method that Puma does not have.
         def method(name, path)
-          require_relative "puma_dsl" # It needs the parts.
+          require_relative "puma_dsl" # Here, because that file requires the parts.
           CLI::Import::PumaDSL::NAMES.include?(name) ? "; it is Puma's: carat import #{path} prints the carat.rb" : ""
         end
 
-        # Returns the end of a message about a value that two numbers stand for: `-t 5:5`, `threads 5, 5`.
+        # Returns the end of a message about two numbers where one is expected: `-t 5:5`, `threads 5, 5`.
         def threads(values)
           numbers = values.size == 1 ? values.first.to_s.split(":") : values
           numbers.size == 2 ? "; Puma's minimum and maximum are one number here: #{numbers.last}" : ""

@@ -5,7 +5,7 @@ require_relative "call"
 module Carat
   module CLI
     class Import
-      # Translates the calls whose arguments mean something else to Carat.
+      # Translates the calls whose arguments have another form or meaning in Carat.
       module PumaValues
         ALL_PERMISSIONS = 0o777
         PLUGINS = {
@@ -14,7 +14,7 @@ module Carat
           "statsd" => "`carat status --json` and `carat memory --json` have the numbers"
         }.freeze
         JOBS = "process(\"jobs\", overlap: true, stop_timeout: \"30s\") { SolidQueue::Supervisor.start }"
-        # Where Puma 8 listens when only a port is named.
+        # The host on which Puma 8 listens when the configuration names only a port.
         EVERYWHERE = "*"
         PROXIES = "trusted_proxies names the proxies whose X-Forwarded-For counts (docs/proxies.md)"
         REMOTE = { ":socket" => "Carat always does, but for trusted_proxies", ":localhost" => PROXIES }.freeze
@@ -26,7 +26,8 @@ module Carat
             send(call.name.to_s.delete_suffix("!"), call)
           end
 
-          # An IPv6 address needs brackets before a port (RFC 3986, section 3.2.2). `host` may be nil.
+          # Returns the host with the brackets that an IPv6 address needs before a port (RFC 3986, section 3.2.2).
+          # `host` may be nil.
           def bracketed(host)
             host&.include?(":") ? "[#{host.delete("[]")}]" : host
           end
@@ -59,14 +60,14 @@ module Carat
             code("bind \"tcp://#{host}:#{inside(call.number(0), port)}\"")
           end
 
-          # See ProxyProtocol.
+          # The parameter for the PROXY protocol is added by ProxyProtocol.
           def set_remote_address(call)
             return note("the addresses end with ?proxy_protocol=true") if call.pairs(0)&.key?("proxy_protocol")
 
             note(REMOTE.fetch(call.arguments.first, "have the proxy send X-Forwarded-For; #{PROXIES}"))
           end
 
-          # A literal stands for itself in a String; anything else is interpolated.
+          # Returns the text to write within a String: a literal as it is, and other code as an interpolation.
           def inside(literal, text)
             literal || "\#{#{text}}"
           end
@@ -79,7 +80,7 @@ module Carat
             code("bind #{"#{plain}#{mode(query)}".inspect}", left_out(query))
           end
 
-          # The umask of a Unix socket as its permissions.
+          # The parameter `mode` of a Unix socket, from Puma's parameter `umask`.
           def mode(query)
             umask = query.to_s[/(?:\A|&)umask=(\d+)/, 1]
             format("?mode=0%o", ALL_PERMISSIONS & ~umask.to_i(8)) if umask
@@ -124,7 +125,7 @@ module Carat
             code("log #{err || out}", "Carat's own lines; redirect the application's where you start carat")
           end
 
-          # Carat always has workers.
+          # The block runs in any case (`tap`), because Carat always has workers.
           def cluster(call)
             call.block? ? code("tap") : note("pass a block, do ... end")
           end

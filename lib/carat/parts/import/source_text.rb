@@ -5,7 +5,7 @@ require "ripper"
 module Carat
   module CLI
     class Import
-      # The text of a Ruby file, by the places of the nodes of RubyVM::AbstractSyntaxTree: lines, and columns in bytes.
+      # The text of a Ruby file, by the positions of nodes of RubyVM::AbstractSyntaxTree: lines, and columns in bytes.
       class SourceText
         # The whole text, a String.
         attr_reader :text
@@ -20,7 +20,7 @@ module Carat
           @heredocs = heredocs(text)
         end
 
-        # Returns the offsets of a node, a Range without its end.
+        # Returns the position of a node as a Range of byte offsets, without its end.
         def range(node)
           offset(node.first_lineno, node.first_column)...offset(node.last_lineno, node.last_column)
         end
@@ -35,25 +35,26 @@ module Carat
           @bytes[range].force_encoding(@encoding)
         end
 
-        # Returns the range of the whole lines that `range` is on, with its heredocs and without the last line end.
+        # Returns the range of the whole lines on which `range` is, including its heredocs and without the last line
+        # end.
         def lines(range)
           first = range.begin.zero? ? 0 : (@bytes.rindex("\n", range.begin - 1) || -1) + 1
           last = [range.end, *@heredocs.filter_map { |heredoc| heredoc.end if range.cover?(heredoc.begin) }].max
           first...(@bytes.index("\n", [last - 1, 0].max) || @bytes.bytesize)
         end
 
-        # Whether there is nothing else on the lines of `range` but a comment.
+        # Whether the lines of `range` have nothing else on them but a comment.
         def alone?(range)
           before(range).strip.empty? && after(range).match?(/\A\s*(#.*)?\z/)
         end
 
-        # Whether `range` is alone on its lines, or has a condition behind it.
+        # Whether `range` has its lines to itself, perhaps with a condition behind it.
         def statement?(range)
           before(range).strip.empty? && after(range).match?(/\A\s*(#|if\b|unless\b|\z)/)
         end
 
-        # Returns the text with other texts in place of ranges: `edits` is a Hash of Strings by Range. An edit within
-        # another one counts for nothing.
+        # Returns the text with replaced ranges. `edits` is a Hash of the new Strings by Range. An edit within the range
+        # of another one is left out.
         def replace(edits)
           result = @bytes.dup
           edits = edits.reject { |range, _| edits.any? { |other, _| other != range && within?(range, other) } }
@@ -67,7 +68,7 @@ module Carat
           @starts[line - 1] + column
         end
 
-        # What precedes `range` on its first line, and what follows on its last one.
+        # The text before `range` on its first line.
         def before(range)
           slice(lines(range).begin...range.begin)
         end
@@ -80,7 +81,8 @@ module Carat
           range.begin > other.begin && range.end <= other.end
         end
 
-        # The ranges of heredocs, from the first mark to the end of the last text; one may contain others.
+        # The ranges of heredocs, each from its opening mark to its end. A nested heredoc belongs to the range of the
+        # outer one.
         def heredocs(text)
           depth = 0
           Ripper.lex(text).each_with_object([]) do |((line, column), type, token), ranges|

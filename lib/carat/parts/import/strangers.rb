@@ -5,7 +5,8 @@ require_relative "puma_dsl"
 module Carat
   module CLI
     class Import
-      # Finds what a configuration takes from Puma's process: constants, variables, and methods that plugins add.
+      # Finds the constants, variables, and methods of plugins that a configuration uses, and that exist only in Puma's
+      # process.
       class Strangers
         CONSTANTS = {
           Puma: "Puma is not loaded here", DefaultRackup: PumaDSL::RACKUP,
@@ -13,9 +14,9 @@ module Carat
         }.freeze
         VARIABLES = %i[@config @options @plugins].freeze
         METHOD = "no method of Puma's own; if a plugin adds it, run what the plugin does beside Carat"
-        # Nodes in which a name without a receiver may belong to another object.
+        # The types of nodes in which `self` may be another object than the configuration.
         OTHER_SELF = %i[CLASS MODULE SCLASS DEFN DEFS LAMBDA].freeze
-        # Nodes in which a bare name is a call and not a value.
+        # The types of nodes in which a bare name is a call, not a value.
         STATEMENTS = %i[SCOPE BLOCK].freeze
         private_constant :CONSTANTS, :METHOD, :OTHER_SELF, :STATEMENTS, :VARIABLES
 
@@ -25,7 +26,7 @@ module Carat
           @selves = nodes(root, %i[LASGN]).filter_map { |node| node.children.first if self?(node.children.last) }
         end
 
-        # Returns what to say about a node, or nil. `parents` are the nodes around it.
+        # Returns the note about a node, or nil. `parents` are the nodes around it.
         def note(node, parents)
           name = node.children.first
           case node.type
@@ -44,12 +45,13 @@ module Carat
             Object.method_defined?(name) || Object.private_method_defined?(name)
         end
 
-        # A block that a method of another object gets may run with another self.
+        # Whether `self` may be another object in the node. A block that is passed to another object's method may run
+        # with another self.
         def other_self?(node)
           OTHER_SELF.include?(node.type) || (node.type == :ITER && node.children.first.type == :CALL)
         end
 
-        # Whether the node is a variable that stands for the file itself.
+        # Whether the node is `self`, or a variable to which the file has assigned `self`.
         def self?(node)
           node.is_a?(RubyVM::AbstractSyntaxTree::Node) &&
             (node.type == :SELF || (node.type == :LVAR && @selves.include?(node.children.first)))

@@ -5,7 +5,7 @@ require_relative "../../config/config_error"
 module Carat
   module CLI
     class Init
-      # The application in the working directory, as far as its files tell without being executed.
+      # The application in the working directory, as its files describe it. No code of the application runs.
       class Application
         RACKUP = "config.ru"
         HEALTH = /^[^#\n]*get\s*\(?\s*["']([\w\/-]+)["']\s*(?:=>|,\s*to:)\s*["']rails\/health#show["']/
@@ -18,30 +18,30 @@ module Carat
           raise Config::ConfigError, "there is no #{RACKUP} here: run carat init in the directory of the application"
         end
 
-        # The kind of the application, in words.
+        # Returns the kind of application in words.
         def name
           return "a Rails application" if rails?
 
           sinatra? ? "a Sinatra application" : "a Rack application"
         end
 
-        # Whether the application is made by Rails.
+        # Whether this is a Rails application.
         def rails?
           File.file?("config/application.rb") && File.file?("config/environment.rb")
         end
 
-        # The path of the health check of Rails 7.1 and later, such as `/up`; nil without one.
+        # Returns the path of the health check of Rails 7.1 and later, such as `/up`, or nil when no route leads to it.
         def health_path
           path = read("config/routes.rb")[HEALTH, 1]
           "/#{path.delete_prefix("/")}" if path
         end
 
-        # Whether the application has files for browsers.
+        # Whether the application has a directory of static files.
         def public?
           File.directory?("public")
         end
 
-        # Whether Solid Queue runs its jobs.
+        # Whether the application's bundle has Solid Queue.
         def solid_queue?
           read("Gemfile").match?(/^\s*gem\s*\(?\s*["']solid_queue["']/)
         end
@@ -51,7 +51,7 @@ module Carat
           File.file?("config/database.yml")
         end
 
-        # Returns the content of a file, an empty String when there is none.
+        # Returns the content of a file, or an empty String when there is no file.
         def read(path)
           File.file?(path) ? File.binread(path) : ""
         end

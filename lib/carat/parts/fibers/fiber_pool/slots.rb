@@ -2,7 +2,7 @@
 
 module Carat
   class FiberPool
-    # The slots of a pool in one process; a forked process runs none of the jobs.
+    # The slots of a pool in one process. A forked process needs its own, because it runs none of the parent's jobs.
     class Slots
       def initialize(size)
         @size = size
@@ -22,7 +22,7 @@ module Carat
         @taken.pop
       end
 
-      # Waits until all jobs that have a slot, or wait for one, have freed it.
+      # Waits until all jobs that have a slot, or wait for one, have ended: it takes every slot, and frees them again.
       def drain
         @draining.synchronize do
           @size.times { take.then { @held += 1 } }

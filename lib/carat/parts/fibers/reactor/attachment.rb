@@ -21,7 +21,8 @@ module Carat
 
       private
 
-      # Lets others run first: an IO whose bytes Ruby has buffered is ready again and again.
+      # Waits until the IO is ready. Other fibers run first, because an IO with bytes in Ruby's buffer is always ready
+      # at once.
       def wait
         @scheduler.yield
         @io.wait(@events, nil) unless @over

@@ -2,7 +2,7 @@
 
 module Carat
   class Reactor
-    # The tasks of one run of a reactor: those that are added before the run and during it.
+    # The tasks of one run of a reactor, added before the run or during it.
     class Round
       # @param on_error [#call, nil] called with each error of a callback; without it, the first error ends the round
       def initialize(on_error)
@@ -13,7 +13,7 @@ module Carat
         @failure = nil
       end
 
-      # Starts a task, unless all tasks have ended. Any thread may call it.
+      # Starts a task, or drops it when all tasks have ended. Any thread may call this.
       def add(task)
         @tasks[task] = true
         @begun << task
@@ -21,8 +21,8 @@ module Carat
         @tasks.delete(task)
       end
 
-      # Runs each task in a fiber until all have ended, and calls the block with each that ends. An exception cancels
-      # the tasks.
+      # Runs each task in a fiber until all have ended, and calls the block with each task that ends. An exception
+      # cancels the tasks.
       def run(&ended)
         @begun.close if @tasks.empty?
         while (task = @begun.pop)
@@ -34,7 +34,7 @@ module Carat
         stop
       end
 
-      # Cancels all tasks, also those that are added from now on. Callbacks that run are not interrupted.
+      # Cancels all tasks, also those that are added later. A callback that runs is not interrupted.
       def stop
         @stopped = true
         @tasks.each_key.to_a.each(&:cancel)

@@ -4,19 +4,20 @@ require_relative "../../../application_errors"
 
 module Carat
   class Reactor
-    # Waits in a fiber of its own and then calls a block, once or repeatedly. Subclasses say what it waits for: `wait`
-    # returns when the block is due, and raises IOError when it never will be; `repeats?` says whether to wait again.
+    # Waits in a fiber and then calls a block, once or repeatedly. A subclass says what a task waits for: its `wait`
+    # returns when the block is due, and raises IOError when the block never will be. `repeats?` says whether to wait
+    # again.
     class Task
-      # Raised in the fiber of a task that is cancelled while it waits.
+      # Raised in the fiber of a task that is cancelled during its wait.
       class Cancelled < StandardError; end
 
-      # @param callback [Proc] what to call
+      # @param callback [Proc] the block to call
       def initialize(callback)
         @callback = callback
         @over = @waiting = false
       end
 
-      # Waits and calls the block, in the calling fiber. `on_error` is called with errors of the block.
+      # Waits and calls the block, in the calling fiber. Errors of the block go to `on_error`.
       def run(on_error)
         @fiber = Fiber.current
         @scheduler = Fiber.scheduler
@@ -36,7 +37,7 @@ module Carat
 
       private
 
-      # Returns whether to call the block.
+      # Waits, and returns whether to call the block.
       def pause
         return false if @over
 

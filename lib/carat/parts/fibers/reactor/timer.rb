@@ -4,8 +4,8 @@ require_relative "task"
 
 module Carat
   class Reactor
-    # Calls its block after a time, once or repeatedly. A block that takes longer than the period is called again at
-    # once, but not for the times that it has missed.
+    # Calls its block after a time, once or repeatedly. After a block that takes longer than the period, the next call
+    # follows at once; the times in between are left out.
     class Timer < Task
       def initialize(seconds, callback, repeats: false)
         raise ArgumentError, "not a number of seconds, 0 or more: #{seconds.inspect}" unless

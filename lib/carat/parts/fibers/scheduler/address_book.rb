@@ -5,10 +5,10 @@ require_relative "../../../native"
 
 module Carat
   class Scheduler < Native::Scheduler
-    # Looks up names in threads, because the resolver of the C library blocks the calling thread. Fibers that ask for
-    # the same name at the same time share one lookup.
+    # Looks up host names in threads, because the resolver of the C library blocks the calling thread. Fibers that ask
+    # for the same name at the same time share one lookup.
     class AddressBook
-      # How many lookups run at once; others wait.
+      # How many lookups run at once. Further ones wait.
       THREADS_LIMIT = 16
 
       def initialize
@@ -27,15 +27,15 @@ module Carat
 
       private
 
-      # After a fork, the lookups under way are the parent's.
+      # Forgets the lookups: after a fork, those under way belong to the parent.
       def start_over
         @pid = Process.pid
         @slots = Thread::SizedQueue.new(THREADS_LIMIT)
         @lookups = {}
       end
 
-      # One lookup, shared by all fibers that ask before it ends. When the fiber that began it is interrupted, the next
-      # one looks up the name.
+      # One lookup, shared by all fibers that ask before it ends. When the fiber that looks the name up is interrupted,
+      # the next fiber starts again.
       class Lookup
         def initialize(name, slots)
           @name = name
@@ -44,14 +44,15 @@ module Carat
           @found = nil
         end
 
-        # Returns the addresses as Strings, or nil; waits for them.
+        # Waits for the addresses, and returns them as Strings, or nil.
         def addresses
           @mutex.synchronize { @found ||= [find] }.first
         end
 
         private
 
-        # A lookup cannot be cancelled: its thread keeps its slot until the resolver returns.
+        # Looks the name up in a thread. No lookup can be cancelled, so that the thread keeps its slot until the
+        # resolver returns.
         def find
           @slots.push(true)
           begin_lookup.value

@@ -6,15 +6,15 @@ require_relative "../../../native"
 module Carat
   class Scheduler < Native::Scheduler
     # Finds fibers that delay all others of their thread because they run for long without a wait. A run begins when a
-    # fiber gets control, and ends when it waits or ends.
+    # fiber gets control, and ends when the fiber waits or ends.
     #
-    # Two methods are in the extension: `longest_run` returns the longest run so far, the present one included, in
-    # seconds as a Float; any thread may call it. `end_run` ends the present run of the calling fiber and begins
-    # another, for a fiber that serves one request after another without a wait. A run that was too long is then
-    # reported at once, in the same fiber.
+    # Two methods are in the native extension. `longest_run` returns the length of the longest run so far, the present
+    # one included, in seconds as a Float; any thread may call it. `end_run` ends the present run of the calling fiber
+    # and begins another, for a fiber that serves one request after another without a wait. If the run was too long, it
+    # is reported at once, in the calling fiber.
     module LongRuns
-      # Calls the block after each run longer than `seconds`, in a fiber of this scheduler, before other fibers run.
-      # Errors of the block are only printed.
+      # Calls the block after each run longer than `seconds`, in a fiber of this scheduler, before other fibers run. An
+      # error of the block is printed, and has no other effect.
       #
       #   Fiber.scheduler.watch_runs(0.1) { |fiber, seconds| warn("#{fiber} ran for #{seconds} s") }
       #
@@ -31,7 +31,7 @@ module Carat
 
       private
 
-      # Called by the extension.
+      # Reports the long runs that the extension has noted. The extension calls this.
       def report_long_runs
         fiber do
           while (run = next_long_run)

@@ -4,12 +4,13 @@ require_relative "../../../native"
 
 module Carat
   class Scheduler < Native::Scheduler
-    # `IO.select`: Ruby says which of the IOs are ready, their buffers included, and the scheduler waits.
+    # `IO.select` in a fiber. The scheduler waits, and Ruby says which IOs are ready, because it also knows the bytes in
+    # their buffers.
     module Selecting
       EVENTS = [IO::READABLE, IO::WRITABLE, IO::PRIORITY].freeze
       private_constant :EVENTS
 
-      # Before 3.2, Ruby has no hook for it: see Patches::Kernel.
+      # Ruby 3.1 has no hook for `IO.select`: see Patches::Kernel.
       if RUBY_VERSION >= "3.2"
         # The hook of `IO.select`.
         def io_select(readable, writable = nil, exceptional = nil, timeout = nil)
@@ -19,8 +20,8 @@ module Carat
         end
       end
 
-      # Calls the block again whenever one of the IOs may be ready, and returns what it found; nil after `timeout`
-      # seconds.
+      # Calls the block at first and whenever one of the IOs may be ready, until it returns something. Returns that, or
+      # nil after `timeout` seconds.
       def select_with(timeout, lists)
         raise ArgumentError, "time interval must not be negative" if timeout&.negative?
 

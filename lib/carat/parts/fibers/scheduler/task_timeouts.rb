@@ -5,9 +5,9 @@ require_relative "../../../native"
 module Carat
   class Scheduler < Native::Scheduler
     module AsyncTasks
-      # The timers of one `with_timeout`, in the form that an Async::Timeout needs to move the deadline.
+      # The timers of one `with_timeout`, with the methods that an Async::Timeout calls to move the deadline.
       class TaskTimeouts
-        # One timer; `time` is in seconds of the monotonic clock.
+        # One timer. `time` is the deadline, in seconds of the monotonic clock.
         Handle = Struct.new(:scheduler, :number, :time, :block) do
           # Disarms the timer.
           def cancel!
@@ -41,7 +41,8 @@ module Carat
           Process.clock_gettime(Process::CLOCK_MONOTONIC)
         end
 
-        # Adds a timer for the fiber that runs the block. Another fiber may call it, to move the deadline.
+        # Adds a timer for the fiber that runs the block of `with_timeout`. Another fiber may call this, to move the
+        # deadline.
         def schedule(time, block)
           number = @scheduler.arm_timeout(time - now, @exception, @message, @fiber)
           @last = Handle.new(@scheduler, number, time, block)

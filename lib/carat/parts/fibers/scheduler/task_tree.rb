@@ -5,19 +5,19 @@ require_relative "../../../native"
 module Carat
   class Scheduler < Native::Scheduler
     module AsyncTasks
-      # The root of a scheduler's tasks. Only an Async node can be the parent of another.
+      # The root of the tasks of a scheduler. It exists because only an Async::Node can be the parent of a task.
       class TaskTree < Async::Node
         def initialize(scheduler)
           super()
           @scheduler = scheduler
         end
 
-        # Becomes a task's parent.
+        # Becomes the parent of `task`.
         def adopt(task)
           add_child(task)
         end
 
-        # Called when a task has ended.
+        # Async calls this when a task has ended.
         def consume
           @scheduler.end_transient_tasks
         end
@@ -32,7 +32,7 @@ module Carat
           traverse.count { |node, _| !node.equal?(self) && node.alive? }
         end
 
-        # Stops all tasks, if only transient ones are left. They are not transient from then on.
+        # Stops all tasks if only transient ones are left.
         def transfer
           children.each(&:stop) if only_transient?
         end

@@ -4,8 +4,9 @@ require_relative "../../../native"
 
 module Carat
   class Scheduler < Native::Scheduler
-    # Threads for calls that would block a scheduler's thread. Ruby 3.4 uses one for each `File.stat`, which takes 45
-    # us in a new thread and 9 to 19 in an idle one (and 1 without a thread, while no other fiber runs).
+    # Threads for operations that would block a scheduler's thread. Ruby 3.4 offers each `File.stat` to the scheduler:
+    # that takes 45 us in a new thread and 9 to 19 us in an idle one (and 1 us without a thread, while no other fiber
+    # runs).
     class ThreadPool
       # How many idle threads are kept.
       IDLE_LIMIT = 4
@@ -13,9 +14,9 @@ module Carat
       # How long an idle thread is kept.
       IDLE_SECONDS = 1
 
-      # One thread, the tasks that it is given, and their outcomes.
+      # One thread, the queue of its tasks, and the queue of their outcomes.
       Member = Struct.new(:thread, :tasks, :outcomes, :busy) do
-        # Waits until the task has ended. Raises what the task raised.
+        # Gives the thread a task and waits until the task has ended. Raises what the task raised.
         def perform(task)
           self.busy = true
           tasks << task
@@ -29,7 +30,8 @@ module Carat
         @idle = []
       end
 
-      # Calls `task` in a thread. A fiber that is interrupted meanwhile goes on only when the task has ended.
+      # Runs `task` in a thread of the pool. A fiber that is interrupted meanwhile goes on only when that thread has
+      # ended.
       def run(task)
         member = take
         member.perform(task)
@@ -39,7 +41,7 @@ module Carat
 
       private
 
-      # In a forked process the threads of the parent are dead.
+      # Returns an idle thread, or a new one. In a forked process, the parent's threads are dead and left out.
       def take
         while (member = @idle.pop)
           return member if member.thread.alive?
@@ -60,7 +62,8 @@ module Carat
       def spawn
         Member.new(nil, Thread::Queue.new, Thread::Queue.new).tap do |member|
           member.thread = Thread.new { work(member) }
-          # The thread runs only while a fiber waits for it, so a worker may become the mold.
+          # Mark the thread as one that does not keep a worker from becoming the mold: it runs only while a fiber waits
+          # for it.
           member.thread.thread_variable_set(:fork_safe, true)
         end
       end
@@ -71,7 +74,8 @@ module Carat
         end
       end
 
-      # Returns nil after an idle time. A member that has been taken meanwhile gets a task at once.
+      # Returns the next task, or nil when the thread has been idle for long and is to end. If the thread has been taken
+      # from the idle ones at that very time, its task comes at once.
       def next_task(member)
         member.tasks.pop(timeout: IDLE_SECONDS) || (@idle.delete(member) ? nil : member.tasks.pop)
       end

@@ -6,17 +6,17 @@ require_relative "mutex"
 module Carat
   class Scheduler < Native::Scheduler
     module Patches
-      # Makes `wait` return nil after the timeout. Ruby 4.0 asks its argument to `sleep`, whose result says whether the
-      # time is over, only if the argument is no Mutex.
+      # Makes `wait` return nil after the timeout. With a Mutex as argument, Ruby 4.0 does not find out whether the time
+      # is over. With any other object it calls the object's `sleep`, whose result says so.
       module ConditionVariable
-        # Stands for a mutex without being a Mutex.
+        # Wraps a mutex in an object that is no Mutex.
         Sleeper = Struct.new(:mutex) do
           # Returns nil after the timeout.
           def sleep(timeout) = mutex.sleep(timeout)
         end
         private_constant :Sleeper
 
-        # Waits as ConditionVariable#wait, in the fiber; returns nil after the timeout.
+        # Waits in the fiber, as ConditionVariable#wait does. Returns nil after the timeout.
         def wait(mutex, timeout = nil)
           return super unless timeout && Fiber.current_scheduler.is_a?(Scheduler)
 

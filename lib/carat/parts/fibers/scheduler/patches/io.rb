@@ -4,15 +4,16 @@ require_relative "../../../../native"
 
 module Carat
   class Scheduler < Native::Scheduler
-    # What core classes do differently in a fiber that this scheduler runs.
+    # Patches of core classes, for fibers that this scheduler runs.
     module Patches
-      # `close` and the like: before 4.0, Ruby does not tell a scheduler that an IO is closed, and a fiber that waits
-      # for it would wait for ever. It gets an IOError, as a thread does.
+      # Patches of IO. `close` and the like: before 4.0, Ruby does not tell a scheduler that an IO is closed, so that a
+      # fiber that waits for the IO would wait for ever. With the patch the fiber gets an IOError, as a thread does.
       #
-      # `sysread` and `syswrite`: with a scheduler, Ruby tries once and raises EAGAIN. They wait instead, as they do in
-      # a thread.
+      # `sysread` and `syswrite`: with a scheduler, Ruby tries once and raises EAGAIN. With the patch they wait, as they
+      # do in a thread.
       module IO
-        # An IO belongs to one Ractor, and only the main one has schedulers.
+        # Returns the class that knows all schedulers, or nil outside of the main Ractor: an IO belongs to one Ractor,
+        # and only the main one has schedulers.
         def self.schedulers
           Native::Scheduler if Ractor.current.equal?(Ractor.main)
         end
@@ -23,24 +24,25 @@ module Carat
           super
         end
 
-        # Interrupts the fibers that wait to read, and closes that side.
+        # Interrupts the fibers that wait to read, and closes the IO for reading.
         def close_read
           IO.schedulers&.closing_half(self, false)
           super
         end
 
-        # Interrupts the fibers that wait to write, and closes that side.
+        # Interrupts the fibers that wait to write, and closes the IO for writing.
         def close_write
           IO.schedulers&.closing_half(self, true)
           super
         end
 
-        # When reopening fails, the IO stays open.
+        # Reopens the IO, and then interrupts the fibers that wait for it. When reopening fails, the IO stays open, and
+        # they go on waiting.
         def reopen(...)
           super.tap { IO.schedulers&.closing(self) }
         end
 
-        # Reads as IO#sysread; waits in the fiber.
+        # Reads as IO#sysread does, and waits in the fiber.
         def sysread(...)
           super
         rescue Errno::EAGAIN
@@ -50,7 +52,7 @@ module Carat
           retry
         end
 
-        # Writes as IO#syswrite; waits in the fiber.
+        # Writes as IO#syswrite does, and waits in the fiber.
         def syswrite(...)
           super
         rescue Errno::EAGAIN

@@ -6,9 +6,9 @@ require_relative "../selecting"
 module Carat
   class Scheduler < Native::Scheduler
     module Patches
-      # `select`: Ruby 3.1 has no hook for it, and no way to run a block as if there were no scheduler.
+      # Patches `select` in Ruby 3.1, which has no hook for it, and no way to run a block as if there were no scheduler.
       module Kernel
-        # Waits as Kernel#select, in the fiber.
+        # Waits in the fiber, as Kernel#select does.
         def select(readable, writable = nil, exceptional = nil, timeout = nil)
           scheduler = Fiber.current_scheduler
           return super unless scheduler.is_a?(Scheduler)

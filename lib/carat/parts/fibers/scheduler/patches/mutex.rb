@@ -5,10 +5,10 @@ require_relative "../../../../native"
 module Carat
   class Scheduler < Native::Scheduler
     module Patches
-      # `sleep`, and so `ConditionVariable#wait`: it returns nil at its limit, which Ruby does not expect of a
-      # scheduler. Before 3.3, Ruby also does not lock the mutex again when an exception ends the sleep.
+      # Patches Mutex#sleep, which ConditionVariable#wait calls. With a scheduler, Ruby's own does not return nil at its
+      # timeout. Before 3.3, it also does not lock the mutex again when an exception ends the sleep.
       module Mutex
-        # Sleeps as Mutex#sleep, in the fiber; returns nil after the timeout.
+        # Sleeps in the fiber, as Mutex#sleep does. Returns nil after the timeout.
         def sleep(timeout = nil)
           scheduler = Fiber.current_scheduler
           return super unless scheduler.is_a?(Scheduler) && owned?
@@ -22,7 +22,7 @@ module Carat
       ::Thread::Mutex.prepend(Mutex)
     end
 
-    # Returns whether something has woken the fiber before `timeout`.
+    # Sleeps without the lock of `mutex`, and returns whether something has woken the fiber before `timeout`.
     def sleep_unlocked(mutex, timeout)
       mutex.unlock
       kernel_sleep(*timeout)

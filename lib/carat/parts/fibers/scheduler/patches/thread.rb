@@ -5,13 +5,14 @@ require_relative "../../../../native"
 module Carat
   class Scheduler < Native::Scheduler
     module Patches
-      # `join` with a limit: Ruby 3.1 passes the limit to the scheduler, but joins anew when it is reached.
+      # Patches Thread#join with a limit: Ruby 3.1 passes the limit to the scheduler, but begins to join again when the
+      # limit is reached.
       module Thread
-        # Not a StandardError, so that no code in between rescues it.
+        # Raised at the limit. Not a StandardError, so that no code in between rescues it.
         class Expired < Exception # rubocop:disable Lint/InheritException -- see above
         end
 
-        # Joins as Thread#join, in the fiber, for `limit` seconds in all.
+        # Joins in the fiber, as Thread#join does, for `limit` seconds in all.
         def join(limit = nil)
           scheduler = Fiber.current_scheduler
           return super unless limit && scheduler.is_a?(Scheduler)

@@ -10,20 +10,20 @@ use crate::client::{ForwardedClient, Peer};
 use crate::memory::MemoryAccount;
 use crate::response::HintSink;
 
-/// A request as the application sees it, kept until the response: it may have to be sent twice.
+/// A request as the application sees it. It is kept until the response, because it may have to be sent twice.
 #[derive(Debug)]
 pub struct Call {
     /// The request line and the header fields.
     pub parts: Parts,
     /// The client.
     pub peer: Rc<Peer>,
-    /// The client, when the peer is a proxy that says who it is.
+    /// The client as the peer names it, if the peer is a trusted proxy.
     pub forwarded: Option<Box<ForwardedClient>>,
     /// The body, or the stream that brings it.
     pub body: CallBody,
     /// The account of the memory that the client holds.
     pub memory: Rc<MemoryAccount>,
-    /// The files that were taken out of the body; `None` for one that was put back.
+    /// The files that were taken out of the body; `None` for a file that was put back.
     pub files: Vec<Option<Spool>>,
     /// Whether the request comes from a part, in the name of the client.
     pub is_from_part: bool,
@@ -32,7 +32,7 @@ pub struct Call {
     pub waits_since: Option<Duration>,
     /// How many milliseconds the body took to arrive before the request began to wait; 0 without a body.
     pub body_wait_ms: u32,
-    /// Where early hints go; `None` for a client that understands none.
+    /// The sink of early hints; `None` for a client that does not understand them.
     pub hints: Option<Rc<dyn HintSink>>,
 }
 
@@ -41,11 +41,11 @@ pub struct Call {
 pub enum CallBody {
     /// No body, or an empty one.
     None,
-    /// In memory.
+    /// The body is in memory.
     Inline(InlineBytes),
-    /// In an unlinked file.
+    /// The body is in an unlinked file.
     Spooled(Spool),
-    /// Forwarded while it arrives.
+    /// The body is forwarded while it arrives.
     Stream(Rc<BodyStream>),
 }
 
@@ -80,15 +80,15 @@ impl Call {
         remote.unwrap_or_else(|| self.peer.logged())
     }
 
-    /// How the client reached the first server.
+    /// The scheme by which the client reached the first server, such as a proxy.
     pub fn scheme(&self) -> Scheme {
         let client = self.forwarded.as_ref();
         let scheme = client.and_then(|client| client.scheme);
         scheme.unwrap_or(self.peer.scheme)
     }
 
-    /// Whether the request may be repeated after the application began it (RFC 9110 9.2.1, RFC 10008 for QUERY) and no
-    /// byte of its body is gone.
+    /// Whether the request may be repeated after the application has begun it: its method is safe (RFC 9110 9.2.1; RFC
+    /// 10008 for QUERY), and no byte of a streamed body is gone.
     pub fn may_repeat(&self) -> bool {
         let method = &self.parts.method;
         let is_safe = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
@@ -104,8 +104,8 @@ impl Call {
         }
     }
 
-    /// Drops the unread rest of the body: the request is over. Must be called before the reply is
-    /// passed on, because hyper then decides whether to keep the connection.
+    /// Discards the unread rest of the body, because the request is over. Must be called before the reply is passed on,
+    /// because hyper then decides whether to keep the connection.
     pub fn discard_body(&self) {
         if let Some(stream) = self.body_stream() {
             stream.close();

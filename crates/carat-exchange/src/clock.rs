@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-/// The time on the clock. Tests can stop this clock and move it, with `tokio::time`; nothing else differs from
-/// `Instant::now`.
+/// The current time. It differs from `Instant::now` only in tests, which can stop this clock and move it with
+/// `tokio::time`.
 pub fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

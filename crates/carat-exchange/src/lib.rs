@@ -1,5 +1,5 @@
-//! The vocabulary of one request, shared by every room above: the call, the reply, the bodies of
-//! both, the refusal, what clients hold in memory, and the two ends of the connection.
+//! The types of one request, shared by every crate above: the call, the reply, the bodies of both, the refusal, the
+//! memory that clients hold, and the two ends of the connection.
 
 mod accepts_html;
 mod call;

@@ -16,9 +16,9 @@ pub struct RequestTarget<'a> {
 }
 
 impl<'a> RequestTarget<'a> {
-    /// Reads the target of a request. The host that a trusted proxy names takes precedence over an absolute target,
-    /// and that over Host (RFC 9112 3.2.2). Without any of them the server is `localhost` at the port that the client
-    /// connected to. The default port is that of the scheme.
+    /// Reads the target of a request. The host that a trusted proxy names takes precedence over the one of an absolute
+    /// target, and that one over Host (RFC 9112 3.2.2). Without any of them the server is `localhost` at the port that
+    /// the client connected to. A host without a port has the default port of the scheme.
     pub fn of(call: &'a Call) -> RequestTarget<'a> {
         let parts = &call.parts;
         let client = call.forwarded.as_deref();

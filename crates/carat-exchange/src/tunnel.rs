@@ -14,7 +14,7 @@ pub struct Tunnel {
     pub application: TunnelApplication,
     /// Whether the application sends the response's status and headers through the tunnel, too.
     pub is_raw: bool,
-    /// The entry of the tunnel among those of its worker.
+    /// The entry of the tunnel in the list of its worker.
     pub place: TunnelPlace,
 }
 
@@ -33,14 +33,14 @@ pub trait EdgeApplication: AsyncRead + AsyncWrite + Unpin + Debug {
     fn held_bytes(&self) -> usize;
     /// Why the part ends the tunnel, if it does.
     fn end(&self) -> Option<&'static str>;
-    /// Tells the client, and ends the tunnel: the memory that this end holds is needed elsewhere.
+    /// Tells the client to leave, and ends the tunnel, because others need the memory that it holds.
     fn make_room(&mut self);
 }
 
 /// A tunnel that takes the place of HTTP on a connection.
 #[derive(Debug)]
 pub struct Takeover {
-    /// The way to the application.
+    /// The tunnel to the application.
     pub tunnel: Tunnel,
     /// The response that the client gets first, unless the application sends it.
     pub head: Option<Parts>,

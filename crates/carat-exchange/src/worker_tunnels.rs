@@ -11,7 +11,7 @@ pub struct WorkerTunnels(Rc<OpenTunnels>);
 
 #[derive(Debug, Default)]
 struct OpenTunnels {
-    /// The tasks that carry them, by number.
+    /// The wakers of the tasks that carry the tunnels, by number.
     wakers: RefCell<BTreeMap<u64, Option<Waker>>>,
     last: Cell<u64>,
     is_closing: Cell<bool>,
@@ -22,7 +22,7 @@ struct OpenTunnels {
 pub struct TunnelPlace {
     tunnels: WorkerTunnels,
     number: u64,
-    /// Held while the tunnel is open, if their number is limited.
+    /// A permit of `max_tunnels`, held while the tunnel is open; `None` without that option.
     permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -49,7 +49,7 @@ impl WorkerTunnels {
         self.0.wakers.borrow().len()
     }
 
-    /// Closes all tunnels, also those that are added later, once the application's bytes are passed on.
+    /// Closes all tunnels as soon as the application's bytes are passed on; also tunnels that are added later.
     pub fn close(&self) {
         self.0.is_closing.set(true);
         let mut wakers = self.0.wakers.borrow_mut();

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub(super) struct ConnectionPermits {
     connections: Permits,
     replies: Permits,
-    /// Descriptors for the files of further responses on connections with several at once.
+    /// Permits for the files of further responses on connections with several requests at once.
     further_replies: Permits,
     /// Permits that listeners hold for clients that have not come yet.
     offered: Cell<usize>,
@@ -67,7 +67,7 @@ impl ConnectionPermits {
         })
     }
 
-    /// Descriptors for the files of further responses on connections with several at once.
+    /// Permits for the files of further responses on connections with several requests at once.
     pub(super) fn further_replies(&self) -> &Arc<Semaphore> {
         &self.further_replies.free
     }

@@ -1,23 +1,23 @@
 //! The division of a limit of open files.
 
-/// Descriptors for what comes and goes: listeners, logs, the runtime, molds, `carat memory`, files in `/proc`, and the
-/// first files of responses that wait to be closed.
+/// Descriptors for other purposes: listeners, logs, the runtime, molds, `carat memory`, files in `/proc`, and the first
+/// files of responses that wait to be closed.
 const RESERVE: usize = 64;
 
-/// Descriptors without which there is no point in starting.
+/// The fewest descriptors for clients with which the server starts.
 const LEAST: usize = 10;
 
-/// Request bodies and further responses get one part in this many of what is left for clients.
+/// Request bodies and further responses get one part in this many of the descriptors that are left for clients.
 const SHARED_PART: usize = 5;
 
-/// Most descriptors for request bodies and further responses, unless clients leave some of theirs.
+/// The most descriptors for request bodies and further responses, unless clients leave some of theirs.
 const SHARED_MOST: usize = 1400;
 
-/// Most further files of responses that wait to be closed.
+/// The most further files of responses that wait to be closed.
 const CLOSING_MOST: usize = 1024;
 
-/// How many descriptors the edge spends on clients. Together they stay below its limit of open files, so that none is
-/// missing for the file of a response, and the Ruby processes can be replaced.
+/// How many descriptors the edge spends on clients. All of them together stay below the edge's limit of open files. So
+/// there is always a descriptor for the file of a response, and for replacing the Ruby processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DescriptorBudget {
     /// Client connections.
@@ -26,15 +26,15 @@ pub struct DescriptorBudget {
     pub replies: usize,
     /// Files of further responses, on connections that have one already.
     pub further_replies: usize,
-    /// Files of responses that wait to be closed, beyond those of the reserve.
+    /// Files of responses that wait to be closed, beyond the ones that the reserve covers.
     pub closing: usize,
     /// Files of request bodies.
     pub spools: usize,
 }
 
 impl DescriptorBudget {
-    /// Divides `limit` descriptors among at most `max_connections` clients, after what the edge needs for up to `workers`
-    /// workers of this many lanes. `None` if hardly anything is left for clients.
+    /// Divides `limit` descriptors among at most `max_connections` clients. The descriptors for up to `workers` workers
+    /// with `lanes` lanes each are set aside first. `None` if hardly any are left for clients.
     pub fn new(
         limit: usize,
         max_connections: usize,
@@ -62,8 +62,9 @@ impl DescriptorBudget {
     }
 }
 
-/// The control socket of each worker, and a socket and a page of each lane: twice, because the edge holds the other
-/// ends until the mold has them, and a draining worker has its own beside those of its successor.
+/// The descriptors of the workers: a control socket for each worker, and a socket and a page for each lane. They count
+/// twice, because the edge holds the other ends until the mold has them, and because a draining worker has its own
+/// beside those of its successor.
 fn of_processes(workers: u32, lanes: u16) -> usize {
     let most = workers as usize * 2 + 2;
     most.saturating_mul(1 + 2 * usize::from(lanes))

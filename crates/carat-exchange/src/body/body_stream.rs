@@ -19,16 +19,16 @@ pub trait BodySink {
     fn abort(&self);
 }
 
-/// A request body that is forwarded while it arrives: the end that receives it from the client.
-/// Dropping it before [`end`](BodySender::end) aborts the body.
+/// The end of a streamed request body that receives it from the client. Dropping it before [`end`](BodySender::end)
+/// aborts the body.
 #[derive(Debug)]
 pub struct BodySender(Rc<SharedBody>);
 
-/// The end of a streamed body that the lane of the request holds. Dropping it discards the rest.
+/// The end of a streamed request body that the request's lane holds. Dropping it discards the rest of the body.
 #[derive(Debug)]
 pub struct BodyStream(Rc<SharedBody>);
 
-/// The end of a streamed body that tells the client's side whether the body is still read.
+/// Tells the client's side whether the application still reads a streamed body.
 #[derive(Debug)]
 pub struct BodyReaders(Rc<SharedBody>);
 
@@ -42,9 +42,9 @@ struct BodyStreamState {
     stage: BodyStage,
     /// Where the pieces go, as long as the request is on a lane.
     sink: Option<Box<dyn BodySink>>,
-    /// Bytes that the worker accepts; 0 before its first grant.
+    /// How many more bytes the worker accepts; 0 before its first grant.
     window: u64,
-    /// Whether the worker granted any bytes: the request cannot be repeated after that.
+    /// Whether the worker has granted any bytes. After that, the request cannot be repeated.
     has_begun: bool,
     /// When bytes were last sent.
     sent_at: Instant,
@@ -58,7 +58,7 @@ enum BodyStage {
     Complete,
     /// The rest will not arrive.
     Aborted,
-    /// The rest is not read.
+    /// The rest will not be read.
     Discarded,
 }
 
@@ -99,7 +99,7 @@ impl BodySender {
         .await
     }
 
-    /// Tells whether the body is still read.
+    /// A handle that tells whether the body is still read.
     pub fn readers(&self) -> BodyReaders {
         BodyReaders(Rc::clone(&self.0))
     }
@@ -130,7 +130,7 @@ impl BodySender {
         state.forward(|sink| sink.send(piece));
     }
 
-    /// The body is complete.
+    /// Ends the body, which is complete.
     pub fn end(&self) {
         self.0.state.borrow_mut().finish(BodyStage::Complete);
     }
@@ -160,7 +160,7 @@ impl BodyStream {
         self.0.state.borrow().has_begun
     }
 
-    /// The request is on a lane: pieces go to `sink` from now on.
+    /// Sends the pieces to `sink` from now on: the request is on a lane.
     pub fn connect(&self, sink: Box<dyn BodySink>) {
         self.0.state.borrow_mut().sink = Some(sink);
     }
@@ -190,7 +190,7 @@ impl BodyStream {
         state.wake();
     }
 
-    /// For how long the application has had all bytes that it granted.
+    /// How long ago the application got the last bytes that it had granted. Zero while it waits for more.
     pub fn idle_time(&self, now: Instant) -> Duration {
         let state = self.0.state.borrow();
         if state.stage == BodyStage::Open && state.window > 0 {
@@ -235,7 +235,7 @@ impl BodyStreamState {
 
 impl fmt::Debug for SharedBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The sink holds the lane, the lane the request, and the request this body.
+        // The sink is left out. It holds the lane, the lane holds the request, and the request holds this body.
         f.debug_struct("SharedBody")
             .field("length", &self.length)
             .finish_non_exhaustive()

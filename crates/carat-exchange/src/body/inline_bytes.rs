@@ -11,7 +11,7 @@ pub struct InlineBytes {
 }
 
 impl InlineBytes {
-    /// An empty body of this client.
+    /// An empty body, whose memory counts for this client.
     pub fn new(account: &Rc<MemoryAccount>) -> InlineBytes {
         InlineBytes {
             bytes: Vec::new(),
@@ -19,7 +19,7 @@ impl InlineBytes {
         }
     }
 
-    /// A body that the edge made itself. Its memory is granted, however much is used.
+    /// A body that the edge made itself. Its memory is granted even beyond the limit.
     pub fn granted(bytes: Vec<u8>, account: &Rc<MemoryAccount>) -> InlineBytes {
         let mut reservation = MemoryReservation::of(account);
         reservation.grow(bytes.capacity());

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::body::spool_quota::SpoolReservation;
 use carat_files::SlowFile;
 
-/// An unlinked temporary file, with what it takes of `spool_limit` until it is closed.
+/// An unlinked temporary file, with its share of `spool_limit` until it is closed.
 pub type SpoolFile = SlowFile<SpoolReservation>;
 
 /// A body in an unlinked temporary file, which exists as long as a descriptor of it is open.

@@ -1,14 +1,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// The total of bytes in all spools, limited by `spool_limit`, and the number of files of request bodies, limited by
-/// how many this process may open. One thread takes from the quota; the threads that close files give back.
+/// The bytes of all spools together, limited by `spool_limit`, and the number of files of request bodies, limited by
+/// how many files this process may open. One thread takes from the quota; the threads that close files give back.
 #[derive(Debug)]
 pub struct SpoolQuota {
     limit: u64,
     used: AtomicU64,
     refused: AtomicU64,
-    /// Most files of request bodies.
+    /// The most files of request bodies.
     pub file_limit: usize,
     files: AtomicUsize,
     refused_files: AtomicU64,
@@ -42,8 +42,8 @@ impl SpoolQuota {
         self.used.load(Relaxed)
     }
 
-    /// Whether at least half of the files are free. Only then does each file of a form get its own; other bodies need
-    /// one in all.
+    /// Whether at least half of the files are free. Only then does each file of a form get a file of its own; otherwise
+    /// the whole body takes one file.
     pub fn has_files_to_spare(&self) -> bool {
         self.files.load(Relaxed) < self.file_limit / 2
     }
@@ -79,7 +79,7 @@ impl SpoolReservation {
         Some(reservation)
     }
 
-    /// Reserves more bytes, or none and returns `false` when that would exceed the limit.
+    /// Reserves more bytes. Returns `false`, and reserves none, if the limit would be exceeded.
     pub fn grow(&self, bytes: u64) -> bool {
         let used = self.quota.used.load(Relaxed).saturating_add(bytes);
         if used > self.quota.limit {

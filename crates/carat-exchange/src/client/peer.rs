@@ -3,7 +3,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::client::proxy_policy::ProxyFields;
 
-/// An entry of Rack's environment about a client: its name and its value.
+/// A variable of Rack's environment about a client: its name and its value.
 pub type ClientVariable = (&'static str, Vec<u8>);
 
 /// The two ends of a client connection, as the application sees them.
@@ -15,11 +15,11 @@ pub struct Peer {
     pub is_unix: bool,
     /// The server's port, for requests that name none.
     pub local_port: u16,
-    /// The scheme that the client speaks with the first proxy.
+    /// The scheme by which the client reached the first server, such as a proxy.
     pub scheme: Scheme,
     /// Variables about the client, beside its address.
     pub variables: Vec<ClientVariable>,
-    /// The treatment of the fields in which the peer names its clients.
+    /// How the header fields in which the peer names its clients are treated.
     pub proxy_fields: ProxyFields,
     _reply: Option<OwnedSemaphorePermit>,
 }
@@ -43,7 +43,7 @@ impl Peer {
         }
     }
 
-    /// The client for the access log. Nobody knows the address of a client on a Unix socket, usually a proxy.
+    /// The client for the access log. A client on a Unix socket, usually a proxy, has no address.
     pub fn logged(&self) -> &str {
         if self.is_unix { "unix:" } else { &self.remote }
     }

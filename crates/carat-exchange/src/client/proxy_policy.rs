@@ -15,28 +15,29 @@ const X_FORWARDED: [HeaderName; 3] = [
     HeaderName::from_static("x-forwarded-port"),
 ];
 
-/// Fields that Rack, Rails or their libraries believe, too.
+/// Further fields that Rack, Rails, or their libraries believe.
 const BELIEVED: [HeaderName; 3] = [
     HeaderName::from_static("x-forwarded-scheme"),
     HeaderName::from_static("x-forwarded-ssl"),
     HeaderName::from_static("client-ip"),
 ];
 
-/// The treatment of the fields in which a peer names its client.
+/// How the header fields in which a peer names its client are treated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProxyFields {
-    /// The fields reach the application, and the edge does not read them: no option says who is trusted.
+    /// The fields reach the application, and the edge does not read them, because no option says which peers are
+    /// trusted.
     #[default]
     Ignored,
-    /// The peer is a trusted proxy.
+    /// The peer is a trusted proxy, so its fields are read.
     Believed,
     /// The peer is not a trusted proxy, so its fields are removed.
     Removed,
 }
 
-/// The peers whose fields about their clients count, and which fields.
+/// The policy that says which peers are trusted, and which header fields of theirs are read.
 pub struct ProxyPolicy {
-    /// `None` when the option is not set.
+    /// The option `trusted_proxies`; `None` if it is not set.
     trusted: Option<TrustedProxies>,
     nobody: TrustedProxies,
     family: ProxyHeaders,
@@ -62,13 +63,13 @@ impl ProxyPolicy {
         }
     }
 
-    /// Whether the peer may send a PROXY header on a listener that expects one: anybody may, unless
-    /// `trusted_proxies` says who.
+    /// Whether the peer may send a PROXY header on a listener that expects one. Any peer may, unless `trusted_proxies`
+    /// excludes it.
     pub fn may_proxy(&self, address: Option<IpAddr>) -> bool {
         self.fields_of(address) != ProxyFields::Removed
     }
 
-    /// Reads the fields of a request, and removes those that nobody may believe.
+    /// Reads the header fields of a request about its client, and removes the fields that must not be believed.
     pub fn receive(
         &self,
         fields: ProxyFields,
@@ -111,7 +112,7 @@ impl ProxyPolicy {
         ForwardedClient::from(request)
     }
 
-    /// Removes the fields of the family that the proxy does not set, and with `all` those of both families.
+    /// Removes the fields of the family that the proxy does not set; with `all`, the fields of both families.
     fn remove(&self, headers: &mut HeaderMap, all: bool) {
         if all || self.family == ProxyHeaders::XForwarded {
             headers.remove(FORWARDED);

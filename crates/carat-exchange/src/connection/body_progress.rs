@@ -2,7 +2,7 @@ use std::cell::Cell;
 
 use carat_guard::MessagePosition;
 
-/// How much of a request has arrived.
+/// The progress of a request's body.
 #[derive(Debug)]
 pub struct BodyProgress {
     position: Cell<MessagePosition>,
@@ -73,7 +73,7 @@ impl BodyProgress {
         self.is_streamed.get()
     }
 
-    /// Changes whenever the body is paused or resumed.
+    /// A number that changes whenever the body is paused or resumed.
     pub fn pauses(&self) -> u32 {
         self.pauses.get()
     }

@@ -8,7 +8,7 @@ pub struct ClientBytes {
 }
 
 impl ClientBytes {
-    /// The client has sent this many bytes.
+    /// Counts bytes that the client has sent.
     pub fn count_received(&self, bytes: usize) {
         self.received.set(self.received.get() + bytes as u64);
     }

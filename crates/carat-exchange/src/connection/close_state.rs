@@ -24,7 +24,7 @@ impl CloseState {
         self.refusal.get()
     }
 
-    /// The response already reported the refusal.
+    /// Notes that a response has already reported the refusal.
     pub fn refusal_sent(&self) {
         self.refusal.set(None);
     }
@@ -45,7 +45,7 @@ impl CloseState {
         self.ends_by_close.set(ends_by_close);
     }
 
-    /// The body of the response broke off.
+    /// Notes that the body of the response broke off.
     pub fn break_off(&self) {
         self.is_broken_off.set(true);
     }

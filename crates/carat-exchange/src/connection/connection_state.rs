@@ -14,8 +14,8 @@ use crate::memory::MemoryAccount;
 use crate::response::{HintSink, InterimResponses, OutgoingFile};
 use crate::tunnel::Takeover;
 
-/// The state of one connection, shared by the parts that read, serve, and write it. Where a connection has several streams,
-/// each of them has a state of its own, too.
+/// The state of one connection, shared by the code that reads, serves, and writes it. Each stream of a connection that
+/// has several has a state of its own, too.
 #[derive(Debug)]
 pub struct ConnectionState {
     memory: Rc<MemoryAccount>,
@@ -43,20 +43,20 @@ pub struct ConnectionState {
 /// The event that a connection waits for. Each phase has its own timeout.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionPhase {
-    /// The next request.
+    /// The connection waits for the next request.
     Idle,
-    /// The rest of a request's headers.
+    /// The connection waits for the rest of a request's headers.
     Headers,
-    /// The rest of a request's body.
+    /// The connection waits for the rest of a request's body.
     Body,
-    /// The application.
+    /// The connection waits for the application.
     Application,
-    /// The client, to read its response; in a tunnel, either end.
+    /// The connection waits for the client to read its response; in a tunnel, for either end.
     Writing,
 }
 
-/// How many bytes a client has been sent, in one stream and in all streams of its connection. With HTTP/1.1 they are the
-/// same.
+/// How many bytes a client has been sent, in one stream and in all streams of its connection. With HTTP/1.1 both
+/// numbers are equal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ReadProgress {
     /// Bytes that were sent in the stream.
@@ -105,22 +105,22 @@ impl ConnectionState {
         self.connection.as_ref()
     }
 
-    /// hyper has the headers of a request. No other message begins before the response is out.
+    /// Notes that hyper has the headers of a request. No other message begins before the response is out.
     pub fn begin_message(&self) {
         self.order.begin();
         self.body.begin();
         self.writing.note_piece(0);
     }
 
-    /// The response is on its way to the client. `ends_by_close` says whether only the end of the
-    /// connection ends its body.
+    /// Notes that the response is on its way to the client. `ends_by_close` says whether only the end of the connection
+    /// ends its body.
     pub fn begin_response(&self, ends_by_close: bool) {
         self.outgoing.clear();
         self.order.begin_response();
         self.end.set_ends_by_close(ends_by_close);
     }
 
-    /// Whether a refusal can be sent: not while the body of an already answered request arrives.
+    /// Whether a refusal can be sent. It cannot while the body of an already answered request still arrives.
     pub fn may_refuse(&self) -> bool {
         !self.order.has_begun_response() || self.body.has_arrived()
     }
@@ -130,8 +130,8 @@ impl ConnectionState {
         self.writing.set_blocked(blocked, &self.memory);
     }
 
-    /// Whether the body of the response has to wait, because the client has not taken what was written before. `waker`
-    /// is woken when it has.
+    /// Whether the body of the response has to wait, because the client has not taken the bytes before. `waker` is
+    /// woken when it has.
     pub fn must_wait_to_write(&self, waker: &Waker) -> bool {
         let blocked = self.writing.is_blocked() || self.outgoing.is_set();
         if blocked {
@@ -150,12 +150,13 @@ impl ConnectionState {
         }
     }
 
-    /// The connection serves one request at a time, so that an application may take it over.
+    /// Allows applications to take over the connection: it serves one request at a time.
     pub fn allow_takeover(&self) {
         self.allows_takeover.set(true);
     }
 
-    /// Whether an application may take the connection over now: the request has arrived completely.
+    /// Whether an application may take over the connection now: this is allowed, and the request has arrived
+    /// completely.
     pub fn allows_takeover(&self) -> bool {
         self.allows_takeover.get() && self.body.has_arrived()
     }
@@ -165,12 +166,12 @@ impl ConnectionState {
         self.connection.is_some() && self.allows_takeover.get()
     }
 
-    /// Leaves the connection to a tunnel once everything before is written.
+    /// Leaves the connection to a tunnel as soon as everything before it is written.
     pub fn take_over(&self, takeover: Takeover) {
         self.takeover.replace(Some(Box::new(takeover)));
     }
 
-    /// The tunnel that takes the place of HTTP, once everything before is written.
+    /// The tunnel that takes the place of HTTP; `None` until everything before it is written.
     pub fn takeover(&self) -> Option<Box<Takeover>> {
         if self.writing.is_blocked() {
             return None;
@@ -178,7 +179,7 @@ impl ConnectionState {
         self.takeover.take()
     }
 
-    /// A part of the edge serves the client by a tunnel from now on.
+    /// Notes that a part of the edge serves the client through a tunnel from now on.
     pub fn begin_edge_tunnel(&self) {
         self.is_edge_tunnel.set(true);
     }

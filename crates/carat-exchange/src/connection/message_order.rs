@@ -1,7 +1,7 @@
 use std::cell::{Cell, RefCell};
 use std::task::Waker;
 
-/// The order of messages: the next one of a client waits until the response to the last one is out.
+/// The order of messages: the next message of a client waits until the response to the last one is out.
 #[derive(Debug, Default)]
 pub struct MessageOrder {
     is_responding: Cell<bool>,
@@ -10,13 +10,13 @@ pub struct MessageOrder {
 }
 
 impl MessageOrder {
-    /// hyper has the headers of a request.
+    /// Notes that hyper has the headers of a request.
     pub(crate) fn begin(&self) {
         self.is_responding.set(true);
         self.response_begun.set(false);
     }
 
-    /// The response is on its way to the client.
+    /// Notes that the response is on its way to the client.
     pub(crate) fn begin_response(&self) {
         self.response_begun.set(true);
     }
@@ -25,7 +25,7 @@ impl MessageOrder {
         self.response_begun.get()
     }
 
-    /// hyper has the complete response body, or there will be none.
+    /// Notes that hyper has the complete response body, or that there will be none.
     pub fn end(&self) {
         self.is_responding.set(false);
         self.wake_reader();
@@ -41,7 +41,7 @@ impl MessageOrder {
         self.waiting_reader.replace(Some(waker.clone()));
     }
 
-    /// Lets a reader that was held back look again.
+    /// Wakes a reader that was held back, so that it checks again.
     pub fn wake_reader(&self) {
         if let Some(waker) = self.waiting_reader.take() {
             waker.wake();

@@ -10,7 +10,7 @@ pub struct WriteGate {
     is_blocked: Cell<bool>,
     /// The last piece of the response that hyper took, in bytes.
     piece_bytes: Cell<u64>,
-    /// The part of the unread bytes that the account holds.
+    /// The unread bytes that count on the account.
     unread_bytes: Cell<u64>,
     waiting_body: RefCell<Option<Waker>>,
 }
@@ -31,7 +31,7 @@ impl WriteGate {
         }
     }
 
-    /// hyper takes a piece of the response.
+    /// Notes that hyper takes a piece of the response.
     pub fn note_piece(&self, bytes: usize) {
         self.piece_bytes.set(bytes as u64);
     }

@@ -9,32 +9,34 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 use crate::clock;
 
-/// How long reading may pause for want of memory before others have to give way.
+/// How long a connection may wait for memory before others have to give way.
 const PAUSE_LIMIT: Duration = Duration::from_secs(1);
 
-/// The pause between two times that connections are told to close because others are refused.
+/// The shortest time from one relief to the next, when clients are refused for want of memory.
 const RELIEF_PAUSE: Duration = Duration::from_millis(10);
 
-/// Most bodies that are written without a buffer at a time. More would only wait for the threads that write.
+/// The most bodies that are written to files without a buffer at a time. More would only wait for the threads that
+/// write.
 const UNBUFFERED_WRITERS: usize = 4;
 
 /// The memory that clients make the edge hold, limited by `client_memory`.
 ///
-/// Each stage has its own share. Bodies, buffers, and decoders are the first to go without, or to be refused. Then
-/// reading of headers pauses. What cannot wait, such as a response that has arrived, is always granted: above the
-/// limit, others give way.
+/// Each kind of use has a limit of its own. Bodies, buffers, and decoders are the first to be refused memory. Then
+/// reading of headers pauses. A use that cannot wait, such as a response that has arrived, is always granted: above the
+/// limit, other clients give way.
 #[derive(Debug)]
 pub struct ClientMemory {
     limit: Cell<u64>,
-    /// The bytes that the cache lends to clients.
+    /// The bytes that parts, such as the cache, lend to clients.
     lent: Cell<u64>,
     /// Bytes that accounts hold.
     counted: Cell<u64>,
-    /// The bytes that the process holds for clients beside the counted ones, as far as known.
+    /// The bytes that the process holds for clients beyond the counted ones, as far as is known.
     uncounted: Cell<u64>,
     /// The bytes of responses that workers may send unasked.
     promised: Cell<u64>,
-    /// Above this many bytes, connections are relieved before the next tick: much may arrive between two ticks.
+    /// Above this many bytes, connections are relieved before the next tick, because many bytes may arrive between two
+    /// ticks.
     alarm_at: Cell<u64>,
     alarm: Notify,
     /// When connections were last told to close.
@@ -86,35 +88,35 @@ impl ClientMemory {
         })
     }
 
-    /// Waits for the turn to write a body without a buffer. Each piece takes memory until the disk has it, so few write at
-    /// once.
+    /// Waits for the turn to write a body without a buffer. Each piece takes memory until the disk has it, so only a
+    /// few bodies are written at once.
     pub async fn turn_to_write(&self) -> Option<SemaphorePermit<'_>> {
         self.writers.acquire().await.ok()
     }
 
-    /// The limit in bytes, including what the cache lends.
+    /// The limit in bytes, including the bytes that parts lend.
     pub fn limit(&self) -> u64 {
         self.limit.get() + self.lent.get()
     }
 
-    /// The limit in bytes, without what the cache lends.
+    /// The limit in bytes, without the bytes that parts lend.
     pub fn own_limit(&self) -> u64 {
         self.limit.get()
     }
 
-    /// Whether clients need what others could leave to them.
+    /// Whether clients need the memory that parts could lend them.
     pub fn needs_more(&self) -> bool {
         self.used() > MemoryDemand::comfortable(self.limit.get())
     }
 
-    /// Lets clients take this many bytes beyond the budget, as long as they need them.
+    /// Lets clients take this many bytes beyond the budget, lent by parts.
     pub fn lend(&self, bytes: u64) {
         if self.lent.replace(bytes) != bytes {
             self.alarm_at.set(self.limit());
         }
     }
 
-    /// Sets the budget to `limit` bytes. When more is used, some clients have to go.
+    /// Sets the budget to `limit` bytes. If more is used, some connections are ended.
     pub fn set_limit(&self, limit: u64) {
         self.limit.set(limit);
         self.alarm_at.set(self.limit());
@@ -141,7 +143,7 @@ impl ClientMemory {
         self.counted.get()
     }
 
-    /// The process holds this many bytes for clients beside what accounts hold.
+    /// Sets how many bytes the process holds for clients beyond the counted ones.
     pub fn set_uncounted(&self, bytes: u64) {
         self.uncounted.set(bytes);
     }
@@ -155,33 +157,34 @@ impl ClientMemory {
         })
     }
 
-    /// Whether a use that can do without memory may take this many bytes.
+    /// Whether a use that can be refused may take this many bytes.
     pub fn has_room(&self, bytes: u64) -> bool {
         self.fits(bytes, self.comfortable())
     }
 
-    /// Whether this many bytes are left at all.
+    /// Whether this many bytes are left below the limit.
     pub fn has_rest(&self, bytes: u64) -> bool {
         self.fits(bytes, self.limit())
     }
 
-    /// Whether memory is so short that every use that can do without it should.
+    /// Whether memory is so short that uses are refused that can be.
     pub fn is_short(&self) -> bool {
         self.used() > self.comfortable()
     }
 
-    /// Whether a worker may be promised this many bytes. All promises share the part that bodies and buffers leave.
+    /// Whether a worker may be promised this many bytes. All promises share the memory above the limit for bodies and
+    /// buffers.
     pub fn may_promise(&self, bytes: u64) -> bool {
         let promised = self.promised.get().saturating_add(bytes);
         promised <= self.limit() - self.comfortable() && self.fits(promised, self.comfortable())
     }
 
-    /// A worker may send this many bytes more.
+    /// Notes that a worker may send this many more bytes.
     pub fn promise(&self, bytes: u64) {
         self.promised.set(self.promised.get() + bytes);
     }
 
-    /// A worker has sent this many bytes, or will not send them.
+    /// Notes that a worker has sent this many bytes, or will not send them.
     pub fn take_back(&self, bytes: u64) {
         self.promised.set(self.promised.get() - bytes);
     }
@@ -202,8 +205,8 @@ impl ClientMemory {
         more.max(self.limit())
     }
 
-    /// Counts a request or a connection that was refused for want of memory before it began. Connections that make no
-    /// progress are to give way to the next one.
+    /// Counts a request or a connection that was refused for want of memory before it began. Connections without
+    /// progress are then made to give way for the next one.
     pub fn refuse(&self) {
         self.note_refused(1);
         let since = clock::now().saturating_duration_since(self.relieved.get());
@@ -227,7 +230,7 @@ impl ClientMemory {
         self.refused.take()
     }
 
-    /// Resumes paused connections for which there is memory now, those that have waited longest first. Called once a tick.
+    /// Resumes paused connections for which there is memory now, in the order in which they paused. Called once a tick.
     pub fn resume(&self) {
         let mut paused = self.paused.borrow_mut();
         let mut used = self.used();
@@ -266,7 +269,7 @@ impl ClientMemory {
         }
     }
 
-    /// Whether headers may take more. Nobody overtakes those that wait.
+    /// Whether headers may take more bytes. False while others wait, so that they are not overtaken.
     fn admits(&self, bytes: u64) -> bool {
         self.paused.borrow().is_empty() && self.fits(bytes, self.for_headers())
     }
@@ -292,7 +295,7 @@ impl MemoryAccount {
         self.is_paused.get()
     }
 
-    /// Takes bytes, however many are used.
+    /// Takes bytes, even beyond the limit.
     pub fn take(&self, bytes: u64) {
         self.held.set(self.held.get() + bytes);
         let memory = &self.memory;
@@ -317,7 +320,7 @@ impl MemoryAccount {
         self.held.set(self.held.get() - bytes);
         let memory = &self.memory;
         memory.counted.set(memory.counted.get() - bytes);
-        // Returned bytes may be taken again before the next tick.
+        // The returned bytes may be taken again before the next tick.
         let alarm_at = memory.alarm_at.get().min(memory.next_alarm());
         memory.alarm_at.set(alarm_at);
     }

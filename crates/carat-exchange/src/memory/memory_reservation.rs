@@ -28,13 +28,13 @@ impl MemoryReservation {
         self.bytes
     }
 
-    /// Reserves more bytes, however many are used.
+    /// Reserves more bytes, even beyond the limit.
     pub fn grow(&mut self, bytes: usize) {
         self.account.take(bytes as u64);
         self.bytes += bytes as u64;
     }
 
-    /// Reserves more bytes, or none and returns `false` when memory is short.
+    /// Reserves more bytes. Returns `false`, and reserves none, if memory is short.
     pub fn try_grow(&mut self, bytes: usize) -> bool {
         let taken = self.account.try_take(bytes as u64);
         if taken {
@@ -49,7 +49,7 @@ impl MemoryReservation {
         self.bytes -= bytes as u64;
     }
 
-    /// Reserves exactly this many bytes, however many are used.
+    /// Reserves exactly this many bytes, even beyond the limit.
     pub fn set(&mut self, bytes: usize) {
         let bytes = bytes as u64;
         if bytes > self.bytes {

@@ -6,8 +6,8 @@ use crate::memory::client_memory::ClientMemory;
 
 /// The bytes that a worker may send of a streamed response before the edge grants more.
 ///
-/// Each dispatched request has a credit. It is a whole window as long as memory is not short, and all credits
-/// together stay within their part of `client_memory`.
+/// Each dispatched request has a credit. It is a whole window as long as memory is not short. All credits together stay
+/// within their share of `client_memory`.
 #[derive(Debug)]
 pub struct StreamCredit {
     memory: Rc<ClientMemory>,
@@ -30,7 +30,7 @@ impl StreamCredit {
         self.bytes < STREAM_WINDOW.into()
     }
 
-    /// The worker has sent this many bytes.
+    /// Notes that the worker has sent this many bytes.
     pub fn spend(&mut self, bytes: usize) {
         // A worker that exceeds its credit does not make the credit grow.
         let spent = self.bytes.min(bytes as u64);
@@ -38,8 +38,8 @@ impl StreamCredit {
         self.memory.take_back(spent);
     }
 
-    /// Grows to a window again, when half of one is free. Returns the bytes that the worker may send in addition; `held` is
-    /// what the client has yet to take.
+    /// Grows the credit to a window again, if at least half of it is free. Returns how many more bytes the worker may
+    /// send. `held` is how many bytes the client has yet to take.
     pub fn renew(&mut self, held: u64) -> Option<u32> {
         let window = self.window();
         let granted = window.saturating_sub(held + self.bytes);

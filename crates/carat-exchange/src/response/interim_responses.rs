@@ -8,7 +8,7 @@ use http::HeaderMap;
 
 use crate::memory::{MemoryAccount, MemoryReservation};
 
-/// The memory of an interim response beside its names and values, in bytes.
+/// The memory that an interim response takes in addition to its names and values, in bytes.
 const INTERIM_COST: usize = 512;
 
 /// Sends early hints to the client of one request. Each version of HTTP has a sink of its own.
@@ -19,7 +19,7 @@ pub trait HintSink: fmt::Debug {
 
 /// The 103 responses that wait to be sent, before the response to the same request.
 ///
-/// hyper cannot send them over HTTP/1.1. The edge writes them when hyper has written all its output, so they never
+/// hyper cannot send them over HTTP/1.1. The edge writes them when hyper has written all its output, so that they never
 /// end up within another response.
 #[derive(Debug, Default)]
 pub struct InterimResponses(RefCell<Option<Box<WaitingInterim>>>);
@@ -31,7 +31,7 @@ struct WaitingInterim {
     /// The interim responses that are being written.
     bytes: Vec<u8>,
     written: usize,
-    /// Whether a write was tried: an encrypted connection may have sent bytes that do not count as written yet.
+    /// Whether a write was tried. An encrypted connection may then have sent bytes that do not count as written yet.
     is_begun: bool,
     /// The memory reserved for the responses.
     held: MemoryReservation,
@@ -70,7 +70,7 @@ impl InterimResponses {
         waiting.hints
     }
 
-    /// Whether the responses have to be completed before anything else is written.
+    /// Whether a part of the responses may be written, so that they have to be completed before anything else.
     pub fn is_begun(&self) -> bool {
         let waiting = self.0.borrow();
         waiting.as_ref().is_some_and(|waiting| waiting.is_begun)
@@ -103,7 +103,7 @@ impl InterimResponses {
         Poll::Ready(Ok(()))
     }
 
-    /// Ready when everything is written: the response may follow.
+    /// Ready when all interim responses are written, and the response may follow.
     pub fn poll_written(&self, cx: &Context<'_>) -> Poll<()> {
         match self.0.borrow_mut().as_mut() {
             Some(waiting) => {

@@ -7,33 +7,33 @@ use bytes::Buf;
 
 use crate::response::reply::FileRange;
 
-/// Bytes of a file that are handed to hyper at once.
+/// The most bytes of a file that are handed to hyper at once.
 pub const OUTGOING_LIMIT: usize = 256 * 1024;
 
-/// Bytes of a file that are sent before other connections get a turn.
+/// The bytes of a file that are sent before other connections get a turn.
 const TURN_LIMIT: usize = 512 * 1024;
 
-/// The bytes that hyper gets in place of a file's. Nobody reads them, so their pages never come into memory.
+/// The bytes that hyper gets in place of the file's. They are never read, so their pages are never loaded into memory.
 static PLACEHOLDER: [u8; OUTGOING_LIMIT] = [0; OUTGOING_LIMIT];
 
 /// The part of a file that a connection is sending without a copy of it in memory.
 ///
-/// hyper frames, counts, and orders the part as if it were bytes: it has a placeholder of the same length. The stream
-/// below hyper recognizes the placeholder by its address, and sends the file in its place.
+/// hyper frames, counts, and orders the part like bytes in memory, because it has a placeholder of the same length. The
+/// stream below hyper recognizes the placeholder by its address, and sends the file in its place.
 #[derive(Debug, Default)]
 pub struct OutgoingFile {
-    /// Whether the connection can send files without a copy: only a bare socket.
+    /// Whether the connection can send files without a copy. Only a bare socket can.
     is_allowed: Cell<bool>,
     range: RefCell<Option<FileRange>>,
     /// Bytes sent since other connections had a turn.
     sent_in_turn: Cell<usize>,
 }
 
-/// Stands for this many bytes of a file.
+/// A placeholder for this many bytes of a file.
 pub struct FilePlaceholder(usize);
 
 impl OutgoingFile {
-    /// Allows files without a copy: the bytes of this connection reach the client as they are.
+    /// Allows sending files without a copy: the connection is a bare socket, so its bytes reach the client unchanged.
     pub fn allow(&self) {
         self.is_allowed.set(true);
     }
@@ -48,7 +48,8 @@ impl OutgoingFile {
         self.is_allowed.get() && self.range.borrow().is_some()
     }
 
-    /// Takes a part of at most `OUTGOING_LIMIT` bytes, one at a time, and returns the placeholder for hyper.
+    /// Sets the part of a file to send next, at most `OUTGOING_LIMIT` bytes, and returns the placeholder for hyper.
+    /// There is one part at a time.
     pub fn set(&self, range: FileRange) -> FilePlaceholder {
         let length = usize::try_from(range.length).map_or(OUTGOING_LIMIT, |length| length);
         self.range.replace(Some(range));
@@ -62,7 +63,7 @@ impl OutgoingFile {
         }
     }
 
-    /// Whether other connections have their turn now; this one is woken for its next.
+    /// Whether other connections have their turn now. This one is woken for its next turn.
     pub fn gives_way(&self, cx: &Context<'_>) -> bool {
         let gives_way = self.sent_in_turn.get() >= TURN_LIMIT;
         if gives_way {
@@ -98,8 +99,9 @@ impl OutgoingFile {
 }
 
 impl FilePlaceholder {
-    /// Whether these bytes stand for a file's. The address is that of a static item, which is never freed and shares
-    /// no byte with another value; only a slice of no bytes may begin there, at the end of what comes before it.
+    /// Whether this slice is a placeholder. Its address is the address of a static item, which is never freed, and
+    /// shares no byte with another value. Only an empty slice may have the same address, at the end of the item before
+    /// it.
     pub fn is(slice: &IoSlice<'_>) -> bool {
         !slice.is_empty() && std::ptr::eq(slice.as_ptr(), PLACEHOLDER.as_ptr())
     }

@@ -10,7 +10,7 @@ use crate::response::reply::ReplyBody;
 /// The party at fault when the edge refuses a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The client sends what it may not, or too slowly.
+    /// The client violates the protocol or a limit, or is too slow.
     Client,
     /// The application fails.
     App,
@@ -36,7 +36,7 @@ pub struct PartRefusal {
 pub enum Refusal {
     /// The bytes violate HTTP/1.1 or a limit of the guard.
     Malformed(GuardError),
-    /// A part keeps the request from the application, or knows what the client speaks instead of HTTP.
+    /// A part refuses the request, or recognizes that the client does not speak HTTP.
     ByPart(&'static PartRefusal),
     /// The path does not begin with `prefix`.
     OutsidePrefix,
@@ -44,21 +44,22 @@ pub enum Refusal {
     BodyTooLarge,
     /// The headers or the body arrived too slowly.
     TooSlow,
-    /// Clients make the edge hold more than `client_memory`, and this one makes the least progress.
+    /// Clients make the edge hold more than `client_memory`, and this client makes the least progress.
     ClientMemory,
-    /// The streamed body of a begun request is cut off: clients make the edge hold more than `client_memory`.
+    /// The streamed body of a request that the application has begun is cut off, because clients make the edge hold
+    /// more than `client_memory`.
     BodyCutOff,
     /// More than `queue_limit` requests wait.
     QueueFull,
-    /// More requests arrive than the application serves, and newer ones go first: the option `queue`.
+    /// More requests arrive than the application serves, and newer requests are served first: the option `queue`.
     Overloaded {
         /// In how many seconds the client should ask again.
         retry_after: u8,
     },
     /// The request waited longer than `queue_timeout`.
     QueueTimeout,
-    /// The server stopped before the application began the request, or the request asks a stopping server whether it
-    /// is ready.
+    /// The server stopped before the application began the request, or the request is a readiness check of a stopping
+    /// server.
     Stopping,
     /// The server stopped before the application responded to the request, which it had begun.
     CutOff,
@@ -68,7 +69,7 @@ pub enum Refusal {
     AppTimeout,
     /// The application's response is not valid HTTP.
     InvalidResponse,
-    /// The application's response is a file, whose descriptor was lost: too many are open.
+    /// The application's response is a file whose descriptor was lost, because too many files are open.
     ReplyLost,
     /// As many tunnels are open as `max_tunnels` allows.
     TooManyTunnels,
@@ -116,7 +117,8 @@ impl Refusal {
         }
     }
 
-    /// The refusal to send instead once the application has begun the request, which must not be repeated then.
+    /// The refusal to send in place of this one if the application has begun the request, which must then not be
+    /// repeated.
     #[must_use]
     pub fn once_begun(self) -> Refusal {
         match self {
@@ -179,8 +181,8 @@ impl Refusal {
         }
     }
 
-    /// Whether the connection is closed after the response: the start of the next message is
-    /// unknown, or too expensive to reach.
+    /// Whether the connection is closed after the response, because the start of the next message is unknown, or too
+    /// expensive to reach.
     pub fn ends_connection(self) -> bool {
         matches!(self.fault(), Fault::Client)
             || matches!(
@@ -195,7 +197,7 @@ impl Refusal {
             )
     }
 
-    /// In how many seconds the client should ask again, the value of Retry-After.
+    /// The value of Retry-After: after how many seconds the client should ask again.
     fn retry_after(self) -> Option<u8> {
         match self {
             Refusal::ByPart(refusal) => refusal.retry_after,

@@ -18,20 +18,20 @@ use carat_files::SlowFile;
 pub struct Reply {
     /// Status, header fields, and body.
     pub response: Response<ReplyBody>,
-    /// The part of `spool_limit` that the body takes until the client has it.
+    /// The bytes of `spool_limit` that the body takes until the client has it.
     pub spooled: SpoolReservation,
-    /// How long the parts of the request took.
+    /// How long the request waited in the queue, for the application, and for garbage collections.
     pub times: RequestTimes,
 }
 
-/// How long the parts of a request took.
+/// How long the request waited in the queue, for the application, and for garbage collections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RequestTimes {
     /// How long the request waited for a worker.
     pub queue: Duration,
     /// How long the application took to begin its response, in microseconds.
     pub app_micros: u32,
-    /// For how much of that the application waited for full garbage collections, in microseconds.
+    /// How much of the application's time was spent waiting for full garbage collections, in microseconds.
     pub collection_micros: u32,
 }
 
@@ -41,7 +41,7 @@ impl RequestTimes {
         Duration::from_micros(self.app_micros.into())
     }
 
-    /// For how much of that the application waited for full garbage collections.
+    /// How much of the application's time was spent waiting for full garbage collections.
     pub fn collection(&self) -> Duration {
         Duration::from_micros(self.collection_micros.into())
     }
@@ -63,11 +63,11 @@ pub struct ReplyBody {
 /// Where the bytes of a body come from.
 #[derive(Debug)]
 pub enum ReplyContent {
-    /// In memory.
+    /// The body is in memory.
     Full(Bytes),
-    /// In memory, for many clients.
+    /// The body is in memory, and many clients get it.
     Stored(Rc<dyn StoredBody>),
-    /// In an open file.
+    /// The body is in an open file.
     File(FileRange),
     /// The bytes arrive from the worker.
     Stream(ReplyStream),
@@ -158,7 +158,8 @@ pub trait StoredBody: Debug {
     fn plain(&self) -> &Bytes;
     /// The body in another form, such as a content coding, if that is kept.
     fn form(&self, name: &'static str) -> Option<Bytes>;
-    /// Whether the caller is to make this form of the body, and to call `end_form`: false while another one does.
+    /// Whether the caller is to make this form of the body, and to call `end_form`. False while another caller makes
+    /// it.
     fn begin_form(&self, name: &'static str) -> bool;
     /// Keeps this form of the body; `None` if it could not be made.
     fn end_form(&self, name: &'static str, made: Option<&Bytes>);

@@ -13,23 +13,24 @@ use crate::memory::{MemoryReservation, StreamCredit};
 pub trait ReplySource {
     /// The worker may send this many more bytes.
     fn grant(&self, bytes: u32);
-    /// The rest is not read.
+    /// The rest of the response will not be read.
     fn abandoned(&self);
 }
 
-/// A streamed response: the end that the client's connection reads.
+/// The end of a streamed response that the client's connection reads.
 pub struct ReplyStream {
     shared: Rc<RefCell<SharedReply>>,
     source: Box<dyn ReplySource>,
 }
 
-/// A streamed response: the end that its lane fills.
+/// The end of a streamed response that its lane fills.
 #[derive(Debug)]
 pub struct ReplySender(Weak<RefCell<SharedReply>>);
 
 #[derive(Debug)]
 struct SharedReply {
-    /// At most `carat_wire::stream::STREAM_WINDOW` bytes: the worker does not exceed its credit.
+    /// The pieces that the client has not read: at most `carat_wire::stream::STREAM_WINDOW` bytes, because the worker
+    /// does not exceed its credit.
     pieces: VecDeque<Bytes>,
     /// The memory reserved for `pieces`.
     held: MemoryReservation,
@@ -44,7 +45,8 @@ enum ReplyEnd {
     Aborted,
 }
 
-/// The two ends of a streamed response; `held` counts what the client has not read, and `credit` what the worker may send.
+/// The two ends of a streamed response. `held` counts the bytes that the client has not read, and `credit` the bytes
+/// that the worker may send.
 pub fn reply_stream(
     source: Box<dyn ReplySource>,
     held: MemoryReservation,
@@ -73,7 +75,7 @@ impl ReplySender {
         });
     }
 
-    /// The response is complete.
+    /// Ends the response, which is complete.
     pub fn finish(&self) {
         self.change(|shared| shared.end = Some(ReplyEnd::Complete));
     }

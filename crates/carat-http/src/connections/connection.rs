@@ -67,8 +67,7 @@ pub(crate) async fn serve_connection(
         let active = Box::pin(serve_active(stream, &peer, &deadline, &server, may_switch)).await;
         if let Some(protocol) = active.protocol {
             let (stream, read) = (active.stream, active.received);
-            // Not within `finish`: a tunnel may last as long as the connection, and its future would keep room for
-            // this.
+            // Not in `finish`: a tunnel that is served there would hold the room of this future.
             return Box::pin(speak(protocol, stream, read, peer, deadline, server)).await;
         }
         count_http1(&server, &active.end, &mut is_new);

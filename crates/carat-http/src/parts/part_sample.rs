@@ -12,7 +12,7 @@ pub struct PartSample {
 
 /// The value of a sample.
 pub enum SampleValue {
-    /// How many there are now.
+    /// A number that can rise and fall.
     Gauge(u64),
     /// A number of bytes that can rise and fall.
     Bytes(u64),
@@ -23,7 +23,7 @@ pub enum SampleValue {
 }
 
 impl PartSample {
-    /// How many there are now.
+    /// A number that can rise and fall.
     pub fn gauge(name: &'static str, help: &'static str, value: u64) -> PartSample {
         let value = SampleValue::Gauge(value);
         PartSample { name, help, value }

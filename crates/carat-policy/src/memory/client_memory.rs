@@ -2,13 +2,13 @@
 
 use crate::MemoryLimit;
 
-/// The share of the memory budget that clients may take where the option sets nothing.
+/// The share of the memory budget that clients may take if the option is not set.
 const DEFAULT_SHARE: f64 = 0.1;
 /// The smallest and the largest default in bytes.
 const DEFAULT_LEAST: u64 = 8 << 20;
 const DEFAULT_MOST: u64 = 256 << 20;
 
-/// No share is smaller than this many bytes.
+/// The smallest limit in bytes.
 const LEAST: u64 = 1 << 20;
 
 /// The limit in bytes that the option `client_memory` sets beside a memory budget of this many bytes.

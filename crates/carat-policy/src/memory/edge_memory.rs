@@ -3,20 +3,20 @@
 /// The memory of the edge in bytes, at one reading.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct EdgeMemory {
-    /// The memory of the edge in all, with what is swapped out.
+    /// The whole memory of the edge, including what is swapped out.
     pub total: u64,
-    /// The part that no file backs.
+    /// The memory that no file backs.
     pub anonymous: u64,
     /// The memory that clients make the edge hold.
     pub clients: u64,
 }
 
-/// The edge's share of the memory budget: the memory that the edge needs by itself, and all that clients may make it
-/// hold, from the start. So no worker ends to make room for clients.
+/// The edge's share of the memory budget: the memory that the edge needs by itself, and all the memory that clients may
+/// make it hold. The latter is reserved from the start, so that no worker has to end to make room for clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EdgeReserve {
-    /// The least memory that the edge was seen to need without clients: what an allocator keeps after a flood is not
-    /// needed.
+    /// The least memory that the edge was seen to need without clients. The least counts because an allocator keeps
+    /// memory after many clients have left, which is not needed.
     own: Option<u64>,
 }
 

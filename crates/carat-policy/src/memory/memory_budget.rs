@@ -13,7 +13,7 @@ const LEAST_COST: u64 = 1 << 20;
 pub enum MemoryLimit {
     /// A number of bytes.
     Bytes(u64),
-    /// A share, up to 1, of what the container or the machine has.
+    /// A share, up to 1, of the memory of the container or the machine.
     Share(f64),
 }
 
@@ -56,8 +56,8 @@ impl MemoryLimit {
 pub struct ContainerMemory {
     /// The lowest limit in bytes; `None` without a limit.
     pub limit: Option<u64>,
-    /// Bytes that no file backs, resident or swapped out, of every process under the limit. The page cache does not
-    /// count: the kernel drops it before it kills.
+    /// The bytes that no file backs, resident or swapped out, of all processes under the limit. The page cache does not
+    /// count, because the kernel drops it before it kills a process.
     pub anonymous: Option<u64>,
     /// How many processes the OOM killer has killed.
     pub oom_kills: u64,
@@ -79,15 +79,15 @@ pub struct WorkerLoad {
 pub struct MemoryBudget {
     /// The limit in bytes.
     pub limit: u64,
-    /// The memory of the container or the machine in bytes, of which the limit may be a part.
+    /// The memory of the container or the machine in bytes. The limit may be a part of it.
     whole: u64,
     /// Whether the limit is the container's, which other processes may share.
     is_shared: bool,
 }
 
 impl MemoryBudget {
-    /// The budget that the option `memory` sets in this container, on a machine with this many bytes. It never exceeds
-    /// either.
+    /// The budget that the option `memory` sets in this container, on a machine with this many bytes. It exceeds
+    /// neither the container nor the machine.
     pub fn new(
         memory: MemoryLimit,
         container: &ContainerMemory,
@@ -112,7 +112,7 @@ impl MemoryBudget {
         }
     }
 
-    /// How much of the budget is used when the Ruby processes use `ruby` bytes and the edge counts for `reserve`
+    /// How much of the budget is used when the Ruby processes use `ruby` bytes. The edge always counts for `reserve`
     /// bytes, whatever it uses.
     pub fn used(
         &self,
@@ -126,8 +126,8 @@ impl MemoryBudget {
         others.max(ruby).saturating_add(reserve)
     }
 
-    /// How many workers fit if each needs `cost` bytes, and the `staying` ones may still grow to that size, or to their
-    /// highest.
+    /// How many more workers fit if each needs `cost` bytes. The `staying` workers may still grow, to `cost` bytes or
+    /// to their highest.
     pub fn room(&self, used: u64, cost: u64, staying: &[WorkerLoad]) -> u32 {
         let cost = cost.max(LEAST_COST);
         let most = |load: &WorkerLoad| if load.is_grown { load.highest } else { cost };
@@ -139,8 +139,8 @@ impl MemoryBudget {
         u32::try_from(left / cost).unwrap_or(u32::MAX)
     }
 
-    /// How many bytes are missing for a mold that takes `ready` bytes once it has booted, and `peak` for a moment
-    /// before: the peak only has to fit the container or the machine.
+    /// How many bytes are missing for a mold that takes `ready` bytes once it has booted, and `peak` bytes for a moment
+    /// before. The peak only has to fit the container or the machine, not the budget.
     pub fn missing(&self, used: u64, ready: u64, peak: u64) -> u64 {
         let lasting = used.saturating_add(ready).saturating_sub(self.limit);
         let brief = used.saturating_add(peak).saturating_sub(self.whole);
@@ -153,8 +153,8 @@ impl MemoryBudget {
     }
 }
 
-/// The expected private memory of one more worker: as much as the largest has needed; at least `ungrown` while no worker
-/// has grown.
+/// The expected private memory of one more worker: as much as the largest worker has needed. While no worker has grown,
+/// it is at least `ungrown`.
 pub fn worker_cost(staying: &[WorkerLoad], ungrown: Option<u64>) -> Option<u64> {
     let read = staying.iter().filter(|load| load.private.is_some());
     let heaviest = read.map(|load| load.highest).max();

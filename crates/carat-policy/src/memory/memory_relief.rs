@@ -1,27 +1,28 @@
-//! The connections that give their memory back when clients hold too much of it.
+//! The choice of the connections that give their memory back when clients hold too much of it.
 
 use std::cmp::Reverse;
 
 /// A connection that has moved fewer bytes than this between the last two looks makes no progress.
 const SLOW_BYTES: u64 = 256;
 
-/// The stage of a connection that holds memory: whom or what it waits for.
+/// What a connection that holds memory waits for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HolderStage {
-    /// The next request. It can be parked.
+    /// The connection waits for the next request. It can be parked.
     Idle,
-    /// The client, to send or to read.
+    /// The connection waits for the client to send or to read.
     Client,
-    /// Memory for more of a request.
+    /// The connection waits for memory for more of a request.
     Paused,
-    /// A tunnel of which the edge itself serves both ends. The memory that it holds stays, however much passes through.
+    /// The connection is a tunnel whose other end is the edge itself. The memory that it holds stays, however much
+    /// passes through it.
     Tunnel,
 }
 
 /// A connection that holds memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MemoryHolder {
-    /// The stage of the connection: whom or what it waits for.
+    /// What the connection waits for.
     pub stage: HolderStage,
     /// Bytes that it holds.
     pub held: u64,
@@ -36,24 +37,24 @@ pub struct MemoryDemand {
     pub limit: u64,
     /// Bytes that clients hold.
     pub used: u64,
-    /// Bytes that paused connections have waited for too long; 0 for none.
+    /// The bytes that paused connections need and have waited for too long; 0 for none.
     pub wanted: u64,
     /// Bytes that the first of the paused connections waits for.
     pub wanted_first: u64,
 }
 
 impl MemoryDemand {
-    /// Bytes that bodies, buffers, and decoders may take. The rest is for requests that cannot do without.
+    /// How many bytes bodies, buffers, and decoders may take. The rest is for uses that cannot be refused.
     pub fn comfortable(limit: u64) -> u64 {
         limit / 4 * 3
     }
 
-    /// Bytes that may be used when the headers of a request are to take more.
+    /// How many bytes may be used when the headers of a request need more.
     pub fn for_headers(limit: u64) -> u64 {
         limit / 8 * 7
     }
 
-    /// How much may be used after connections of this group are relieved.
+    /// The target of relief: how many bytes may be used after connections of this group are relieved.
     fn target(&self, group: HolderGroup) -> u64 {
         match group {
             HolderGroup::Idle | HolderGroup::Slow => {
@@ -89,19 +90,20 @@ impl HolderGroup {
     }
 }
 
-/// The indices of the connections that have to go, those with the least progress first: idle ones, then tunnels of the edge
-/// and those that wait for a client that does nothing, the largest first, then paused ones, and only above the limit those
-/// that are making progress.
+/// The indices of the connections that have to end, in this order: first idle connections; then tunnels to the edge,
+/// and connections whose clients do nothing, the largest first; then paused connections; and only above the limit
+/// connections that make progress.
 pub fn relief(holders: &[MemoryHolder], demand: &MemoryDemand) -> Vec<usize> {
     let mut order: Vec<usize> = (0..holders.len()).collect();
     order.sort_by_key(|index| {
         let holder = &holders[*index];
         let group = HolderGroup::of(holder);
-        // A paused connection cannot move anything: what it holds is its progress.
+        // A paused connection cannot move bytes, so the bytes that it holds show its progress.
         let progress = match group {
             HolderGroup::Paused => holder.held,
             HolderGroup::Idle | HolderGroup::Moving => holder.moved,
-            // No progress to speak of. A client that has just begun holds little.
+            // There is no progress to compare. The largest connections go first: a client that has just begun holds
+            // little.
             HolderGroup::Slow => 0,
         };
         (group, progress, Reverse(holder.held), holder.moved)

@@ -43,7 +43,7 @@ impl MemoryTrend {
         self.above >= READINGS
     }
 
-    /// Whether the first reading exceeded the limit: that of a replacement would, too.
+    /// Whether the first reading exceeded the limit. The first reading of a replacement would exceed it, too.
     pub fn began_too_much(&self) -> bool {
         self.began_above
     }

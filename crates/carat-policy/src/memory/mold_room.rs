@@ -1,9 +1,9 @@
-//! Room for a second mold: what ends to make it, in which order, and when nothing would help.
+//! How to make room for a second mold: which processes end, in which order, and when that would not help.
 
 /// The memory that a server may free while a second mold loads the application.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MoldRoom {
-    /// Private bytes of each worker that serves, the one that ends first at the front.
+    /// The private bytes of each worker that serves, in the order in which they end.
     pub workers: Vec<u64>,
     /// Private bytes of the further processes of the application that would start again.
     pub processes: u64,
@@ -11,7 +11,7 @@ pub struct MoldRoom {
     pub may_hold: bool,
 }
 
-/// The next step toward room for a second mold. Each is taken only if all steps together are enough.
+/// The next step to make room for a second mold. A step is taken only if all steps together free enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoldRoomStep {
     /// A worker ends; others still run.
@@ -20,7 +20,7 @@ pub enum MoldRoomStep {
     EndProcesses,
     /// The last worker ends, and the queue holds the requests.
     HoldRequests,
-    /// The restart is refused, so that nothing ends in vain: there is no room for a second mold.
+    /// The restart is refused, because there is no room for a second mold; nothing ends in vain.
     Refuse,
 }
 

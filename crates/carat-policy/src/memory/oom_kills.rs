@@ -2,18 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-/// The exit of a killed process is seen within this time. An older kill was of some other process.
+/// The exit of a killed process is noticed within this time. An older kill concerned another process.
 const EXIT_WAIT: Duration = Duration::from_secs(10);
 
-/// The kernel counts the processes that it killed and does not name them: a process that died of SIGKILL while the
-/// count rose was one of them.
+/// The kernel counts the processes that its OOM killer kills, but does not name them. A process that died of SIGKILL
+/// while the count rose is taken for one of them.
 #[derive(Debug, Default)]
 pub struct OomKills {
-    /// How many kills are explained.
+    /// How many kills are assigned to a dead process.
     known: u64,
     /// The last count.
     count: u64,
-    /// When it last rose.
+    /// When the count last rose.
     risen: Option<Instant>,
 }
 

@@ -1,4 +1,4 @@
-//! How many workers may run after more have exceeded the budget.
+//! The limit on the number of workers after they have exceeded the memory budget.
 
 use std::mem::replace;
 use std::time::{Duration, Instant};
@@ -8,15 +8,15 @@ use crate::Backoff;
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
 const PAUSE_LIMIT: Duration = Duration::from_secs(600);
 
-/// Holds back a worker that repeatedly exceeded the budget once it had grown, for a pause that doubles: a young
-/// worker needs less, and would seem to fit again.
+/// Limits the number of workers for a pause, after they have repeatedly exceeded the budget. Without the limit, a young
+/// worker would be forked again, because it needs little memory until it has grown. The pause doubles each time.
 #[derive(Debug)]
 pub struct WorkerCeiling {
     most: u32,
-    /// Whether the budget was exceeded not long ago. A single excess holds nobody back.
+    /// Whether the budget was exceeded not long ago. A single excess sets no limit.
     was_exceeded: bool,
     pauses: Backoff,
-    /// When the last pause was found to be over.
+    /// When the last pause was seen to be over.
     lifted: Option<Instant>,
 }
 
@@ -32,7 +32,7 @@ impl Default for WorkerCeiling {
 }
 
 impl WorkerCeiling {
-    /// Records that one worker more than these exceeded the budget.
+    /// Records that one worker more than `workers` exceeded the budget.
     pub fn lower(&mut self, workers: u32, now: Instant) {
         if replace(&mut self.was_exceeded, true) {
             self.most = workers.max(1);
@@ -41,7 +41,8 @@ impl WorkerCeiling {
         self.lifted = None;
     }
 
-    /// Lifts the ceiling when the pause is over, and forgets the pauses when nothing was exceeded for the longest one.
+    /// Lifts the limit when the pause is over. Forgets the pauses when the budget was not exceeded for the longest
+    /// pause.
     pub fn review(&mut self, now: Instant) {
         if !self.pauses.allows(now) {
             return;
@@ -53,7 +54,7 @@ impl WorkerCeiling {
         }
     }
 
-    /// How many may join these workers.
+    /// How many more workers may run beside these.
     pub fn room(&self, workers: u32) -> u32 {
         self.most.saturating_sub(workers)
     }

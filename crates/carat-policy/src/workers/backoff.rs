@@ -31,8 +31,8 @@ impl Backoff {
         }
     }
 
-    /// Records a failure and returns the time until the next attempt. Failures during a delay count as one: the
-    /// processes were started together.
+    /// Records a failure, and returns the time until the next attempt. Failures during a delay count as one, because
+    /// the processes were started together.
     pub fn fail(&mut self, now: Instant) -> Duration {
         if let Some(left) = self
             .not_before

@@ -5,14 +5,14 @@ use std::time::Duration;
 /// The option `workers`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerCount {
-    /// The number follows the load between these bounds.
+    /// The number of workers follows the load between these bounds.
     Between {
-        /// At least one.
+        /// The fewest workers, at least one.
         min: u32,
-        /// Equal to `min` for a fixed number.
+        /// The most workers; equal to `min` for a fixed number.
         max: u32,
     },
-    /// From one to as many as the machine has processors.
+    /// From one worker to as many as there are processors.
     Auto,
 }
 
@@ -78,7 +78,7 @@ impl Elastic {
         }
     }
 
-    /// The bounds for one worker fewer. One always stays.
+    /// The bounds for one worker fewer. They never go below one.
     #[must_use]
     pub fn lowered(self) -> Elastic {
         Elastic {
@@ -89,8 +89,8 @@ impl Elastic {
         }
     }
 
-    /// How many workers to run instead of `wanted`: enough for the waiting requests, at most twice as many as before,
-    /// and no more while others are still booting.
+    /// How many workers to run instead of `wanted`: enough for the waiting requests, but at most twice as many as
+    /// before. While some workers are still booting, the number does not grow.
     pub fn grown(&self, wanted: u32, demand: &Demand) -> u32 {
         let is_short = demand.queue_time > self.queue_time_target && demand.waiting > 0;
         if !is_short || demand.booting > 0 {

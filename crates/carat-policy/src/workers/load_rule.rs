@@ -9,7 +9,7 @@ const HIGH: f64 = 1.0;
 const LOW: f64 = 0.5;
 const LOW_FOR: Duration = Duration::from_secs(60);
 
-/// A load above 1 adds a process; one that has stayed below 0.5 for a minute ends one.
+/// A load above 1 adds a process. A load that has stayed below 0.5 for a minute ends one.
 #[derive(Debug, Default)]
 pub struct LoadRule {
     low_since: Option<Instant>,

@@ -8,15 +8,15 @@ use crate::{ByteSize, Counted};
 /// Why a worker is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplacementReason {
-    /// The worker reached `worker_requests`: how many requests it was given.
+    /// The worker reached `worker_requests`. The value is how many requests it was given.
     Requests(u64),
-    /// The worker reached `worker_age`: how long it served.
+    /// The worker reached `worker_age`. The value is how long it served.
     Age(Duration),
     /// The worker becomes the next mold.
     Promotion,
     /// A worker of its generation became the mold.
     Outdated,
-    /// The worker was at its limit of open files again, after it had collected its garbage.
+    /// The worker reached its limit of open files again, although it had collected its garbage.
     OpenFiles,
     /// A restart brought new code.
     Restart,
@@ -143,7 +143,7 @@ impl RecycleLimits {
     }
 }
 
-/// From 0.9 to 1.1. Multiples of the golden ratio spread evenly over any few consecutive numbers.
+/// A factor from 0.9 to 1.1. The multiples of the golden ratio for a few consecutive numbers spread evenly.
 fn jitter(serial: u64) -> f64 {
     const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
     #[expect(clippy::cast_precision_loss, reason = "the first bits are enough")]

@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-/// With fewer requests a worker's caches are not full, and its memory says little.
+/// The fewest requests after which a worker's memory is judged. With fewer, its caches are not full.
 const REQUESTS_LEAST: u64 = 500;
 
-/// The least gain, in bytes and as a share of the workers' private memory. A refork costs a fork for each worker, and
-/// all of them start cold.
+/// The least gain for which a refork is made, in bytes and as a share of the workers' private memory. A refork costs a
+/// fork for each worker, and all of them start cold.
 const GAIN_LEAST: u64 = 16 * 1024 * 1024;
 const GAIN_SHARE_LEAST: f64 = 0.1;
 
@@ -20,14 +20,15 @@ const LITTLE: f64 = 0.15;
 /// for itself, 0.55 where caches fill, 0.2 in Rails without a JIT (`docs/decisions/0015-shared-pages.md`).
 const SHARED_AT_FIRST: f64 = 0.5;
 
-/// The share of the growth since the last refork that another one shares for long. Pages that the first requests
-/// after the last refork wrote to do not count.
+/// The share of the growth since the last refork that another refork shares for long. Pages that the first requests
+/// after the last refork wrote to do not count as growth.
 const SHARED_OF_GROWTH: f64 = 0.5;
 
-/// The age of the server at the first refork: hot code has been compiled, and most of the caches are full.
+/// The age of the server at the first refork. By then, hot code has been compiled, and most caches are full.
 const WARM_AFTER: Duration = Duration::from_secs(15);
 
-/// The first pause. It doubles with each refork, and again with each that failed or gained little.
+/// The first pause after a refork. It doubles with each refork, and doubles once more with each refork that failed or
+/// gained little.
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
 const PAUSE_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
@@ -35,11 +36,12 @@ const PAUSE_LIMIT: Duration = Duration::from_secs(24 * 3600);
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReforkRule {
-    /// When measurements say that it pays.
+    /// A worker becomes the mold when measurements say that this saves memory.
     Auto,
-    /// Never.
+    /// No worker becomes the mold.
     Off,
-    /// After this many requests of one worker: one number for each refork, the last for all further ones.
+    /// A worker becomes the mold after this many requests. There is a number for each refork; the last one is for all
+    /// further reforks.
     #[serde(untagged)]
     After(Vec<u64>),
 }
@@ -49,7 +51,7 @@ pub enum ReforkRule {
 pub struct WorkerUsage {
     /// Identifies the worker.
     pub serial: u64,
-    /// How many requests it was given since the mold took over.
+    /// How many requests the worker was given since the mold took over.
     pub requests: u64,
     /// Private memory in bytes; 0 when unknown.
     pub private: u64,
@@ -69,19 +71,19 @@ pub struct Reforks {
     last: LastRefork,
 }
 
-/// The result of the last refork, as the private memory of the worker with the most requests.
+/// The result of the last refork, measured by the private memory of the worker with the most requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LastRefork {
     /// No worker has become the mold yet.
     None,
-    /// Not measured yet: the private memory of the worker before it became the mold.
+    /// The refork is not measured yet. `before` is the private memory of the worker before it became the mold.
     Open { before: u64 },
-    /// The private memory of a new worker soon after the refork: this much is never shared.
+    /// The refork is measured. `after` is the private memory of a new worker soon after it, which is never shared.
     Judged { after: u64 },
 }
 
 impl Reforks {
-    /// Starts without a refork. `Auto` waits until the server is warm.
+    /// The state before the first refork. `Auto` waits until the server is warm.
     pub fn new(rule: ReforkRule, now: Instant) -> Reforks {
         let first = (rule == ReforkRule::Auto).then_some(now + WARM_AFTER);
         Reforks {
@@ -94,7 +96,8 @@ impl Reforks {
         }
     }
 
-    /// Chooses the serial number of the worker to make the next mold now, if any, from the workers of this generation.
+    /// Chooses the worker of this generation to make the next mold now, by its serial number. `None` if no refork is
+    /// due.
     pub fn choose(
         &mut self,
         now: Instant,

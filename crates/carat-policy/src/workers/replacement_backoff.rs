@@ -7,7 +7,7 @@ use crate::Backoff;
 const FIRST_PAUSE: Duration = Duration::from_secs(10);
 const PAUSE_LIMIT: Duration = Duration::from_secs(600);
 
-/// Limits how often a worker is replaced for its memory, in case each new worker needs as much.
+/// Limits how often workers are replaced for their memory, in case each new worker needs as much as the old one.
 #[derive(Debug)]
 pub struct ReplacementBackoff {
     backoff: Backoff,
@@ -18,7 +18,7 @@ pub struct ReplacementBackoff {
 /// The advice about a worker that needs too much memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplacementAdvice {
-    /// Replace it.
+    /// Replace the worker.
     Replace,
     /// A recent replacement did not help: log a warning.
     Warn,
@@ -49,7 +49,7 @@ impl ReplacementBackoff {
         }
     }
 
-    /// Records that memory is within its limit. It resets the delays only after the current one has passed.
+    /// Records that memory is within its limit. The delays are reset only if the current one has passed.
     pub fn recover(&mut self, now: Instant) {
         if self.backoff.allows(now) {
             self.backoff.succeed();

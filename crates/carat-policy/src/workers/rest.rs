@@ -1,6 +1,7 @@
-//! When a worker rests: it gets no new request, runs a full garbage collection while it serves nobody, and serves again.
+//! When a worker rests: it gets no new request, runs a full garbage collection while it serves none, and then serves
+//! again.
 //!
-//! A full collection stops every thread of its process, the longer the larger the heap is. In a worker that rests, no
+//! A full collection stops all threads of its process, for longer if the heap is larger. If the worker rests, no
 //! request waits for that.
 //!
 //! ```
@@ -17,39 +18,40 @@
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
-/// One worker of so many rests at a time; one where there are fewer.
+/// One in this many workers rests at a time; one worker if there are fewer.
 const ONE_OF: usize = 4;
 
-/// A worker whose requests last is told to collect with them after this time: until then it only gets fewer of them, so
-/// the end of the time is the moment of the fewest. Nearly all requests of web applications are shorter.
+/// A resting worker whose requests last for long is told to collect after this time, although they still run. It gets
+/// no new requests, so there are fewest at the end of this time. Nearly all requests of web applications are shorter.
 const EMPTY_WITHIN: Duration = Duration::from_secs(2);
 
-/// The same while clients wait for a worker, since the others cannot serve them all: an idle thread of the worker that rests
-/// costs more than the collection.
+/// The same limit while requests wait because the other workers cannot serve them all. The idle threads of a resting
+/// worker then cost more than a collection during requests.
 const EMPTY_WITHIN_UNDER_LOAD: Duration = Duration::from_millis(100);
 
-/// How long a collection that is due waits for a moment at which no client waits for a worker. Under full load there is
-/// none, and the heap grows meanwhile.
+/// How long a due collection waits for a moment in which no request waits for a worker. Under full load there is no
+/// such moment, and the heap grows meanwhile.
 const PATIENCE: Duration = Duration::from_millis(300);
 
-/// A worker that is the only one is told to collect when it has had no request for this long: under load, gaps between
-/// requests are shorter.
+/// A worker that is the only one is told to collect when it has had no request for this long. Under load, the gaps
+/// between requests are shorter.
 const LULL: Duration = Duration::from_millis(50);
 
-/// A worker that has not replied by then serves, and collects among its requests. A full collection of a heap of many
-/// gigabytes takes less.
+/// A worker that has not reported its collection within this time serves again, and collects during its requests. A
+/// full collection takes less, even with a heap of many gigabytes.
 const REPLY_WITHIN: Duration = Duration::from_secs(5);
 
-/// For how many times the idle part of its last rest a worker serves at least, however often its collector is due.
+/// A worker serves for at least this many times the idle part of its last rest before it rests again, however often a
+/// collection is due.
 const SERVES_FOR: u32 = 19;
 
-/// For how long no worker rests after a rest that did not pay, the first time and at most.
+/// How long no worker rests after a rest that did not pay: the first pause, and the longest one.
 const COSTLY_PAUSES: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(16 * 60)];
 
 /// A full collection that a worker needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CollectionNeed {
-    /// When the worker said so.
+    /// When the worker reported the need.
     pub since: Instant,
     /// Whether the worker is replaced unless the collection frees enough.
     pub is_urgent: bool,
@@ -62,17 +64,18 @@ pub struct ServingWorker {
     pub serial: u64,
     /// `None` for a worker that needs no full collection.
     pub need: Option<CollectionNeed>,
-    /// Since when it rests.
+    /// Since when the worker rests; `None` if it does not.
     pub rests_since: Option<Instant>,
-    /// When it was told to collect.
+    /// When the worker was told to collect.
     pub told: Option<Instant>,
-    /// When its next rest may begin, after others.
+    /// The time before which the worker may not rest again.
     pub not_before: Option<Instant>,
-    /// The requests that would wait for a collection. A response that has been streamed for long is none of them.
+    /// How many requests would wait for a collection. A response that has been streamed for long does not count.
     pub running: usize,
-    /// How long it has had no request.
+    /// How long the worker has had no request.
     pub idle: Duration,
-    /// Whether it would begin a request, as far as is known: code of the application that computes may keep its threads.
+    /// Whether the worker would begin a request, as far as is known. Code of the application that computes may keep its
+    /// threads busy.
     pub is_able: bool,
 }
 
@@ -112,16 +115,16 @@ pub struct Rotation<'a> {
 /// A step in the rest of the worker with this serial number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RestStep {
-    /// It takes no new request from now on.
+    /// The worker takes no new request from now on.
     Begin(u64),
-    /// It is told to collect, whether it rests or not.
+    /// The worker is told to collect, whether it rests or not.
     Collect(u64),
-    /// It takes requests again, and needs no collection any more unless it has not been told to run one.
+    /// The worker takes requests again. If it was told to collect, it needs no collection any more.
     End(u64),
 }
 
 impl Rotation<'_> {
-    /// The next step, if any is due. The caller takes it, and asks again.
+    /// The next step, if one is due. The caller takes it, and asks again.
     pub fn next_step(&self) -> Option<RestStep> {
         self.end()
             .or_else(|| self.collect())
@@ -129,7 +132,7 @@ impl Rotation<'_> {
             .or_else(|| self.collect_alone())
     }
 
-    /// The rest of the only worker that is left ends at once, and so does one that is needless, or lasts for too long.
+    /// Ends a rest that is needless or lasts too long. If no other worker serves, a rest is ended at once.
     fn end(&self) -> Option<RestStep> {
         let nobody_serves = self.resting() == self.workers.len();
         let ends = |worker: &&ServingWorker| {
@@ -139,13 +142,13 @@ impl Rotation<'_> {
             let is_needless = worker.need.is_none() && worker.told.is_none();
             is_late || worker.rests() && (is_needless || nobody_serves)
         };
-        // One that has been told to collect would begin a request later.
+        // A worker that was told to collect would begin a request later, so another is preferred.
         let ending = self.workers.iter().filter(ends);
         let first = ending.min_by_key(|worker| worker.told.is_some())?;
         Some(RestStep::End(first.serial))
     }
 
-    /// A worker that rests collects once its requests are over, or have lasted for too long.
+    /// Tells a resting worker to collect when its requests have finished, or have lasted too long.
     fn collect(&self) -> Option<RestStep> {
         let limit = if self.waiting > 0 {
             EMPTY_WITHIN_UNDER_LOAD
@@ -161,8 +164,8 @@ impl Rotation<'_> {
         Some(RestStep::Collect(worker.serial))
     }
 
-    /// The worker that needs a collection most, and of several the one that has needed it for longest, rests if others can
-    /// serve meanwhile.
+    /// Begins the rest of the worker that needs a collection most; among several, of the one that has needed it for
+    /// longest. Another worker must be able to serve meanwhile.
     fn begin(&self) -> Option<RestStep> {
         if self.resting() >= (self.workers.len() / ONE_OF).max(1) {
             return None;
@@ -181,7 +184,7 @@ impl Rotation<'_> {
         has_moment.then_some(RestStep::Begin(next.serial))
     }
 
-    /// The only worker collects while nobody wants anything of it.
+    /// Tells the only worker to collect while it has no request and none waits.
     fn collect_alone(&self) -> Option<RestStep> {
         let [worker] = self.workers else { return None };
         let is_lull = self.waiting == 0 && worker.running == 0 && worker.idle >= LULL;
@@ -204,7 +207,8 @@ impl Rotation<'_> {
     }
 }
 
-/// By need, then by its age; the serial number makes the order complete.
+/// The order in which workers rest: by urgency, then by the age of the need. The serial number makes the order
+/// complete.
 fn order(worker: &ServingWorker) -> (Reverse<bool>, Option<Instant>, u64) {
     let need = worker.need;
     let is_urgent = need.is_some_and(|need| need.is_urgent);
@@ -215,18 +219,18 @@ fn order(worker: &ServingWorker) -> (Reverse<bool>, Option<Instant>, u64) {
     )
 }
 
-/// How long a worker serves at least after a rest that lasted for `rest`, with a collection of `took`, which the worker would have
-/// run anyway: it idles at most a twentieth of its time.
+/// How long a worker serves at least after a rest that lasted for `rest`. The time `took` of the collection does not
+/// count, because the worker would have run it anyway. With this pause, a worker idles at most a twentieth of its time.
 pub fn pause_after_rest(rest: Duration, took: Duration) -> Duration {
     rest.saturating_sub(took).saturating_mul(SERVES_FOR)
 }
 
-/// Whether rests save requests more than they cost them, as the last ones have shown.
+/// Whether rests save more waiting than they cause, as the last ones have shown.
 ///
-/// A full collection within requests stops one for each thread of its worker at most. When more of them wait at the end of a
-/// rest, the other workers had no room for the share of the one that rested. After such a rest no worker rests for a
-/// minute, and after each further one in a row for twice as long, up to 16 minutes. Until then, collections run within
-/// requests, in steps, as Ruby runs them.
+/// A full collection outside of a rest delays at most one request for each thread of its worker. If more requests wait
+/// at the end of a rest, the rest has cost more than that: the other workers could not serve the share of the resting
+/// one. After such a rest no worker rests for a minute. Each further one in a row doubles the pause, up to 16 minutes.
+/// Until then, collections run during requests, in steps, as Ruby runs them by default.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RestBalance {
     pause: Duration,
@@ -234,7 +238,7 @@ pub struct RestBalance {
 }
 
 impl RestBalance {
-    /// A rest of a worker with this many threads is over, and so many requests wait for a worker.
+    /// Notes that the rest of a worker with this many threads is over, and how many requests wait for a worker.
     pub fn note_rest(&mut self, waiting: usize, threads: usize, now: Instant) {
         let [first, longest] = COSTLY_PAUSES;
         if waiting > threads {

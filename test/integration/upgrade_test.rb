@@ -11,6 +11,7 @@ class UpgradeTest < Support::IntegrationTest
   APP = <<~'RUBY'
     eval(File.read("code"))
     run(lambda do |env|
+      sleep if env["PATH_INFO"] == "/hang"
       File.write("ledger", "#{env["QUERY_STRING"]}\n", mode: "a") if env["PATH_INFO"] == "/order"
       size = env["rack.input"].read.bytesize
       [200, {}, [size.zero? ? Process.ppid.to_s : size.to_s]]
@@ -107,6 +108,18 @@ class UpgradeTest < Support::IntegrationTest
     assert_match(/\Acarat: not upgraded: the new edge ended before it was ready/, upgrade.value[1])
     assert_equal server.pid.to_s, server.get.body
     eventually(message: "the old edge alone") { edges(server) == [server.pid] }
+  end
+
+  def test_old_edge_stops_when_the_new_one_has_been_killed
+    server = start(args: %w[--upgrade-timeout 1h --shutdown-timeout 0.5])
+    hanging = ask(server, "POST", "/hang")
+    out, = carat(server, "upgrade")
+    Process.kill(:KILL, out[/\d+/].to_i)
+
+    assert_equal 504, hanging.read_response.status
+    assert_equal 0, server.wait.exitstatus
+    assert_match(/error the new edge has died/, server.log)
+    assert_raises(Errno::ECONNREFUSED) { server.connect }
   end
 
   def test_upgrades_leave_no_descriptor_behind

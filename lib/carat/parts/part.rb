@@ -5,10 +5,10 @@ require_relative "../config/option"
 module Carat
   # The optional capabilities of the server.
   module Parts
-    # An optional capability of the server. All of it stands in one folder of lib/carat/parts, and only the list,
-    # lib/carat/parts.rb, names it. The server calls all parts in the order of that list, also those that are switched
-    # off; `configuration` is a Config::Configuration. What a part remembers in the mold is there in the processes
-    # that are forked from it.
+    # An optional capability of the server. Its code is in one folder of lib/carat/parts, and only the list in
+    # lib/carat/parts.rb names it. The server calls all parts in the order of that list, also those that are switched
+    # off. `configuration` is a Config::Configuration. State that a part keeps in the mold is also in the processes that
+    # are forked from the mold.
     class Part
       KIB = 1024
       MIB = 1024 * KIB
@@ -34,82 +34,87 @@ module Carat
         end
       end
 
-      # The path of the file of each subcommand, without its ending, by the name of the subcommand.
+      # The files of the part's subcommands: paths without their ending, by the name of the subcommand.
       def subcommands = {}
 
-      # The checks of `carat doctor`: classes such as those of CLI::Doctor::CHECKS.
+      # The checks that `carat doctor` makes for the part: classes such as those in CLI::Doctor::CHECKS.
       def doctor_checks = []
 
-      # Returns lines for `carat status`; `report` is the server's.
+      # Returns the part's lines for `carat status`; `report` is the server's report.
       def status(_report) = []
 
-      # What `carat memory` calls the memory that the edge holds for the part, such as "the cache"; nil without any.
+      # The name in `carat memory` of the memory that the edge holds for the part, such as "the cache"; nil if there is
+      # none.
       def memory_name = nil
 
-      # The class for further addresses to listen on, such as TLS::Parameters, or nil. SCHEME is the scheme of such an
-      # address, FORM and NOUN are for messages, and an object has the parameters of one address.
+      # The class for addresses of the part's own kind, such as TLS::Parameters, or nil. SCHEME is the scheme of such an
+      # address; FORM and NOUN are words for messages. An object of the class has the parameters of one address.
       def addresses = nil
 
-      # Lines that `carat init` writes for an application, a CLI::Init::Application, as the arguments of
-      # CLI::Init::ConfigText#suggestion or #setting: `[:setting, :cable, '"/cable"']`.
+      # The lines that `carat init` writes for an application, a CLI::Init::Application. A line is the name and the
+      # arguments of a method of CLI::Init::ConfigText, `suggestion` or `setting`: `[:setting, :cable, '"/cable"']`.
       def init_lines(_application) = []
 
-      # Comments that `carat import` adds, by the file of the application that calls for it.
+      # The comments that `carat import` adds if the application has a certain file, by the path of the file.
       def import_hints = {}
 
-      # What becomes of calls of Puma's configuration: by the name of the method, what returns the
-      # CLI::Import::Translation of a CLI::Import::Call, or nil to leave the call to others.
+      # The translations of calls in Puma's configuration, by the name of the method: something to call with a
+      # CLI::Import::Call that returns its CLI::Import::Translation, or nil to leave the call to other parts and the
+      # core.
       def puma_calls = {}
 
-      # Options of earlier versions, and the sentence that says what to use instead.
+      # The names of options of earlier versions, each with a sentence that says what to use instead.
       def gone_options = {}
 
-      # The configuration of another server in this directory, which is not read, as its path and the command that
+      # The config file of another server in this directory, which Carat does not read: its path, and the command that
       # translates it; or nil.
       def foreign_configuration = nil
 
-      # The end of a message about a flag that Carat does not have, or about a method of the config file at `path`; an
-      # empty String when the part does not know the word.
+      # The end of a message about an unknown flag, or about an unknown method in the config file at `path`. An empty
+      # String when the part does not know the word.
       def word_hint(_word, _path = nil) = ""
 
-      # The end of a message about values that an Option does not take; an empty String without a hint.
+      # The end of a message about values that an Option rejects; an empty String when the part has no hint.
       def value_hint(_option, _values) = ""
 
-      # Raises ConfigError when options contradict each other, this Ruby, or the directory of the application.
+      # Raises ConfigError when the part's options contradict other options, this Ruby, or the directory of the
+      # application.
       def check(_configuration)
       end
 
-      # What the edge reads in the part's section beside its options, a Hash by name.
+      # The values in the part's section for the edge that are no options, a Hash by name.
       def edge_settings(_configuration) = {}
 
       # Whether the part makes all clients use HTTPS.
       def https?(_configuration) = false
 
-      # The option that says how many requests a worker runs at once, in place of `threads`; nil to leave it so.
+      # The option that says how many requests a worker runs at once, if the part replaces `threads`; otherwise nil.
       def concurrency(_configuration) = nil
 
-      # A class to use in place of Request::Lane, and further arguments for it; nil to leave it so.
+      # A class that replaces Request::Lane, and further arguments for it; nil if the part has none.
       def lane(_configuration) = nil
 
-      # The names that no `process` of the config file can have, and who has them.
+      # The names that no `process` of the config file may have, each with the command that uses it.
       def process_names = {}
 
-      # Called in the mold, whose Native::Control is `control`, before it loads the application.
+      # Called in the mold before it loads the application; `control` is the mold's Native::Control.
       def before_load(_control, _configuration)
       end
 
-      # Called in the mold with the Rack application that it has loaded; returns the one to call. Raises ConfigError.
+      # Called in the mold with the Rack application that it has loaded. Returns the application that workers call.
+      # Raises ConfigError.
       def install(app, _configuration) = app
 
       # Called in the mold once it has run its hooks.
       def loaded(_control, _configuration)
       end
 
-      # Called in each process that is forked from the mold, with its Native::Control. Returns whether the part needs
-      # the control where the process itself does not.
+      # Called in each process that is forked from the mold, with its Native::Control. Returns whether the part uses the
+      # control afterwards, so that the process must not close it.
       def join(_control, _configuration) = false
 
-      # Returns the class of the role to play in a process that the edge has ordered, an AppProcess::Order, or nil.
+      # Returns the class of the role for a process that the edge has ordered, an AppProcess::Order, or nil for a role
+      # of the core.
       def role(_order) = nil
 
       # The environment variables for a `command` of the config file, a Hash.

@@ -8,7 +8,7 @@ require_relative "../../cli/machine_limits"
 module Carat
   module CLI
     class Init
-      # The text of a carat.rb: the options that most applications think about, with the sentences of the option table.
+      # The text of a carat.rb: options that matter to most applications, each with its sentence from the option table.
       class ConfigText
         HEAD = <<~RUBY
           # frozen_string_literal: true
@@ -17,7 +17,8 @@ module Carat
           # A line with # before its option changes nothing until you remove the #. A flag wins over this file, and this
           # file wins over environment variables, such as PORT, WEB_CONCURRENCY, and RAILS_MAX_THREADS.
         RUBY
-        # Up to this limit of the container, only one worker with few threads fits, and one process for the jobs.
+        # The memory limit of a container below which only one worker with few threads fits, and one process for the
+        # jobs.
         SMALL_BYTES = 384 << 20
         SMALL = "# The container has %s: these lines are what fits (docs/deploy.md, \"In 256 MB\")."
         JOBS = <<~RUBY
@@ -33,7 +34,7 @@ module Carat
           @container = limits&.container_memory
         end
 
-        # Returns Ruby.
+        # Returns the text, which is Ruby.
         def to_s
           [format(HEAD, @application.name), *paragraphs].join("\n")
         end
@@ -62,7 +63,8 @@ module Carat
            *(JOBS if @application.solid_queue?)]
         end
 
-        # The health check of Rails changes nothing, so it may run at each start.
+        # The lines for `warm_up` and `restart_check`. The health check of Rails is set for both, because it changes
+        # nothing and so may run at each start.
         def checks
           path = @application.health_path
           %i[warm_up restart_check].map do |name|

@@ -20,7 +20,7 @@ module Carat
       # The sentence in the list of subcommands.
       SUMMARY = "Writes a carat.rb with comments for the application here."
 
-      # The file that is written.
+      # The path of the file that is written.
       PATH = "carat.rb"
       LEGEND = <<~TEXT
         Looks at config.ru, the Gemfile, config/, and public/, and executes none of it.
@@ -36,7 +36,7 @@ module Carat
         raise Config::ConfigError, "#{found}: is there already; carat init overwrites nothing" if found
 
         application = Application.new
-        # Another process may have made it in the meantime.
+        # EXCL, because another process may have created the file in the meantime.
         File.write(PATH, ConfigText.new(application).to_s, flags: File::EXCL)
         say("carat: #{PATH}: written for #{application.name}; carat check validates it, carat starts the server",
             *foreign_configurations)
@@ -46,7 +46,7 @@ module Carat
 
       private
 
-      # The subcommand takes no option of the server.
+      # No options: the subcommand does not read the configuration of a server.
       def flags
         Config::Flags.new(options: [], help: "carat init --help")
       end

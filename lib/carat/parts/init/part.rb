@@ -6,9 +6,9 @@ module Carat
   module Parts
     # `carat init`, which writes a configuration for the application in this directory.
     module Init
-      # What the command line calls: the part has no option, and no server knows it.
+      # The methods that the command line calls. The part has no option, and the server does not use it.
       class Part < Parts::Part
-        # The subcommand.
+        # The subcommand `init`.
         def subcommands
           { "init" => File.join(__dir__, "init") }
         end

@@ -4,27 +4,28 @@ require_relative "../part"
 
 module Carat
   module Parts
-    # The port for Prometheus and health checks, and `carat top`.
+    # The addresses for Prometheus and health checks, and `carat top`.
     module Metrics
-      # The options of the part, and what the server calls.
+      # The options of the part, and the methods that the server calls.
       class Part < Parts::Part
         option :metrics, key: :addresses, group: "Service", type: :endpoints, default: [], default_text: "off",
                          edge: true,
                          doc: "An address on which the server answers Prometheus and health checks; repeatable."
 
         ADDRESS = %r{\A(?:tcp|tls)://(?<host>.+):(?<port>\d+)(?:\?|\z)}
-        # Hosts that take the port at every address of the machine; the next one takes it at every IPv4 address.
+        # Hosts with which a listener takes the port at every address of the machine. The next one takes the port at
+        # every IPv4 address.
         EVERYWHERE = %w[[::] *].freeze
         EVERY_IPV4 = "0.0.0.0"
         LOOPBACK = %w[127.0.0.1 [::1]].freeze
         private_constant :ADDRESS, :EVERYWHERE, :EVERY_IPV4, :LOOPBACK
 
-        # The subcommand that shows what the server does now, again and again.
+        # The subcommand `top`, which shows what the server does, again and again.
         def subcommands
           { "top" => File.join(__dir__, "top") }
         end
 
-        # Raises ConfigError when an address is taken by `bind`, or named twice.
+        # Raises ConfigError when `bind` has an address of `metrics` as well, or `metrics` names it twice.
         def check(configuration)
           taken = endpoints(configuration[:bind])
           endpoints(configuration[:metrics]).each do |endpoint|
@@ -42,7 +43,7 @@ module Carat
           addresses.filter_map { |address| ADDRESS.match(address) }
         end
 
-        # The kernel chooses another port for each 0.
+        # Whether two addresses take the same port. Port 0 never does, because the kernel chooses another port for each.
         def same?(one, other)
           return false if one[:port] != other[:port] || one[:port].to_i.zero?
 
@@ -50,7 +51,7 @@ module Carat
           hosts.uniq.one? || covers?(*hosts) || covers?(*hosts.reverse)
         end
 
-        # Whether a listener of this host has the port at the other one, too.
+        # Whether a listener at `host` also takes the port at the host `other`.
         def covers?(host, other)
           case host
           when *EVERYWHERE then true

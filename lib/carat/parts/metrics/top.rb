@@ -19,7 +19,7 @@ module Carat
 
       # The sentence in the list of subcommands.
       SUMMARY = "Shows what a running server does now, and goes on."
-      # Seconds between two pages.
+      # The seconds between two pages: the range that is allowed, and the default.
       INTERVALS = (0.2..60)
       INTERVAL = 2
       LEGEND = <<~TEXT
@@ -39,8 +39,8 @@ module Carat
       TEXT
       private_constant :INTERVAL, :INTERVALS, :LEGEND
 
-      # Shows the page until the user quits, or once where there is no terminal; with `--json` the server's report.
-      # Raises ConfigError and ControlError.
+      # Shows the page until the user quits, or once where there is no terminal. With `--json` prints the server's
+      # report. Raises ConfigError and ControlError.
       def run
         refuse_arguments
         overview = ask(:get, "/top")

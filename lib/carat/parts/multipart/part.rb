@@ -4,9 +4,9 @@ require_relative "../part"
 
 module Carat
   module Parts
-    # Forms whose files the edge extracts while they arrive.
+    # Forms: the edge extracts their files while the body arrives.
     module Multipart
-      # The options of the part, and what the server calls.
+      # The options of the part.
       class Part < Parts::Part
         option :multipart, key: :parser, group: "Requests", type: :choice, within: %w[app edge], default: "app",
                            edge: true,

@@ -7,13 +7,13 @@ require_relative "../../log/counted"
 
 module Carat
   module Parts
-    # How many requests each client address may send.
+    # Rate limits: how many requests each client address may send.
     module RateLimit
       SECONDS = { "s" => 1, "m" => 60 }.freeze
       REQUESTS = 1..100_000
       private_constant :REQUESTS, :SECONDS
 
-      # A number of requests in a second or a minute, such as `20/s`. It becomes a Hash for the edge.
+      # A number of requests in a second or a minute, such as `20/s`. The edge gets it as a Hash.
       RATE = Config::Type::Rule.new(
         "RATE", name: "rate", text: ->(rate) { rate ? "#{rate[:requests]}/#{SECONDS.key(rate[:period])}" : "off" },
                 doc: "requests in a second or a minute, which may also come all at once: `20/s`, `300/m`; or `off`."
@@ -29,12 +29,12 @@ module Carat
         { requests: rate[:requests].to_i, period: SECONDS.fetch(rate[:unit]) }
       end
 
-      # The options of the part, and what the server calls.
+      # The options of the part, and the methods that the server calls.
       class Part < Parts::Part
         option :rate_limit, key: :limit, group: "Client limits", type: RATE, default_text: "off", edge: true,
                             limit: 429, doc: "Requests that each client address may send, such as `20/s`; more get 429."
 
-        # The clients that have sent something lately, and what was refused.
+        # The line of `carat status` about the clients that are counted at the time, and the refused requests.
         def status(report)
           limit = report["rate_limit"] or return []
           ["rate limit: #{Log::Counted.of(limit["clients"], "client")}, " \

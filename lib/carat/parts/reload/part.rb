@@ -5,27 +5,27 @@ require_relative "../../log/plain_json"
 
 module Carat
   module Parts
-    # Changed source files that are loaded before the next request.
+    # Reloading for development: the server loads changed source files before the next request.
     module Reload
-      # The options of the part, and what the server calls.
+      # The options of the part, and the methods that the server calls.
       class Part < Parts::Part
         option :reload, key: :enabled, group: "Processes", type: :boolean, default: false, in_development: true,
                         edge: true, mold: true,
                         doc: "Whether changed source files are loaded before the next request, for development."
 
-        # Names the files that are read before the application is loaded.
+        # Tells the edge which files are read before the application is loaded.
         def before_load(control, configuration)
           name_sources(control, configuration, &:before_load)
         end
 
-        # Names the files that the application has loaded.
+        # Tells the edge which files the loaded application consists of.
         def loaded(control, configuration)
           name_sources(control, configuration, &:loaded)
         end
 
         private
 
-        # Tells the edge which files the block returns.
+        # Sends the edge the files that the block returns for the SourceFiles.
         def name_sources(control, configuration)
           return unless configuration[:reload]
 

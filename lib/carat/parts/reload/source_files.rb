@@ -5,39 +5,41 @@ require "rbconfig"
 module Carat
   module Parts
     module Reload
-      # Which files the code of the application is in, for the option `reload`. An application of Rails that reloads its
-      # code itself names only what Rails does not reload.
+      # The files of the application's code, for the option `reload`. For a Rails application that reloads its code
+      # itself, only the files that Rails does not reload.
       class SourceFiles
-        # Directories below the application's own that hold no code, or none that serves.
+        # Directories of the application without code, or with code that serves no request.
         ASIDE = %w[log tmp db vendor coverage spec test public storage].freeze
 
-        # Directories of an application of Rails with code that Rails does not reload.
+        # Directories of a Rails application with code that Rails does not reload.
         RAILS = %w[config lib].freeze
 
-        # Files beside these directories that Rails does not reload.
+        # Files outside of these directories that Rails does not reload.
         RAILS_FILES = %w[Gemfile Gemfile.lock .env].freeze
 
-        # Code that the trees do not hold, such as that of a gem with a `path` in the Gemfile: at most this many files.
+        # The most files outside of the directories that are watched, such as the code of a gem with a `path` in the
+        # Gemfile.
         FILES_LIMIT = 2000
 
-        # Carat's own code.
+        # The directory of Carat's own code.
         OURS = File.expand_path("../../..", __dir__)
         private_constant :ASIDE, :RAILS, :RAILS_FILES, :FILES_LIMIT, :OURS
 
-        # `rackup` and `config` are the paths of the rackup file and of the config file, or nil. The application is in
-        # `directory` if the rackup file is.
+        # `rackup` and `config` are the paths of the rackup file and of the config file; `config` may be nil. The
+        # application's directory is `directory` if the rackup file is inside of it, otherwise the folder of the rackup
+        # file.
         def initialize(rackup, config, directory: Dir.pwd)
           @named = [rackup, config].compact.filter_map { |path| real(path) }
           directory, folder = [directory, File.dirname(rackup)].map { |path| real(path) || path }
           @root = inside?(folder, directory) && !everything?(directory) ? directory : folder
         end
 
-        # Returns what is known before the application is loaded, a Hash of paths for the edge.
+        # Returns the files that are known before the application is loaded, a Hash of paths for the edge.
         def before_load
           describe(trees, ASIDE, @named).merge(complete: false)
         end
 
-        # Returns what is known once the application is loaded.
+        # Returns the files that are known once the application is loaded, a Hash of paths for the edge.
         def loaded
           rails = reloading_rails
           sources = rails ? rails_sources(rails) : describe(trees, ASIDE, @named + features(trees, libraries))
@@ -50,7 +52,7 @@ module Carat
           everything?(@root) ? [] : [@root]
         end
 
-        # Whether a directory holds much more than an application.
+        # Whether the directory holds much more than an application, as a home directory does.
         def everything?(directory)
           ["/", ENV.fetch("HOME", "/")].include?(directory)
         end
@@ -62,7 +64,7 @@ module Carat
           describe(trees, reloaded, files + features(trees, libraries + reloaded))
         end
 
-        # Paths without a valid encoding cannot be written as JSON.
+        # Makes the Hash for the edge. Leaves out paths that are not valid UTF-8, which JSON cannot contain.
         def describe(trees, except, files)
           except = except.map { |path| File.expand_path(path, @root) }
           { trees:, except:, files: files.uniq.first(FILES_LIMIT) }
@@ -73,8 +75,8 @@ module Carat
           path.dup.force_encoding(Encoding::UTF_8)
         end
 
-        # The loaded files that are neither in the trees nor in `apart`. A tree may have a link to a directory
-        # elsewhere.
+        # The loaded files that are neither in `trees` nor in the directories `apart`. A file in a tree counts by its
+        # real path, because the tree may contain a link to a directory elsewhere.
         def features(trees, apart)
           loaded = $LOADED_FEATURES.select { |path| path.end_with?(".rb") && path.start_with?("/") }
           ours = loaded.reject { |path| among?(path, apart) }
@@ -85,7 +87,7 @@ module Carat
           directories.any? { |directory| inside?(path, directory) }
         end
 
-        # Where code is installed, rather than written.
+        # The directories of installed code, which nobody edits.
         def libraries
           names = %w[rubylibdir rubyarchdir sitedir vendordir]
           installed = RbConfig::CONFIG.values_at(*names).compact
@@ -93,13 +95,13 @@ module Carat
           [OURS, *installed, *gems, "/usr/share", "/usr/lib"]
         end
 
-        # The application, or nil unless it reloads its code.
+        # The Rails application if it reloads its code, or nil.
         def reloading_rails
           application = ::Rails.application if defined?(::Rails.application)
           application if application&.initialized? && !application.config.cache_classes
         end
 
-        # Files and directories whose changes Rails sees.
+        # The files and directories whose changes Rails notices itself.
         def reloaded_by(application)
           routes = application.routes_reloader.paths
           translations = defined?(::I18n) ? ::I18n.load_path : []

@@ -4,9 +4,10 @@ require_relative "../part"
 
 module Carat
   module Parts
-    # What the edge answers without the application: files, error pages, the maintenance page, and redirects to https.
+    # Responses that the edge makes without the application: files, error pages, the maintenance page, and redirects to
+    # HTTPS.
     module Site
-      # The options of the part, and what the server calls.
+      # The options of the part, and the methods that the server calls.
       class Part < Parts::Part
         option :force_tls, group: "Proxies", type: :boolean, default: false, edge: true,
                            doc: "Whether requests in clear are sent to https, except those for `readiness_path`."
@@ -24,15 +25,15 @@ module Carat
         option :maintenance, group: "Responses", type: :optional_path, edge: true, restart: true,
                              doc: "A page that all clients get, with 503, as long as this file is there."
 
-        # The page of `maintenance` comes and goes, in a directory that is there.
+        # Raises ConfigError unless the directory of `maintenance` exists. The page itself may come and go.
         def check(configuration)
           configuration.check_directory(:maintenance)
         end
 
-        # Requests in the clear are redirected to HTTPS.
+        # Whether requests in the clear are redirected to HTTPS.
         def https?(configuration) = configuration[:force_tls]
 
-        # The files for browsers.
+        # The suggestion to serve the directory `public`, if the application has it.
         def init_lines(application)
           application.public? ? [[:suggestion, :static, '"public"']] : []
         end

@@ -6,12 +6,12 @@ require_relative "../../launch/surroundings/ruby_program"
 
 module Carat
   module Launch
-    # The command that asks an authority for certificates, and where they are kept. The edge adds names to it.
+    # The command that orders certificates, and the folder in which they are kept. The edge adds the names that are due.
     class ACMECommand
       RUN = "module Carat; ACME::Client.run(ARGV); end"
       private_constant :RUN
 
-      # Returns the names of `acme=` in addresses as the edge reads them.
+      # Returns the host names that addresses name by `acme=`, in the form that the edge reads.
       def self.names(addresses)
         addresses.flat_map { |address| address.scan(/[?&]acme=([^&]+)/).flatten }.flat_map { |it| it.split(",") }.uniq
       end
@@ -21,7 +21,7 @@ module Carat
         @configuration = configuration
       end
 
-      # Returns the directory of this authority: another one has certificates of its own.
+      # Returns the folder for this authority. Another authority has its own folder, because its certificates differ.
       def folder
         authority = URI(@configuration[:acme_directory])
         port = "_#{authority.port}" unless authority.port == authority.default_port

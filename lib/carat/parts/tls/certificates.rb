@@ -6,7 +6,7 @@ require_relative "../doctor/finding"
 module Carat
   module CLI
     class Doctor
-      # Whether certificates of an authority can be kept, when they expire, and why there is none.
+      # The check whether certificates of an authority can be kept, when they expire, and why one is missing.
       class Certificates
         def initialize(configuration)
           @names = Launch::ACMECommand.names(configuration[:bind])
@@ -26,7 +26,7 @@ module Carat
 
         private
 
-        # The nearest directory that exists.
+        # The folder itself, or the nearest directory around it that exists.
         def place
           @place ||= @path.split("/").size.times.reduce(@path) { |path| File.exist?(path) ? path : File.dirname(path) }
         end

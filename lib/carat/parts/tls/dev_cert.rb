@@ -16,7 +16,7 @@ module Carat
       # The sentence in the list of subcommands.
       SUMMARY = "Makes a certificate for localhost, for development with TLS."
 
-      # The names that each certificate has.
+      # The names for which every certificate is valid.
       LOCAL = %w[localhost *.localhost 127.0.0.1 ::1].freeze
       FILES = %w[localhost.crt localhost.key].freeze
       NAME = /\A(?:\*\.)?[\w-]+(?:\.[\w-]+)*\z|\A[\h:]+\z/
@@ -29,7 +29,7 @@ module Carat
       TEXT
       private_constant :FILES, :LEGEND, :LOCAL, :NAME
 
-      # Writes the files and says what to do with them. Raises ConfigError.
+      # Writes the certificate and its key, and says what to do with them. Raises ConfigError.
       def run
         load_openssl
         wrong = @arguments.reject { |name| NAME.match?(name) }
@@ -45,7 +45,7 @@ module Carat
 
       private
 
-      # The subcommand takes no option of the server.
+      # No options: the subcommand does not read the configuration of a server.
       def flags
         Config::Flags.new(options: [], help: "carat dev-cert --help")
       end
@@ -62,7 +62,7 @@ module Carat
         File.join(data, "carat")
       end
 
-      # Another authority's certificate is not replaced, nor a key without a certificate.
+      # Raises ConfigError rather than replace the certificate of another authority, or a key without a certificate.
       def refuse_foreign(authority)
         present = FILES.select { |name| File.exist?(name) }
         return if present.empty? || (File.file?(FILES.first) && authority.signed?(FILES.first))

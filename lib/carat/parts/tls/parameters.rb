@@ -3,15 +3,15 @@
 module Carat
   module Parts
     module TLS
-      # What may follow a tls:// address: `cert=a.crt&key=a.key`, `certs=FOLDER`, `acme=NAME,NAME`, and `ca=FILE`.
+      # The query of a tls:// address: `cert=a.crt&key=a.key`, `certs=FOLDER`, `acme=NAME,NAME`, and `ca=FILE`.
       class Parameters
-        # How such an address begins.
+        # The scheme of such an address.
         SCHEME = "tls"
         # The form of such an address, for messages.
         FORM = "tls://HOST:PORT?cert=FILE&key=FILE"
         # The forms of such an address, for docs/options.md.
         FORMS = "`#{FORM}`, `tls://HOST:PORT?certs=FOLDER`, or `tls://HOST:PORT?acme=NAME,NAME` ([TLS](tls.md))".freeze
-        # What the parameters are called in messages.
+        # The name of the parameters in messages.
         NOUN = "certificates"
         CERTIFICATE = /\A(certs?|key)=(.+)\z/
         PAIRS = "needs ?cert=FILE&key=FILE, which may repeat, ?certs=FOLDER, or ?acme=NAME,NAME"
@@ -21,13 +21,14 @@ module Carat
         VERIFY = /\Averify=(required|optional)\z/
         private_constant :ACME, :AUTHORITY, :CERTIFICATE, :NAME, :PAIRS, :VERIFY
 
-        # `certificates` are names and absolute paths, `acme` are host names, `ca` is nil or a path.
+        # `certificates` are pairs of a parameter's name and an absolute path, and `acme` are host names. The path in
+        # `ca` is set by #take?.
         def initialize
           @certificates = []
           @acme = []
         end
 
-        # Takes a pair such as `cert=a.crt`; returns false for one that it does not understand.
+        # Takes a pair such as `cert=a.crt`; returns false when its parameter is unknown.
         def take?(pair)
           case pair
           when ACME then @acme += $1.downcase.split(",", -1)
@@ -48,7 +49,7 @@ module Carat
           certificates_problem
         end
 
-        # Returns the parameters as the edge reads them.
+        # Returns the parameters in the form that the edge reads.
         def pairs
           pairs = @certificates.map { |name, path| "#{name}=#{path}" }
           pairs << "acme=#{@acme.uniq.join(",")}" if @acme.any?
@@ -68,7 +69,8 @@ module Carat
           @acme.empty? && paired? ? missing : PAIRS
         end
 
-        # Let's Encrypt proves a wildcard only in the DNS.
+        # Returns what is wrong with the names, or nil. A wildcard needs a proof in the DNS, which the server cannot
+        # give.
         def acme_problem
           name = @acme.grep_v(NAME).first or return missing
           return "names #{name}: a wildcard takes a proof in the DNS; list the names one by one" if name.include?("*")
@@ -81,7 +83,7 @@ module Carat
           names == ["certs"] || (names.any? && names.each_slice(2).all?(%w[cert key]))
         end
 
-        # Only root may be able to read a key, so only its existence is checked.
+        # Returns which file is missing, or nil. Only the existence of a file is checked: perhaps only root may read it.
         def missing
           [*@certificates, *([["ca", @ca]] if @ca)].each do |name, path|
             kind = name == "certs" ? "directory" : "file"

@@ -8,7 +8,7 @@ module Carat
   module Parts
     # Encrypted connections, and certificates of an authority that speaks ACME.
     module TLS
-      # The options of the part, and what the server calls.
+      # The options of the part, and the methods that the server calls.
       class Part < Parts::Part
         option :acme_directory, group: "Certificates", type: :https_url, restart: false,
                                 default: "https://acme-v02.api.letsencrypt.org/directory",
@@ -24,46 +24,46 @@ module Carat
         option :handshake_timeout, group: "Client limits", type: :seconds, default: 10, edge: true, limit: "close",
                                    doc: "How long a TLS handshake may take."
 
-        # Thruster asks for a certificate itself.
+        # The hint about Thruster, which orders a certificate itself.
         THRUSTER = <<~TEXT
           # TLS_DOMAIN becomes:
           # bind "tls://*:443?acme=example.com"
         TEXT
         private_constant :THRUSTER
 
-        # Where certificates of the authority are kept, and the command that asks for them.
+        # The folder of the authority's certificates, and the command that orders them.
         def edge_settings(configuration)
           command = Launch::ACMECommand.new(configuration)
           { acme_folder: command.folder, acme_command: command.to_a }
         end
 
-        # Addresses of encrypted connections.
+        # The class for addresses that begin with tls://.
         def addresses
           require_relative "parameters"
           Parameters
         end
 
-        # What becomes of Thruster's variable.
+        # The translation of Thruster's variable.
         def import_hints = { "bin/thrust" => THRUSTER }
 
-        # Puma's encrypted addresses.
+        # The translations of Puma's encrypted addresses.
         def puma_calls
           require_relative "puma_tls"
           { bind: CLI::Import::PumaTLS.method(:bind), ssl_bind: CLI::Import::PumaTLS.method(:ssl_bind) }
         end
 
-        # Makes certificates for development.
+        # The subcommand `dev-cert`, which makes certificates for development.
         def subcommands
           { "dev-cert" => File.join(__dir__, "dev_cert") }
         end
 
-        # Whether there are certificates of the authority.
+        # The check of the authority's certificates.
         def doctor_checks
           require_relative "certificates"
           [CLI::Doctor::Certificates]
         end
 
-        # A line for each certificate of the authority.
+        # The lines of `carat status`, one for each certificate of the authority.
         def status(report)
           report.fetch("certificates", []).map do |row|
             expires, due = row.values_at("expires", "due").map { |at| "in #{time_until(at)}" if at }
@@ -73,7 +73,7 @@ module Carat
           end
         end
 
-        # An address accepts TLS only.
+        # Whether an address of `bind` is encrypted.
         def https?(configuration)
           configuration[:bind].any? { |address| address.start_with?("tls://") }
         end

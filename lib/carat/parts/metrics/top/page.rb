@@ -8,23 +8,24 @@ require_relative "../../../cli/units"
 module Carat
   module CLI
     class Top
-      # What the server does, as lines of text without control characters.
+      # The server's report as lines of text without control characters.
       class Page
         NOTHING = "-"
-        # The heading of each column, and its value in a row. The last ones are cut off first.
+        # The heading of each column of processes, and the name of its value in a row. A narrow terminal cuts the last
+        # columns off.
         PROCESSES = { "process" => "label", "state" => "state", "running" => "running", "requests" => "requests",
                       "private" => "private", "shared" => "shared", "PSS" => "pss", "age" => "age",
                       "gen" => "generation", "pid" => "pid" }.freeze
-        # The heading of each column of a request, and its value in a row.
+        # The heading of each column of requests, and the name of its value in a row.
         REQUESTS = { "age" => "age", "worker" => "worker", "lane" => "lane", "state" => "stage",
                      "request" => "request" }.freeze
-        # The columns that are aligned left.
+        # The values that are aligned left.
         WORDS = %w[label state stage request].freeze
         SIZES = %w[private shared pss].freeze
         private_constant :NOTHING, :SIZES, :WORDS
 
         class << self
-          # Returns seconds in the unit that suits them; NOTHING for nil.
+          # Returns a time as text, in a unit that suits its length; NOTHING for nil.
           def time(seconds)
             case seconds
             when nil then NOTHING
@@ -41,14 +42,15 @@ module Carat
           @rate = rate
         end
 
-        # Returns how many requests a second the workers of this page have begun until another overview, or nil.
+        # Returns how many requests a second the workers have begun between this page and `overview`, or nil if that is
+        # unknown.
         def rate(overview, seconds)
           before = value("processes").to_h { |row| [row["pid"], row["requests"]] }
           begun = overview.fetch("processes").sum { |row| row["requests"] - before.fetch(row["pid"], 0) }
           begun / seconds if begun >= 0 && seconds.positive?
         end
 
-        # Returns all lines.
+        # Returns all lines of the page.
         def lines
           [*summary, "", *table(PROCESSES, processes), "", *table(REQUESTS, requests), *omitted]
         end
@@ -83,7 +85,7 @@ module Carat
           Columns.lines(cells, left:)
         end
 
-        # Returns a line about the requests that are not listed, if there are any.
+        # Returns a line about the requests that are not listed, or nil.
         def omitted
           "... and #{value("omitted")} more" if value("omitted").positive?
         end

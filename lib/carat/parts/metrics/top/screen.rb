@@ -5,10 +5,11 @@ require "io/console"
 module Carat
   module CLI
     class Top
-      # The terminal: whole pages out, keys and signals in. However the block ends, the terminal is as it was before.
+      # The terminal of `carat top`: shows whole pages, and collects keys and signals. However the block ends, the
+      # terminal is restored.
       class Screen
-        # Switches to another buffer, so that the shell's text comes back, hides the cursor, and turns line wrapping
-        # off.
+        # The sequence that switches to a second buffer, so that the shell's text comes back at the end, hides the
+        # cursor, and turns line wrapping off.
         ENTER = "\e[?1049h\e[?25l\e[?7l"
         LEAVE = "\e[?7h\e[?25h\e[?1049l"
         HOME = "\e[H"
@@ -18,12 +19,13 @@ module Carat
         KEYS = { "\e[A" => :up, "\eOA" => :up, "\e[B" => :down, "\eOB" => :down, "\e[5~" => :page_up,
                  "\e[6~" => :page_down, "\t" => :tab, "\r" => :enter, "\n" => :enter, "\e" => :escape,
                  "\x03" => :quit, "\x04" => :quit }.freeze
-        # What the signals mean.
+        # The events that signals become.
         SIGNALS = { "INT" => :quit, "TERM" => :quit, "HUP" => :quit, "QUIT" => :quit, "WINCH" => :resized,
                     "TSTP" => :stop }.freeze
-        # Most bytes of keys in one read, and most signals that wait: further ones are lost, as the kernel loses them.
+        # The most bytes of keys in one read, and the most signals that wait. Further signals are dropped, as the kernel
+        # drops a signal that is pending already.
         CHUNK = 64
-        # The size of a terminal that reports none.
+        # The size of a terminal that does not report its size.
         SIZE = [24, 80].freeze
         private_constant :CHUNK, :ENTER, :HOME, :KEY, :KEYS, :LEAVE, :REST_OF_LINE, :REST_OF_PAGE, :SIGNALS, :SIZE
 
@@ -34,7 +36,7 @@ module Carat
           @reader, @writer = IO.pipe
         end
 
-        # Yields itself while the terminal shows its pages.
+        # Yields the screen while the terminal shows its pages.
         def hold
           before = SIGNALS.to_h { |name, meaning| [name, trap(name) { note(meaning) }] }
           @mode = @input.console_mode
@@ -53,17 +55,17 @@ module Carat
           SIZE
         end
 
-        # Shows lines without control characters, cut to `columns`. A line in an Array with true is bold, one with
-        # false inverse.
+        # Shows lines without control characters, cut to `columns`. A line in an Array with true is bold; a line in an
+        # Array with false is inverse.
         def show(lines, columns)
           lines = lines.map { |line, bold| "#{marked(line[0, columns], columns, bold)}#{REST_OF_LINE}" }
           @output.write(HOME, lines.join("\r\n"), REST_OF_PAGE)
           @output.flush
         rescue SystemCallError
-          note(:quit) # the terminal has gone
+          note(:quit) # the terminal is gone
         end
 
-        # Waits for keys and signals, at most `seconds`. Returns an Array of characters and of Symbols.
+        # Waits for keys and signals, at most `seconds`. Returns an Array of keys and events: Strings and Symbols.
         def wait(seconds)
           return [] unless @signals.any? || (ready, = IO.select([@input, @reader], nil, nil, seconds))
 
@@ -72,7 +74,7 @@ module Carat
           [*@signals.shift(CHUNK), *keys]
         end
 
-        # Stops this process, as its shell wants, until it is in the foreground again.
+        # Stops this process, as Ctrl-Z asks, until the shell continues it in the foreground.
         def stop
           leave
           Process.kill("STOP", Process.pid)
@@ -85,7 +87,7 @@ module Carat
           bold.nil? ? text : "\e[#{bold ? 1 : 7}m#{text.ljust(columns)}\e[m"
         end
 
-        # Runs in a signal handler.
+        # Notes an event. This runs in a signal handler, so that it must not block.
         def note(meaning)
           return if @signals.size >= CHUNK
 
@@ -100,10 +102,10 @@ module Carat
 
           text.b.scan(KEY).map { |key| KEYS.fetch(key, key) }
         rescue SystemCallError
-          [:quit] # the terminal has gone
+          [:quit] # the terminal is gone
         end
 
-        # Makes keys arrive at once, without an echo; the keys for signals still send them.
+        # Makes keys arrive one by one, without an echo. Keys such as Ctrl-C still send their signals.
         def enter
           @input.raw!(intr: true)
           @output.write(ENTER)
@@ -115,7 +117,7 @@ module Carat
           @output.flush
           @input.console_mode = @mode
         rescue SystemCallError
-          nil # the terminal has gone
+          nil # the terminal is gone
         end
       end
     end

@@ -11,10 +11,10 @@ require_relative "tables"
 module Carat
   module CLI
     class Top
-      # Shows the page again and again, and does what the keys say.
+      # Shows the page again and again, and acts on keys.
       class Session
-        # How long the server may take; meanwhile, no key is looked at. The server gives its workers a second to say
-        # where a request stands.
+        # How long a request to the server may take, in seconds. No key has an effect meanwhile. The server gives its
+        # workers one second to report backtraces.
         REPLY_TIMEOUT = 3
         KEYS = "up, down, Tab select  s sort  Enter backtrace  k kill  Space stop  q quit"
         STOPPED = "stopped; Space continues"
@@ -29,7 +29,7 @@ module Carat
           receive(overview)
         end
 
-        # Returns when the user quits, or the terminal has gone.
+        # Runs until the user quits, or the terminal is gone.
         def run
           loop do
             draw
@@ -52,7 +52,7 @@ module Carat
           end
         end
 
-        # A question or a backtrace takes the next key.
+        # Acts on a key. An open question or a shown backtrace gets the key first.
         def answer_or_act(key)
           return answer(key) if @question
           return read_on(key) if @detail
@@ -82,7 +82,7 @@ module Carat
           @message = "kill worker #{number}, which has #{Log::Counted.of(worker["running"], "request")}? y or n"
         end
 
-        # The worker may have been replaced since the question.
+        # Kills the worker if the answer is yes, unless it has been replaced since the question.
         def answer(key)
           worker, @question, @message = @question, nil, nil
           return unless key == "y"
@@ -123,9 +123,9 @@ module Carat
           overview = JSON.parse(@server.get("/top", deadline: REPLY_TIMEOUT))
           receive(overview)
         rescue ControlError, JSON::ParserError => e
-          # Another server may take its place.
+          # The server may be gone, and another one may run.
           @server.forget
-          # The path of the socket may be longer than a line of the terminal.
+          # Without its beginning, because the path of the socket may be longer than a line of the terminal.
           @failure = "trying again: #{e.message.lines.first.chomp.rpartition(": ").last}"
           @asked = now
         end

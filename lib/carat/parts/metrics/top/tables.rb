@@ -5,17 +5,18 @@ require_relative "page"
 module Carat
   module CLI
     class Top
-      # The page on a terminal: two tables, one of which has the selection.
+      # The content of the page on a terminal: two tables, one of which has the selection.
       class Tables
-        # Where the selection goes.
+        # The number of rows by which a key moves the selection.
         STEPS = { up: -1, down: 1, page_up: -10, page_down: 10 }.freeze
         # The fewest lines of a table: its heading and one row.
         LEAST = 2
         private_constant :LEAST, :STEPS
 
-        # One table: what it shows, by which column it is sorted, and which row is selected.
+        # One table: its columns, the index of the column by which it is sorted, its rows, and the index of the selected
+        # row.
         Shown = Struct.new(:columns, :sorted, :rows, :selected) do
-          # Sorts the rows: the greatest first, texts from A to Z, and unknown values last.
+          # Sorts the rows: numbers from the greatest to the smallest, texts from A to Z, and unknown values last.
           def sort
             name = columns.values[sorted]
             known, unknown = rows.partition { |row| row[name] }
@@ -25,12 +26,12 @@ module Carat
             move(0)
           end
 
-          # Selects another row, if there is one.
+          # Moves the selection by `step` rows, as far as there are rows.
           def move(step)
             self.selected = (selected + step).clamp(0, [rows.size - 1, 0].max)
           end
 
-          # The row that is selected, or nil.
+          # The selected row, or nil.
           def row = rows[selected]
         end
         private_constant :Shown
@@ -41,7 +42,7 @@ module Carat
           @active = @requests
         end
 
-        # Shows another Page.
+        # Replaces the page, a Page.
         def receive(page)
           @page = page
           @processes.rows = page.processes
@@ -49,7 +50,7 @@ module Carat
           [@processes, @requests].each(&:sort)
         end
 
-        # Moves the selection, or sorts.
+        # Moves the selection, or sorts the table, by the key.
         def obey(key)
           case key
           when :tab then @active = @active.equal?(@requests) ? @processes : @requests
@@ -63,13 +64,13 @@ module Carat
           @requests.row if @active.equal?(@requests)
         end
 
-        # Returns the number of the selected worker, or of the worker of the selected request; nil for none.
+        # Returns the number of the selected worker, or of the selected request's worker; nil without a selection.
         def worker
           @active.equal?(@requests) ? @requests.row&.fetch("worker") : worker_number(@processes.row)
         end
 
-        # Returns exactly `rows` lines: a String, or an Array of a String and true for bold type, false for inverse
-        # video.
+        # Returns exactly `rows` lines. A line is a String, or an Array of a String and true for bold type, false for
+        # inverse video.
         def lines(rows)
           summary = @page.summary
           left = rows - summary.size - 2
@@ -89,7 +90,7 @@ module Carat
           row["number"] if row && row["label"].start_with?("worker ") && row.key?("requests")
         end
 
-        # The rows around the selected one.
+        # The heading of a table and the rows around the selected one, `height` lines in all.
         def table(shown, height)
           heading, *rows = @page.table(shown.columns, shown.rows)
           first = [[shown.selected - (height / 2), shown.rows.size - height + 1].min, 0].max

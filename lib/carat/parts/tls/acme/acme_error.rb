@@ -2,7 +2,7 @@
 
 module Carat
   module ACME
-    # Why there is no certificate, in one sentence.
+    # A certificate could not be had; the message is one sentence.
     class ACMEError < StandardError
       LIMIT = 500
       private_constant :LIMIT

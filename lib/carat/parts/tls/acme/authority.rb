@@ -6,12 +6,15 @@ require_relative "acme_error"
 
 module Carat
   module ACME
-    # The authority, as the owner of an account sees it (RFC 8555): signed requests, each with a nonce.
+    # The authority that issues certificates, with the account of this server (RFC 8555). Requests are signed, and each
+    # has a nonce.
     class Authority
-      # A resource: its JSON, its address, and how long to wait before the next look.
+      # A resource of the authority: its JSON, its URL, the seconds to wait before it is read again, and the text of the
+      # body.
       Resource = Struct.new(:json, :url, :retry_after, :text)
 
-      # Most refused nonces in a row. Nonces expire when the authority likes, and the next one comes with the refusal.
+      # The most nonces in a row that may be refused. A nonce expires whenever the authority likes; the refusal contains
+      # the next one.
       NONCE_LIMIT = 10
       BAD_NONCE = "urn:ietf:params:acme:error:badNonce"
       private_constant :BAD_NONCE, :NONCE_LIMIT
@@ -19,7 +22,7 @@ module Carat
       # Returns the AccountKey.
       attr_reader :key
 
-      # `url` is the directory's; `contact` is the address of a mailbox, or nil.
+      # `url` is the URL of the authority's directory; `contact` is a mail address, or nil.
       def initialize(url, key:, connection:, contact: nil)
         @url = url
         @key = key
@@ -37,15 +40,15 @@ module Carat
         post(url, nil)
       end
 
-      # Sends a Hash, or nil to read only. Returns the Resource. Raises ACMEError.
+      # Sends a Hash; with nil, reads the resource. Returns the Resource. Raises ACMEError.
       def post(url, payload)
         signed(url, payload) { { kid: account } }
       end
 
       private
 
-      # Returns the account, which is created if there is none. Setting `acme=` agrees to the terms of service
-      # (docs/tls.md).
+      # Returns the URL of the account, and creates the account if there is none. Its terms of service are agreed to:
+      # whoever sets `acme=` does so (docs/tls.md).
       def account
         @account ||= begin
           request = { termsOfServiceAgreed: true, contact: (["mailto:#{@contact}"] if @contact) }.compact

@@ -7,14 +7,14 @@ require_relative "validation"
 
 module Carat
   module ACME
-    # An order of a certificate for one name, from the proof that the name is this server's to the certificate.
+    # An order of a certificate for one name: proves that the name belongs to this server, and gets the certificate.
     class CertificateOrder
       SECONDS = 120
       POLL_SECONDS = (1..15).freeze
       private_constant :POLL_SECONDS, :SECONDS
 
-      # `type` is the type of a Validation. `folder` is where its answer is kept, and `look` is called once it is
-      # there.
+      # `type` is the type of a Validation. `folder` keeps the file that proves the name, and `look` is called when the
+      # file is there.
       def initialize(authority, name, type, folder:, look:)
         @authority = authority
         @name = name
@@ -37,7 +37,7 @@ module Carat
 
       private
 
-      # An authorization that is valid from an earlier order needs no proof.
+      # Proves the name, unless the authorization is valid from an earlier order.
       def authorize(url)
         authorization = @authority.get(url).json
         return if authorization["status"] == "valid"

@@ -12,15 +12,15 @@ require_relative "schedule"
 module Carat
   # Certificates from an authority that speaks ACME.
   module ACME
-    # The program that the edge starts when certificates are due. It ends when it has tried all of them.
+    # The program that the edge starts when certificates are due. It ends when it has tried all their names.
     class Client
-      # Whatever an authority sends, the program stays below this.
+      # The most memory that the program may use, whatever an authority sends.
       MEMORY_LIMIT = 512 * 1024 * 1024
-      # Seconds after which no further name is begun: what is left may not suffice, and the edge starts another
-      # client.
+      # The seconds after which no order for a further name begins: the rest of the program's time might not suffice for
+      # it. The edge starts another client for the remaining names.
       SECONDS = 400
-      # How long to wait until every server that shares the folder knows an answer, since the authority may ask any of
-      # them: they look at the folder every second until there is a certificate, and then every ten.
+      # The seconds until every server that shares the folder has read the proof, since the authority may ask any of
+      # them. Servers look at the folder every second until there is a certificate, and then every ten seconds.
       FIRST_SETTLE_SECONDS = 2
       SETTLE_SECONDS = 11
       private_constant :FIRST_SETTLE_SECONDS, :MEMORY_LIMIT, :SECONDS, :SETTLE_SECONDS
@@ -36,7 +36,7 @@ module Carat
         edge.unable(e.message)
       end
 
-      # `settings` are the Hash of Launch::ACMECommand; `edge` has the methods of EdgeMessages.
+      # `settings` are the Hash of Launch::ACMECommand; `edge` is an EdgeMessages, or has its methods.
       def initialize(settings, edge)
         @settings = settings
         @edge = edge
@@ -44,7 +44,8 @@ module Carat
         @deadline = now + SECONDS
       end
 
-      # Asks for a certificate for each of these names that is still due. Raises ACMEError when nothing can be kept.
+      # Orders a certificate for each of `names` that is still due. Raises ACMEError when nothing can be written to the
+      # folder.
       def run(names)
         @folder.lock do
           names.each { |name| renew(name) if now < @deadline && due?(name) }
@@ -53,7 +54,7 @@ module Carat
 
       private
 
-      # Another server may have asked meanwhile.
+      # Whether a certificate for the name is due. Another server may have ordered it meanwhile.
       def due?(name)
         status = @folder.status(name)
         open = status["error"].nil? && @folder.certificate(name).nil?
@@ -78,7 +79,7 @@ module Carat
         @edge.failed(name, reason: error.message, attempt: attempt)
       end
 
-      # Each attempt proves the name in another way.
+      # Returns a new order. After a failure, the next attempt uses another type of proof.
       def order(name, failures)
         types = @settings.fetch(:validations)
         CertificateOrder.new(authority, name, types[failures % types.size], folder: @folder, look: -> { look(name) })

@@ -10,7 +10,7 @@ require_relative "acme_error"
 
 module Carat
   module ACME
-    # HTTP requests to the authority. Each has a time limit, and its response a size limit.
+    # HTTP requests to the authority, each with a time limit and a size limit for the response.
     class Connection
       # One response: its status, header fields, and body.
       Answer = Struct.new(:status, :header, :body) do
@@ -24,7 +24,7 @@ module Carat
         end
       end
 
-      # Most bytes of a response: up to the end of its header fields, and in all.
+      # The most bytes of a response: up to the end of its header fields, and in all.
       HEAD_LIMIT = 64 * 1024
       RESPONSE_LIMIT = 256 * 1024
       STEP_SECONDS = 10
@@ -34,13 +34,13 @@ module Carat
                   Timeout::Error, Net::HTTPBadResponse, Net::HTTPHeaderSyntaxError, Net::ProtocolError].freeze
       private_constant :HEAD_LIMIT, :RESPONSE_LIMIT, :FAILURES, :STEP_SECONDS, :TOTAL_SECONDS, :TYPE
 
-      # Counts what is read from a socket: Net::HTTP bounds the time of a read, but not the length of a line, nor how
-      # many header fields, lines between chunks, or interim responses there are.
+      # Limits the bytes that are read from a socket. Net::HTTP limits the time of a read, but neither the length of a
+      # line nor the number of header fields, of lines between chunks, and of interim responses.
       module BoundedReads
-        # Reads fail once there are more bytes than this.
+        # The number of bytes beyond which reads fail.
         attr_writer :limit
 
-        # Raises ACMEError beyond the limit.
+        # Reads as the socket does. Raises ACMEError beyond the limit.
         def read_nonblock(*, **)
           super.tap do |piece|
             @count = @count.to_i + (piece.is_a?(String) ? piece.bytesize : 0)
@@ -49,7 +49,7 @@ module Carat
         end
       end
 
-      # A client whose socket has BoundedReads.
+      # An HTTP client whose socket has BoundedReads.
       class BoundedHTTP < Net::HTTP
         # Sets the limit of the socket in bytes.
         def limit=(bytes)
@@ -65,14 +65,15 @@ module Carat
       end
       private_constant :BoundedReads, :BoundedHTTP
 
-      # `authorities` is the path of the certificates that sign the authority's own, nil for those of the system.
+      # `authorities` is the path of the certificates that may sign the authority's own certificate, or nil for those of
+      # the system.
       def initialize(authorities: nil, total: TOTAL_SECONDS)
         @options = { use_ssl: true, ca_file: authorities, open_timeout: STEP_SECONDS, read_timeout: STEP_SECONDS,
                      write_timeout: STEP_SECONDS, ssl_timeout: STEP_SECONDS, max_retries: 0 }.compact
         @total = total
       end
 
-      # Returns the Answer. Raises ACMEError.
+      # Returns the Answer to a GET. Raises ACMEError.
       def get(url)
         call(url) { |uri| Net::HTTP::Get.new(uri) }
       end
@@ -93,7 +94,7 @@ module Carat
         uri = parse(url)
         request = yield uri
         request["User-Agent"] = "carat/#{VERSION}"
-        # Nothing is decoded: a small response cannot become a large one.
+        # No content coding, so that a small response cannot become a large one.
         request["Accept-Encoding"] = "identity"
         Timeout.timeout(@total) { exchange(uri, request) }
       rescue *FAILURES => e

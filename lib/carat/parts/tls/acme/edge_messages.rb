@@ -4,30 +4,30 @@ require "json"
 
 module Carat
   module ACME
-    # What the client says to the edge that started it, one JSON object a line.
+    # The messages to the edge that started the client, each a JSON object on one line.
     class EdgeMessages
       # `socket` is an IO.
       def initialize(socket)
         @socket = socket
       end
 
-      # Returns once the edge has read the files that were written.
+      # Makes the edge read the files of the folder, and returns when it has.
       def look
         send(event: "look")
         @socket.gets or raise EOFError, "the server has ended"
       end
 
-      # Reports a certificate.
+      # Reports that a certificate was issued.
       def issued(name, expires:, renewal:)
         send(event: "issued", name: name, expires: time(expires), renewal: time(renewal))
       end
 
-      # Reports that there is no certificate, and why.
+      # Reports that no certificate was issued, why, and when the next attempt is.
       def failed(name, reason:, attempt:)
         send(event: "failed", name: name, reason: reason, next: time(attempt))
       end
 
-      # Reports that nothing can be done.
+      # Reports that the client cannot order any certificate, and why.
       def unable(reason)
         send(event: "unable", reason: reason)
       end

@@ -8,7 +8,8 @@ require_relative "issued_certificate"
 
 module Carat
   module ACME
-    # What is kept of one authority: the key of the account, and a folder for each name. Nobody else may read it.
+    # The files for one authority: the key of the account, and a folder for each name. Only the server's user may read
+    # them.
     class Folder
       MODE = 0o700
       FILE_MODE = 0o600
@@ -19,8 +20,8 @@ module Carat
         @path = path
       end
 
-      # Yields while no other server that has the folder asks the authority; returns false when another one does.
-      # Raises ACMEError when nothing can be kept.
+      # Yields while no other server that shares the folder orders certificates. Returns false when another one does.
+      # Raises ACMEError when nothing can be written to the folder.
       def lock
         FileUtils.mkdir_p(File.dirname(@path))
         make_private(@path)
@@ -34,7 +35,7 @@ module Carat
         raise ACMEError, "#{e.message}: the user of the server must be able to write to #{@path} (acme_storage)"
       end
 
-      # Returns the AccountKey, a new one at first.
+      # Returns the AccountKey. The first call makes a new one and keeps it.
       def account_key
         write("account.pem", AccountKey.generate) unless File.exist?(File.join(@path, "account.pem"))
         AccountKey.new(read("account.pem"))
@@ -48,7 +49,7 @@ module Carat
         nil
       end
 
-      # Returns what #keep_status kept, a Hash; empty at first.
+      # Returns the Hash that #keep_status kept, which is empty at first.
       def status(name)
         status = JSON.parse(read("#{name}/status.json") || "{}")
         status.is_a?(Hash) ? status : {}
@@ -61,13 +62,14 @@ module Carat
         write("#{name}/certificate.pem", issued.text)
       end
 
-      # Keeps when the certificate expires, when the authority is asked next, and why there is no certificate. Times
-      # are seconds.
+      # Keeps the state of a name: when its certificate expires, when the next order is due, and why the last one
+      # failed. Times are in seconds since 1970.
       def keep_status(name, **status)
         write("#{name}/status.json", JSON.generate(status))
       end
 
-      # Keeps what answers the authority while the block runs. `file` is the Validation's.
+      # Keeps the file that proves the name to the authority, as long as the block runs. The second argument is the
+      # result of Validation#to_file.
       def answer(name, (file, content))
         write("#{name}/#{file}", content)
         yield
@@ -77,14 +79,14 @@ module Carat
 
       private
 
-      # Returns the content, or nil.
+      # Returns the content of a file, or nil when there is none.
       def read(name)
         File.open(File.join(@path, name), File::RDONLY | File::NONBLOCK) { |file| file.read(TEXT_LIMIT) }
       rescue Errno::ENOENT
         nil
       end
 
-      # A reader sees the old content or the new one, after a power failure, too.
+      # Replaces a file. Readers see the old content or the new one, never a part of it, also after a power failure.
       def write(name, content)
         path = File.join(@path, name)
         make_private(File.dirname(path))

@@ -5,7 +5,8 @@ require_relative "acme_error"
 
 module Carat
   module ACME
-    # A certificate that an authority issued, its chain, and its key: in one PEM file, so they are replaced together.
+    # A certificate of an authority, with its chain and its key. All are in one PEM file, so that they are replaced
+    # together.
     class IssuedCertificate
       CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----\n?/m
       CHAIN_LIMIT = 10
@@ -25,8 +26,8 @@ module Carat
         [key, request.to_der]
       end
 
-      # Returns the certificates of an authority's response with the key that they are for. Raises ACMEError when they
-      # are not what was asked for.
+      # Returns an IssuedCertificate from the authority's response and the key for which it was requested. Raises
+      # ACMEError when the certificate is not for that key and `name`.
       def self.of(text, key, name)
         chain = text.b.scan(CERTIFICATE)
         raise ACMEError, "the authority sent no certificate" unless (1..CHAIN_LIMIT).cover?(chain.size)
@@ -37,7 +38,7 @@ module Carat
       # Returns the PEM text.
       attr_reader :text
 
-      # `text` is PEM. Raises OpenSSL::OpenSSLError when it is not.
+      # `text` is PEM. Raises ACMEError when it cannot be read.
       def initialize(text)
         @text = text
         @certificate = OpenSSL::X509::Certificate.new(text[CERTIFICATE].to_s)
@@ -46,7 +47,7 @@ module Carat
         raise ACMEError, "the certificate cannot be read: #{e.message}"
       end
 
-      # Raises ACMEError unless clients that ask for `name` can use it.
+      # Raises ACMEError unless the certificate is valid for `name` and fits the key.
       def refuse_other(name)
         fits = @certificate.check_private_key(@key) && OpenSSL::SSL.verify_certificate_identity(@certificate, name)
         raise ACMEError, "the certificate is not the one that was asked for" unless fits
@@ -58,7 +59,7 @@ module Carat
         @certificate.not_after
       end
 
-      # Returns for how many seconds the certificate is valid in all.
+      # Returns the length of the certificate's whole validity, in seconds.
       def lifetime
         expires - @certificate.not_before
       end

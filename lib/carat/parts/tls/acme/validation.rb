@@ -6,21 +6,21 @@ require_relative "acme_error"
 
 module Carat
   module ACME
-    # How the server proves to the authority that a name is its own: by a certificate in a handshake (RFC 8737), or by a
+    # The proof to the authority that a name belongs to the server: a certificate in a handshake (RFC 8737), or a
     # response over HTTP (RFC 8555, section 8.3).
     class Validation
-      # The type of the proof in a handshake; the other one is http-01.
+      # The type of the proof in a handshake. The other type is http-01.
       TLS = "tls-alpn-01"
       TOKEN = /\A[\w-]{1,256}\z/
-      # id-pe-acmeIdentifier
+      # The object identifier of the extension id-pe-acmeIdentifier.
       IDENTIFIER = "1.3.6.1.5.5.7.1.31"
       DAY = 24 * 60 * 60
       private_constant :DAY, :IDENTIFIER, :TLS, :TOKEN
 
-      # Returns the URL at which the authority is told to look.
+      # Returns the URL of the challenge: a POST to it tells the authority to check the proof.
       attr_reader :url
 
-      # `challenges` are the challenges of an authorization, `type` the wanted one, `key` the AccountKey.
+      # `challenges` are the challenges of an authorization, `type` is the type to use, and `key` is the AccountKey.
       def initialize(challenges, type, name:, key:)
         challenge = challenges.find { |offered| offered["type"] == type }
         raise ACMEError, "the authority does not offer #{type}" unless challenge
@@ -34,7 +34,7 @@ module Carat
         @authorization = key.authorization(token)
       end
 
-      # Returns the name of a file in the folder of the name, and its content.
+      # Returns the file that the edge reads for the proof: its name in the folder of the host name, and its content.
       def to_file
         @type == TLS ? ["validation.pem", certificate] : ["response", @authorization]
       end

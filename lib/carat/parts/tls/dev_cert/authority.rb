@@ -8,24 +8,24 @@ require_relative "issued_certificate"
 module Carat
   module CLI
     class DevCert
-      # A file that only its owner may read, at any time.
+      # A file that only its owner may read, from its creation on.
       module PrivateFile
         module_function
 
-        # Writes the file anew: another process may have the old one open.
+        # Writes a new file in place of the old one, which another process may have open.
         def write(path, text)
           File.unlink(path) if File.file?(path) || File.symlink?(path)
           File.open(path, File::WRONLY | File::CREAT | File::EXCL, 0o600) { |file| file.write(text) }
         end
       end
 
-      # The authority of this user: a certificate that browsers of the machine are told to trust, and its key. It is
-      # made with the first certificate.
+      # The user's own authority: a certificate that the user makes the browsers of the machine trust, and its key. Both
+      # are created with the first certificate.
       class Authority
         NAME = "Carat development authority"
         private_constant :NAME
 
-        # `directory` is where it is kept.
+        # `directory` is the directory of the certificate and the key.
         def initialize(directory)
           @directory = directory
         end
@@ -69,7 +69,8 @@ module Carat
           File.join(@directory, "authority.key")
         end
 
-        # Writes the certificate last: when it is there, the authority is complete.
+        # Creates the authority. The certificate is written last, so that the authority is complete if the certificate
+        # exists.
         def create
           FileUtils.mkdir_p(@directory, mode: 0o700)
           issued = IssuedCertificate.authority(NAME)

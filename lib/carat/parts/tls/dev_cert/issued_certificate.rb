@@ -5,10 +5,11 @@ require "openssl"
 module Carat
   module CLI
     class DevCert
-      # A new certificate with its key, ECDSA on P-256. An issuer signs it, or it signs itself and is an authority.
+      # A new certificate with its key, ECDSA on P-256. An authority signs it, or it signs itself and is an authority.
       class IssuedCertificate
         DAY = 24 * 60 * 60
-        # Authorities are trusted by hand, so they last; browsers accept no certificate of more than 825 days.
+        # The validity in days. An authority lasts long because people have to trust it by hand. Browsers accept no
+        # other certificate that is valid for more than 825 days.
         AUTHORITY_DAYS = 3650
         DAYS = 825
         private_constant :AUTHORITY_DAYS, :DAY, :DAYS
@@ -38,14 +39,14 @@ module Carat
           end
         end
 
-        # `name` is that of the subject; the certificate is valid for `seconds`.
+        # `name` is the name of the subject. The certificate is valid for `seconds`.
         def initialize(name, seconds)
           @key = OpenSSL::PKey::EC.generate("prime256v1")
           @certificate = OpenSSL::X509::Certificate.new
           @certificate.version = 2
           @certificate.serial = OpenSSL::BN.rand(127)
           @certificate.subject = OpenSSL::X509::Name.new([["O", "carat dev-cert"], ["CN", name]])
-          # Clocks of containers and virtual machines differ.
+          # A day ago, because the clocks of containers and virtual machines differ.
           @certificate.not_before = Time.now - DAY
           @certificate.not_after = Time.now + seconds
           @certificate.public_key = @key
@@ -57,7 +58,7 @@ module Carat
           extensions.each { |name, value| @certificate.add_extension(factory.create_extension(name, value)) }
         end
 
-        # Signs it with the `key` of `issuer`, a certificate.
+        # Signs the certificate with `key`, the key of the certificate `issuer`.
         def sign(issuer, key)
           @certificate.issuer = issuer.subject
           @certificate.sign(key, "SHA256")

@@ -184,11 +184,13 @@ impl Rotation<'_> {
         has_moment.then_some(RestStep::Begin(next.serial))
     }
 
-    /// Tells the only worker to collect while it has no request and none waits.
+    /// Tells the only worker to collect while it has no request and none waits, or at once where it would be replaced.
     fn collect_alone(&self) -> Option<RestStep> {
         let [worker] = self.workers else { return None };
         let is_lull = self.waiting == 0 && worker.running == 0 && worker.idle >= LULL;
-        (is_lull && self.needs(worker)).then_some(RestStep::Collect(worker.serial))
+        let is_urgent = worker.need.is_some_and(|need| need.is_urgent);
+        let has_moment = is_lull || is_urgent;
+        (has_moment && self.needs(worker)).then_some(RestStep::Collect(worker.serial))
     }
 
     /// Whether a worker that serves needs a collection now.
@@ -401,6 +403,13 @@ mod tests {
         worker.idle = LULL;
         assert_eq!(step(&[worker], 1, now), None);
         assert_eq!(step(&[worker], 0, now), Some(RestStep::Collect(1)));
+        (worker.idle, worker.running) = (Duration::ZERO, 1);
+        let is_urgent = true;
+        worker.need = Some(CollectionNeed {
+            since: now,
+            is_urgent,
+        });
+        assert_eq!(step(&[worker], 1, now), Some(RestStep::Collect(1)));
         worker.told = Some(now);
         assert_eq!(step(&[worker], 0, now), None);
         assert_eq!(

@@ -1,8 +1,8 @@
 use std::time::{Duration, Instant};
 
-/// How long a worker that exceeds its memory has to collect its garbage. It may have to finish its requests first, and
-/// to wait for the rests of other workers.
-const COLLECT_WITHIN: Duration = Duration::from_secs(5);
+/// How long a worker that exceeds its memory has to collect its garbage. The worker may have to finish its requests
+/// first, and to wait for the rests of other workers. Meanwhile its memory may grow further.
+const COLLECT_WITHIN: Duration = Duration::from_secs(1);
 
 /// A worker whose memory is too large again within this time after a collection is replaced.
 const HELPS_FOR: Duration = Duration::from_secs(60);
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(collection.advise(start, start), CollectionAdvice::Collect);
         collection = WorkerCollection::Ordered(start);
         assert_eq!(
-            collection.advise(start, start + SECOND),
+            collection.advise(start, start + SECOND / 2),
             CollectionAdvice::Wait
         );
         collection.done(start + 2 * SECOND);

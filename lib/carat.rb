@@ -62,10 +62,10 @@ module Carat
   end
 
   # Returns what this worker is doing, as a Hash: its number (`:worker`), `:generation` and `:pid`, and for each of its
-  # `:lanes` the requests `:running` and `:served`. The other keys count since the fork: `:allocated_objects`;
-  # `:gc_count`, the number of garbage collections; `:gc_seconds` and `:cpu_seconds`, the CPU time of the collections
-  # and of the process; `:gc_share`, the former divided by the latter; and `:heap_extensions`, how many times the heap
-  # was extended, nil where you size the heap. Returns nil outside of a worker.
+  # `:lanes` the requests `:running` and `:served`. Five keys count since the fork: `:allocated_objects`; `:gc_count`,
+  # the number of garbage collections; `:gc_seconds` and `:cpu_seconds`, the CPU time of the collections and of the
+  # process; and `:gc_share`, the former divided by the latter. `:heap_extensions` is how many times the heap was
+  # extended, in this process and the molds before it, or nil where you size the heap. Returns nil outside of a worker.
   def self.stats
     Processes::Worker.current&.stats
   end

@@ -3,12 +3,12 @@
 require_relative "native"
 
 module Carat
-  # `rack.input` of a request whose body is read while it arrives. It cannot be rewound, and it ends with its request:
-  # reading later raises IOError. When the body ends early, because the client is gone or was rejected, reads return
-  # what has arrived and then raise IncompleteBody.
+  # The `rack.input` of a request whose body is read while it arrives. It cannot be rewound. It ends with the request:
+  # later reads raise IOError. When the body ends early, because the client is gone or was refused, reads return what
+  # has arrived and then raise IncompleteBody.
   class StreamInput < Native::Input
-    # Reads as IO#read: `length` bytes, or fewer at the end of the body, or nil after it; without `length`, the rest.
-    # The content of `buffer` is replaced, and the buffer becomes binary.
+    # Reads as IO#read does: returns `length` bytes, fewer at the end of the body, and nil after the end; without
+    # `length`, returns the rest. The content of `buffer` is replaced, and `buffer` becomes binary.
     def read(length = nil, buffer = nil)
       begin_read
       raise ArgumentError, "negative length #{length} given" if length&.negative?
@@ -17,7 +17,8 @@ module Carat
       fill(buffer, length).zero? && length&.positive? ? nil : buffer
     end
 
-    # Reads as IO#readpartial: waits for the first byte, and returns at most `length` bytes. Raises EOFError at the end.
+    # Reads as IO#readpartial does: waits for the first byte, and returns at most `length` bytes. Raises EOFError at the
+    # end.
     def readpartial(length, buffer = nil)
       begin_read
       raise ArgumentError, "negative length #{length} given" if length.negative?
@@ -45,13 +46,13 @@ module Carat
       self
     end
 
-    # Whether the whole body has been read; waits for a byte or the end.
+    # Whether the whole body has been read. Waits for the next byte or the end.
     def eof?
       check_open
       ended?
     end
 
-    # Stops reading. What the client still sends is not read.
+    # Stops reading. What the client sends from now on is not read.
     def close
       @closed = true
       nil
@@ -62,7 +63,7 @@ module Carat
       @closed ? true : false
     end
 
-    # Returns itself: the body is always binary.
+    # Returns the input itself, because the body is always binary.
     def binmode
       self
     end
@@ -79,7 +80,7 @@ module Carat
 
     private
 
-    # Called before each read.
+    # Raises IOError when the input is closed. Called before each read; a subclass checks more.
     def begin_read
       check_open
     end

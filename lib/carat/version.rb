@@ -4,6 +4,6 @@ module Carat
   # The version of this gem.
   VERSION = "0.1.0"
 
-  # The address of the repository, whose pages and issues are below it.
+  # The URL of the repository. The URLs of its pages and issues begin with it.
   REPOSITORY = "https://git.example/carat/carat"
 end

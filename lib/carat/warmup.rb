@@ -9,13 +9,13 @@ require_relative "processes/output"
 require_relative "warmup/warmup_request"
 
 module Carat
-  # Prepares a process to be a mold; the order of the steps matters.
+  # Prepares a process to be a mold. The order of the steps matters.
   module Warmup
     module_function
 
-    # Runs once, after the application has been loaded: requests `targets` from it, with environments of `template`,
-    # until `deadline` of the monotonic clock. Clients speak HTTPS if `https`. Warnings go to the ProcessLog `log`.
-    # Returns how many requests have reached the application.
+    # Prepares the first mold, after the application has been loaded. Requests `targets` from the application, with
+    # environments of `template`, until `deadline` of the monotonic clock, as clients over HTTPS if `https`. Warnings go
+    # to the ProcessLog `log`. Returns how many requests have reached the application.
     def first(app, template, targets, deadline:, log:, https: false)
       Warmup::EagerLoading.run(log:)
       requests = targets.map { |target| Warmup::WarmupRequest.new(app, template, target, log:, https:) }
@@ -25,7 +25,7 @@ module Carat
       count
     end
 
-    # Runs before each generation of workers, in the first mold and in a worker that becomes one.
+    # Prepares the process before each generation of workers, in the first mold and in a worker that becomes the mold.
     def run(log:)
       Warmup::Connections.close(log:)
       Processes::Output.flush

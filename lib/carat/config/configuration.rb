@@ -107,7 +107,7 @@ module Carat
         resolve(Options.fetch(:environment)) == DEVELOPMENT
       end
 
-      # Whether all clients use HTTPS.
+      # Whether clients use HTTPS: an address of `bind` is encrypted, or requests in the clear are redirected.
       def https?
         Parts.any? { |part| part.https?(self) }
       end

@@ -85,7 +85,7 @@ module Carat
       # The values in the part's section for the edge that are no options, a Hash by name.
       def edge_settings(_configuration) = {}
 
-      # Whether the part makes all clients use HTTPS.
+      # Whether clients use HTTPS because of the part, so that warm-up requests come over HTTPS.
       def https?(_configuration) = false
 
       # The option that says how many requests a worker runs at once, if the part replaces `threads`; otherwise nil.

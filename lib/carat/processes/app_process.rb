@@ -9,14 +9,13 @@ require_relative "worker_exit"
 
 module Carat
   module Processes
-    # The role of a further process of the application: it runs the block, or the command, that a `process` of the
-    # config file declares, or measures the load of such processes. The edge ends it by signals, so no thread of Carat's
-    # is in it.
+    # The role of a further process of the application: it runs the block or the command of a `process` in the config
+    # file, or measures the load of such processes. The edge ends it by signals, so that it needs no thread of Carat's.
     class AppProcess
-      # An order of the edge: the name, the number among those of this name (0 to measure their load), the generation,
-      # and the control socket.
+      # An order of the edge: the name, the number among the processes with this name (0 to measure their load), the
+      # generation, and the control socket.
       Order = Struct.new(:name, :number, :generation, :control) do
-        # Closes the control socket; the process has a copy.
+        # Closes the control socket in the mold; the new process has a copy.
         def close
           control.close
         end
@@ -31,17 +30,17 @@ module Carat
         Parts.each { |part| part.join(@control, context.configuration) }
       end
 
-      # Runs until the block returns, and exits with status 1 when it, or a hook, raises.
+      # Runs until the block returns. Exits with status 1 when the block or a hook raises.
       def run
         WorkerExit.arrange(log: @context.log.with(process: @order.name), seconds: exit_seconds, last_seconds: nil)
-        Process.setpgid(0, 0) # Whatever it forks ends with it.
+        Process.setpgid(0, 0) # The edge can end the whole group, with the processes that this one forks.
         Process.setproctitle("carat: #{@order.name} #{measures? ? "load" : "number=#{@order.number}"} " \
                              "gen=#{@order.generation}")
         @control.hello(:process)
         Signals.restore
         boot
         @control.ready
-        exit!(1) unless @control.receive # The edge has given this process up, or is gone.
+        exit!(1) unless @control.receive # The edge is gone, or needs this process no longer.
         measures? ? measure : work
         nil
       rescue StandardError, ScriptError, NoMemoryError, SystemStackError => e
@@ -51,8 +50,8 @@ module Carat
 
       private
 
-      # How long the at_exit blocks may take: a little less than the edge gives the process to stop, however often it
-      # sends the signal.
+      # The seconds that the at_exit blocks may take: a little less than the time that the edge gives the process to
+      # stop.
       def exit_seconds
         (@declaration&.stop_timeout || @context.configuration[:shutdown_timeout]) * 0.9
       end
@@ -78,7 +77,7 @@ module Carat
         end
 
         @control.load(load.to_f)
-        WorkerExit.finish # It has done nothing that a block could send.
+        WorkerExit.finish # Without at_exit blocks: the measurement has left nothing for them to send.
       end
 
       def work
@@ -88,8 +87,9 @@ module Carat
         hooks.run(:on_process_shutdown, @order.name)
       end
 
-      # The program's standard input never ends, as the program has the other end as well: at an end, watchers exit,
-      # and the server's terminal stops a reader in the background.
+      # Runs the command. Its standard input never ends, because the program itself holds the other end of the pipe. At
+      # an end of file, watchers would exit; and the server's terminal would stop a background process that reads from
+      # it.
       def execute
         Parts.each { |part| ENV.update(part.command_environment(@context.configuration)) }
         input, writer = IO.pipe

@@ -5,13 +5,14 @@ require_relative "../log/relative_path"
 
 module Carat
   module Processes
-    # Formats an error of the loading application: `config.ru:3: no such thing (NameError)`, then the lines of the
-    # backtrace that belong to the application.
+    # Formats an error that the application raised while it was loaded: `config.ru:3: no such thing (NameError)`, then
+    # the lines of the backtrace that are in the application's files.
     class BootFailure
-      # Maximum number of lines: the backtrace of a stack overflow has ten thousand.
+      # The most lines of the backtrace. After a stack overflow it has ten thousand.
       LINES_LIMIT = 20
 
-      # `error` is any Exception. Paths are relative to `directory`; `file` is the place of an error without one.
+      # `error` is any Exception. Paths are relative to `directory`. `file` is named for an error that has no place of
+      # its own.
       def initialize(error, directory: Dir.pwd, file: nil)
         @error = error
         @directory = directory
@@ -26,7 +27,8 @@ module Carat
 
       private
 
-      # The message of a syntax error begins with its place.
+      # The first line: the place, the message, and the class. The message of a syntax error begins with the place
+      # already.
       def head(summary)
         place = own_lines.first&.then { |line| place(line) } || (relative(@file) if @file)
         place = nil if summary.match?(/\A\S+:\d+:/)
@@ -39,11 +41,12 @@ module Carat
       end
 
       def message
-        text = Log::Escape.utf8(@error.message).sub(/\A\s+/, "") # Bundler's begin with an empty line.
+        text = Log::Escape.utf8(@error.message).sub(/\A\s+/, "") # Messages of Bundler begin with an empty line.
         text.empty? ? @error.class.name.to_s : text
       end
 
-      # An error of a method in C has the place of its caller: Ruby 3.4 and later show both.
+      # The lines of the backtrace in the application's files. For an error in a method written in C, Ruby 3.4 and later
+      # list the place of its caller twice; one of the two is dropped.
       def own_lines
         @own_lines ||= begin
           lines = (@error.backtrace || []).map { |line| relative(line) }.select { |line| own?(line) }
@@ -56,7 +59,8 @@ module Carat
         line[/\A.+?:\d+/]
       end
 
-      # Absolute paths belong to libraries, `<internal:` to Ruby, and `-e` is the program of the mold.
+      # Whether a line is in the application's files. Absolute paths belong to libraries, `<internal:` to Ruby, and `-e`
+      # to the program of the mold.
       def own?(line)
         !line.start_with?("/", "<", "-e:") && !line.start_with?("vendor/", ".bundle/")
       end

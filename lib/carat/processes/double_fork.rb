@@ -4,19 +4,19 @@ require_relative "../native"
 
 module Carat
   module Processes
-    # Forks a process that becomes a child of the edge: an intermediate process forks it and exits, and the kernel
-    # reparents it to the nearest subreaper, the edge.
+    # Forks a process that becomes a child of the edge. An intermediate process forks it and exits; then the kernel
+    # makes it a child of the nearest subreaper, which is the edge.
     class DoubleFork
-      # The intermediate process could not fork.
+      # Raised when the intermediate process could not fork.
       class ForkFailed < StandardError; end
 
-      # `parent` is the process id of the subreaper.
+      # `parent` is the process id of the subreaper, the edge.
       def initialize(parent)
         @parent = parent
       end
 
-      # Returns true in the new process; returns false in this one, once the new process has its new parent. Raises
-      # ForkFailed and SystemCallError.
+      # Returns true in the new process. In this process, returns false when the new one has become a child of the edge.
+      # Raises ForkFailed and SystemCallError.
       def fork
         gate, opener = IO.pipe
         between = Process.fork or return fork_again(gate, opener)
@@ -31,7 +31,8 @@ module Carat
 
       private
 
-      # The intermediate process exits without the application's at_exit blocks, which belong to mold and worker.
+      # Forks in the intermediate process, which exits without the application's at_exit blocks: only the mold and
+      # workers run them.
       def fork_again(gate, opener)
         exit!(0) if Process.fork
         opener.close
@@ -41,7 +42,8 @@ module Carat
         exit!(1)
       end
 
-      # The gate opens once the intermediate process is reaped: from then on, the parent is the edge.
+      # Waits in the new process until the intermediate process is reaped, when the pipe is closed. From then on, the
+      # edge is the parent.
       def settle(gate)
         gate.read
         gate.close

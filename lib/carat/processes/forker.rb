@@ -11,11 +11,11 @@ require_relative "worker_exit"
 
 module Carat
   module Processes
-    # Autoloaded, as the roles form a circle: a worker may become a forker.
+    # Loaded when it is used, because the roles require each other: a worker may become a forker.
     autoload :Worker, File.join(__dir__, "worker.rb")
 
-    # The role of a mold that is ready, whether it is the first or was a worker: it forks workers, and further processes
-    # of the application, when the edge orders one.
+    # The role of a mold that is ready, whether it was started as a mold or was a worker. When the edge orders it, it
+    # forks a worker or a further process of the application.
     class Forker
       # `control` is a Native::Control, `context` an AppContext.
       def initialize(control, context)
@@ -24,8 +24,8 @@ module Carat
         @edge = Process.ppid
       end
 
-      # Serves the edge until it ends this process or is gone. Returns only in a new process, with the Worker, the
-      # AppProcess, or the role of a Part that runs there.
+      # Carries out orders until the edge ends this process or is gone. Returns only in a new process: the Worker, the
+      # AppProcess, or the role of a Part that is to run there.
       def run
         while (message, *details = @control.receive)
           case message
@@ -48,7 +48,7 @@ module Carat
 
       private
 
-      # Returns the Worker in the new process, nil in this one.
+      # Returns the Worker in the new process, and nil in this one.
       def fork_worker(order)
         Process.setproctitle("carat: mold gen=#{order.generation}")
         return become(Worker, order) if forked?(order)
@@ -57,7 +57,7 @@ module Carat
         nil
       end
 
-      # Returns the AppProcess, or the role of a Part, in the new process, nil in this one.
+      # Returns the AppProcess, or the role of a Part, in the new process, and nil in this one.
       def fork_app(order)
         role = Parts.filter_map { |part| part.role(order) }.first || AppProcess
         return become(role, order) if DoubleFork.new(@edge).fork
@@ -69,7 +69,8 @@ module Carat
         nil
       end
 
-      # Returns true in the new process. Nothing that the hook raises, not even `exit`, ends the mold.
+      # Returns true in the new process. An error in the hook is reported to the edge, and does not end the mold; not
+      # even `exit` does.
       def forked?(order)
         @context.configuration.hooks.run(:before_fork, order.worker)
         DoubleFork.new(@edge).fork
@@ -83,7 +84,7 @@ module Carat
         role.new(order, @context)
       end
 
-      # Reports the failed fork on the control socket of the worker.
+      # Reports on the new process's control socket that it could not be forked.
       def refuse(order, text)
         control = Native::Control.new(order.control)
         control.boot_failed(text)
@@ -92,8 +93,8 @@ module Carat
         control&.close
       end
 
-      # Runs no at_exit blocks, since the application lives on in the next mold, unless this process has served: an
-      # agent may have yet to send what it holds.
+      # Ends this process without at_exit blocks, since the application lives on in the next mold. A process that has
+      # served as a worker does run them, because a monitoring agent may still hold data to send.
       def finish
         WorkerExit.replaced(@context.log) unless WorkerExit.here?
       end

@@ -27,25 +27,25 @@ require_relative "worker_exit"
 
 module Carat
   module Processes
-    # What the first mold has loaded and every process forked from it shares: the Rack application, the Configuration,
-    # the EnvTemplate, and the mold's ProcessLog.
+    # The objects that the first mold has loaded, and that every process forked from it shares: the Rack application,
+    # the Configuration, the EnvTemplate, and the mold's ProcessLog.
     AppContext = Struct.new(:app, :configuration, :template, :log)
 
     # The role of the process that loads the application and then forks workers from it.
     class Mold
       # EX_CONFIG of sysexits.h.
       BAD_CONFIG = 78
-      # The share of boot_timeout for warm-up requests; the rest is for the heap.
+      # The share of boot_timeout for warm-up requests. The rest is for the preparation of the heap.
       WARM_UP_SHARE = 0.75
       private_constant :WARM_UP_SHARE
 
       # Runs the mold and then, in this process and in each forked one, the role that the last role returned: Forker,
-      # Worker, Promotion. The stack does not grow with the generations. `words` come from Flags#words.
+      # Worker, Promotion. This loop keeps the stack from growing with the generations. `words` come from Flags#words.
       def self.start(words)
         shared = Launch::SharedOptions.slice(ENV)
         Launch::MoldEnvironment.restore(ENV)
         control = IO.for_fd(Integer(ENV.delete("CARAT_CONTROL_FD"), 10), "r+b")
-        $PROGRAM_NAME = "carat" # Monitoring agents name the service after it; workers inherit it.
+        $PROGRAM_NAME = "carat" # Monitoring agents name the service after this; workers inherit it.
         Process.setproctitle("carat: mold gen=#{ENV.delete("CARAT_GENERATION")}")
         WorkerExit.install
         memory = ENV.delete("CARAT_MEMORY_LIMIT")&.to_i
@@ -55,8 +55,8 @@ module Carat
         WorkerExit.prepare
       end
 
-      # `control` is a Native::Control; `words` come from Flags#words; `shared` is what SharedOptions reads; `memory`
-      # is what the server may use, in bytes.
+      # `control` is a Native::Control; `words` come from Flags#words; `shared` is the variable that SharedOptions
+      # reads; `memory` is what the server may use, in bytes.
       def initialize(control, words, shared, memory)
         @control = control
         @words = words
@@ -117,8 +117,8 @@ module Carat
         end
       end
 
-      # Logs that the application is loaded, unless to a file, which only the edge writes. The application may have
-      # enabled a JIT.
+      # Logs that the application is loaded, and the JIT that it may have enabled. Not with a log file, to which only
+      # the edge writes.
       def announce
         return if @configuration[:log]
 

@@ -6,7 +6,8 @@ module Carat
     module Output
       module_function
 
-      # Flushes every IO: before a fork, or both processes would write the buffers, and before exit!.
+      # Flushes every IO. To be called before exit!, and before a fork, after which both processes would write the same
+      # buffers.
       def flush
         ObjectSpace.each_object(IO) do |io|
           io.flush unless io.closed?

@@ -12,17 +12,19 @@ require_relative "worker_exit"
 
 module Carat
   module Processes
-    # The role of a worker that becomes the mold of the next generation: its lanes have ended, and the next workers
-    # share what it has filled while it served (caches, compiled templates, schemas).
+    # The role of a worker that becomes the mold of the next generation. Its lanes have ended. The next workers share
+    # the memory that it has filled while it served: caches, compiled templates, schemas.
     class Promotion
-      # `control` is the worker's Native::Control, `context` an AppContext, `generation` that of the new mold.
+      # `control` is the worker's Native::Control, `context` an AppContext, and `generation` the number of the new
+      # generation.
       def initialize(control, context, generation)
         @control = control
         @context = context
         @generation = generation
       end
 
-      # Returns the Forker, the next role of this process, or nil when the process cannot be a mold and exits.
+      # Returns the Forker, the next role of this process. Returns nil when the process cannot be a mold, and has to
+      # exit.
       def run
         Signals.ignore
         return @control.not_fork_safe(Warmup::ForkSafety.objection) if Warmup::ForkSafety.objection
@@ -31,7 +33,7 @@ module Carat
         Warmup::Agents.flush(log: @context.log)
         Warmup::IdlePools.stop(within: Warmup::ForkSafety::GRACE_SECONDS)
         remark = Warmup::ForkSafety.remark
-        # Other workers of this generation have the same threads: only a new one is worth another attempt.
+        # Not worth another attempt: other workers of this generation have the same threads.
         return @control.not_fork_safe(remark) if remark
 
         become_mold
@@ -42,7 +44,8 @@ module Carat
 
       private
 
-      # READY comes last: if anything fails before, the old mold stays.
+      # Prepares the heap and reports that the mold is ready. The report comes last, so that the old mold stays if
+      # anything fails before.
       def become_mold
         Process.setproctitle("carat: mold gen=#{@generation}")
         OomScore.server.raise_by(OomScore::MOLD)
@@ -54,7 +57,7 @@ module Carat
         Forker.new(@control, @context)
       end
 
-      # Threads that after_refork has started: they run in the mold, and workers do not have them.
+      # Warns of threads that after_refork has started: they run in the mold, and workers will not have them.
       def warn_of_threads
         remark = Warmup::ForkSafety.remark(within: 0)
         @context.log.warn("after_refork: #{remark}") if remark

@@ -2,12 +2,13 @@
 
 module Carat
   module Processes
-    # The Tempfiles of a mold and of all processes that were forked from it, however indirectly. exit! runs no
-    # finalizers, and an owner may end before its forks. The processes share a pipe, which is at its end once a single
-    # one is left. In a process that has had a Ractor, Ruby does not show these objects, and the files stay.
+    # The Tempfiles of a mold and of all processes that descend from it. They have to be removed here, because exit!
+    # runs no finalizers, and a process may end before its forks, which use its files. All these processes share a pipe,
+    # whose end of file shows the last process that no other is left. In a process that has had a Ractor, Ruby does not
+    # list these objects, and the files stay.
     class TemporaryFiles
       class << self
-        # Removes the files that this process has created, whose names contain its process id. Failures go to the
+        # Removes the files that this process has created: their names contain its process id. Failures go to the
         # ProcessLog `log`.
         def remove_own(log)
           remove(log, /-#{Process.pid}-[^\/]*\z/)
@@ -28,7 +29,7 @@ module Carat
           log.failure("cannot remove a temporary file", e)
         end
 
-        # Returns nil also for a Tempfile whose file could not be created: it has no path to ask for.
+        # Returns the path, or nil. A Tempfile whose file could not be created raises when it is asked for its path.
         def path(file)
           file.path
         rescue NoMethodError, ArgumentError
@@ -40,7 +41,8 @@ module Carat
         @reader, @writer = IO.pipe
       end
 
-      # Call it when this process ends. Removes all files if it is the last one, and if not, with `own`, its own.
+      # Removes files when this process ends: all files if it is the last process, otherwise, with `own`, those that it
+      # has created.
       def remove(log, own: false)
         return TemporaryFiles.remove(log, //) if last?
 

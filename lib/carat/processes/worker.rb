@@ -16,21 +16,22 @@ require_relative "worker_exit"
 
 module Carat
   module Processes
-    # The role of a process that runs the application: the main thread listens to the edge, each lane has a thread.
+    # The role of a process that serves requests: the main thread listens to the edge, and each lane has a thread.
     class Worker
-      # How long requests without a client delay the hooks, which then have 1.5 s until SIGKILL.
+      # The most seconds that the hooks wait for running requests without a client. After that, the hooks have 1.5 s
+      # until SIGKILL.
       CUT_OFF_SECONDS = 0.5
       private_constant :CUT_OFF_SECONDS
 
-      # An order of the edge: the number, the generation, and IOs: the control socket and, for each lane, a pair of a
-      # socket and a page.
+      # An order of the edge: the number, the generation, and two kinds of IOs: the control socket, and for each lane a
+      # pair of a socket and a page.
       Order = Struct.new(:worker, :generation, :control, :lanes) do
-        # Closes the IOs; the worker has copies.
+        # Closes the IOs in the mold; the worker has copies.
         def close = [control, *lanes.flatten].each(&:close)
       end
 
       class << self
-        # The Worker of this process; nil in other processes.
+        # The Worker of this process, or nil in other processes.
         attr_accessor :current
       end
 
@@ -44,8 +45,8 @@ module Carat
         @log = context.log.with(worker: order.worker)
       end
 
-      # Serves until the edge drains this worker. Returns its Promotion if it becomes the next mold, nil if it ends.
-      # Exits with status 1 when a hook raises or the edge sends what cannot be understood.
+      # Serves until the edge drains this worker. Returns its Promotion if it becomes the next mold, or nil if it ends.
+      # Exits with status 1 when a hook raises, or when the edge sends something unexpected.
       def run
         WorkerExit.arrange(log: @log, seconds: WorkerExit::SECONDS)
         @heap = WorkerHeap.new
@@ -63,7 +64,7 @@ module Carat
         exit(1)
       end
 
-      # Returns a Hash: the number of the worker, its generation, its process id, the stats of each lane, and those of
+      # Returns a Hash: the worker's number, its generation, its process id, the stats of each lane, and the stats of
       # the heap (WorkerHeap#stats).
       def stats
         { worker: @order.worker, generation: @order.generation, pid: Process.pid, lanes: @lanes.map(&:stats),
@@ -110,8 +111,8 @@ module Carat
         @control.leaving
       end
 
-      # Listens until the worker is drained, or has to end in any case. Returns the generation whose mold it becomes,
-      # or nil.
+      # Handles messages of the edge until the worker is drained, or has to end in any case. Returns the generation
+      # whose mold the worker becomes, or nil.
       def listen
         while (message, *details = @control.receive)
           case message
@@ -136,7 +137,8 @@ module Carat
         @log.failure("on_quiet_worker failed", e)
       end
 
-      # Hooks may end threads, so only a promotion shows which are left.
+      # Tells the edge whether this worker could become the mold. Threads count only if no hook is declared that may end
+      # them; otherwise only a promotion shows which threads remain.
       def report_fork_safety
         is_open = %i[on_worker_shutdown before_refork].any? { |hook| @configuration.hooks.any?(hook) }
         obstacle = is_open ? Warmup::ForkSafety.objection : Warmup::ForkSafety.obstacle(own: @threads)
@@ -151,7 +153,7 @@ module Carat
         @lanes[lane]&.stack(request_id) || "nothing: it has ended"
       end
 
-      # Requests that are still running have no client any more, and may never end.
+      # Limits how long the worker waits for requests that still run: they have no client any more, and may never end.
       def give_up
         @deadline = now + CUT_OFF_SECONDS
         nil
@@ -164,7 +166,7 @@ module Carat
         @configuration.hooks.run(:on_worker_shutdown, @order.worker)
       end
 
-      # Drops what only a worker needs, so that the garbage collector frees it.
+      # Drops the objects that only a worker needs, so that the garbage collector frees them.
       def promotion(generation)
         @heap.leave
         Worker.current = @lanes = @threads = @profiler = @heap = nil

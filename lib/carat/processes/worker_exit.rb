@@ -9,38 +9,40 @@ require_relative "temporary_files"
 module Carat
   module Processes
     # The exit of a process that was forked from a mold. It runs all at_exit blocks of the application, inherited ones
-    # too, as in Puma: monitoring agents send there what they still hold. See docs/decisions/0019-upgrades-and-stops.md.
+    # too, as Puma's workers do: in such a block, a monitoring agent sends the data that it still holds. See
+    # docs/decisions/0019-upgrades-and-stops.md.
     module WorkerExit
-      # How long all at_exit blocks of a worker may take together.
+      # The seconds that all at_exit blocks of a worker may take together.
       SECONDS = 5
-      # How long the blocks may take once the edge is about to kill the process, 2 s after it has sent SIGTERM.
+      # The seconds that the blocks may take after SIGTERM: the edge kills the process 2 s after it has sent that.
       LAST_SECONDS = 1.5
 
-      # How this process is to exit: `seconds` limits the blocks, and `last_seconds` from SIGTERM on; nil sets no
-      # limit. With `by_signal`, the process dies by the signal that ended its main thread. With `is_mold`, its
-      # objects live on in other processes.
+      # The way in which this process is to exit. `seconds` limits the time of the at_exit blocks, and `last_seconds`
+      # their time after SIGTERM; nil means no limit. With `by_signal`, the process dies by the signal that ended its
+      # main thread. With `is_mold`, its Tempfiles stay for other processes.
       Arrangement = Struct.new(:log, :seconds, :last_seconds, :by_signal, :pid, :error, :is_mold)
       private_constant :Arrangement
 
       module_function
 
-      # Call it in the mold before the application is loaded. Blocks run in reverse order, so this one runs after the
-      # application's, and forked processes run no block that was registered before, and no finalizer of the mold.
+      # Registers an at_exit block in the mold, before the application is loaded. Blocks run in reverse order, so that
+      # this one runs last. In forked processes it ends the process, before blocks that were registered earlier and
+      # finalizers of the mold's objects can run.
       def install
-        @directory = Dir.pwd # A deployment may remove it before the end.
+        @directory = Dir.pwd # Kept, because a deployment may remove the directory meanwhile.
         @files = TemporaryFiles.new
         at_exit { here? ? finish(agents: true) : @files.remove(Log::ProcessLog.new(mold: true)) }
       end
 
-      # Ends a mold that another one has replaced, without the blocks.
+      # Ends a mold that another one has replaced, without at_exit blocks.
       def replaced(log)
         @files.remove(log)
         Output.flush
         exit!(0)
       end
 
-      # Ends the process without a block; its threads and its Tempfiles end with it. With `agents`, it first sends what
-      # they hold.
+      # Ends the process without further at_exit blocks: kills its threads and removes its Tempfiles. With `agents`,
+      # first makes monitoring agents send their data.
       def finish(agents: false)
         error = outcome($!) # rubocop:disable Style/SpecialGlobalVars -- the blocks may have changed it
         Warmup::Agents.finish(log: @arrangement.log) if agents
@@ -51,7 +53,7 @@ module Carat
         exit!(status(error))
       end
 
-      # Call it in a forked process. The new arrangement replaces the one that the process has inherited.
+      # Sets how a forked process exits, in place of the arrangement that it has inherited.
       def arrange(log: Log::ProcessLog.new, seconds: nil, last_seconds: LAST_SECONDS, by_signal: false)
         @arrangement = Arrangement.new(log, seconds, last_seconds, by_signal, Process.pid)
       end
@@ -61,13 +63,14 @@ module Carat
         @arrangement&.pid == Process.pid
       end
 
-      # Call it in a worker that has become a mold: its Tempfiles stay, since the processes that it forks use them,
-      # too.
+      # Notes that a worker has become a mold: its Tempfiles stay at its end, since the processes that it forks use
+      # them.
       def leave_files
         @arrangement.is_mold = true
       end
 
-      # Call it when the last role of the process has ended, before the blocks run.
+      # Reports the error that ends the process, and starts to limit the time. To be called when the last role has
+      # ended, before the at_exit blocks run.
       def prepare
         return unless here?
 
@@ -76,13 +79,13 @@ module Carat
         limit(@arrangement) if @arrangement.seconds
       end
 
-      # Exits a mold when the server stops, as Ruby does: no other process is left to run its blocks.
+      # Exits a mold when the server stops. Its at_exit blocks run, because no other process is left to run them.
       def of_server
         @arrangement = nil
         exit
       end
 
-      # Reports the error before the blocks run; Ruby itself would report it after them.
+      # Logs the error before the at_exit blocks run; Ruby itself would print it after them.
       def report(arrangement)
         case (error = arrangement.error)
         when nil, SystemExit, SignalException then nil
@@ -90,8 +93,9 @@ module Carat
         end
       end
 
-      # Returns what ended the process: `exit` in a block counts, an error in one does not. Ruby has printed such an
-      # error, whose cause is the error of an earlier block.
+      # Returns the exception that decides the exit status. `exit` in an at_exit block counts; an error in a block does
+      # not, and is only logged here, after Ruby has printed it. The cause of such an error is the error of an earlier
+      # block.
       def outcome(last)
         planned = @arrangement.error
         return last if last.nil? || last.equal?(planned) || last.is_a?(SystemExit) || last.is_a?(SignalException)
@@ -104,7 +108,8 @@ module Carat
         planned
       end
 
-      # Starts a thread that cuts the blocks off in time; SIGTERM leaves them less.
+      # Starts a thread that ends the process when the at_exit blocks have taken too long. After SIGTERM they have less
+      # time.
       def limit(arrangement)
         deadline = now + arrangement.seconds
         last = arrangement.last_seconds
@@ -125,7 +130,7 @@ module Carat
         exit!(status(arrangement.error))
       end
 
-      # The outermost frame of a block that runs in the main thread is the block's own.
+      # The place of the at_exit block that runs in the main thread, which is the outermost frame.
       def outermost(frames)
         places(frames).last
       end
@@ -135,7 +140,7 @@ module Carat
         ours.map { |line| Log::RelativePath.of(line, @directory) }
       end
 
-      # Ends the other threads as Ruby does, so that `ensure` blocks run.
+      # Ends the other threads as Ruby does at an exit, so that their `ensure` blocks run.
       def end_threads
         Thread.list.reject { |thread| [Thread.current, @watch].include?(thread) }.each(&:kill).each do |thread|
           thread.join

@@ -10,15 +10,17 @@ require_relative "inputs/rack2_stream_input"
 
 module Carat
   module Request
-    # The constant part of a worker's environments, for the release of Rack that the application has loaded.
+    # The part of the environments that is the same for all requests of a worker, for the release of Rack that the
+    # application has loaded.
     class EnvTemplate
-      # Applications that know Puma 8 call `puma.mark_as_io_bound`; here every request keeps its thread.
+      # The value of `puma.mark_as_io_bound`, which applications that know Puma 8 call. In Carat it has no effect,
+      # because every request keeps its thread.
       MARK_AS_IO_BOUND = -> {}.freeze
       private_constant :MARK_AS_IO_BOUND
 
-      # `release` is Rack.release, `capacity` the number of requests that a worker runs at once, `several` whether there
-      # may be several workers. Files of a form are named in `spool_dir`; `errors` is `rack.errors`. Paths begin with
-      # `prefix`, the SCRIPT_NAME.
+      # `release` is Rack.release, `capacity` the number of requests that a worker runs at once, and `several` says
+      # whether there may be several workers. Files of a form get their names in `spool_dir`; `errors` is `rack.errors`.
+      # Paths begin with `prefix`, the SCRIPT_NAME.
       def initialize(release:, capacity:, several:, spool_dir:, prefix: "", errors: $stderr)
         @release = release.split(".").first(2).map(&:to_i)
         @capacity = capacity

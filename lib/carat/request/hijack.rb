@@ -5,17 +5,17 @@ require_relative "../response/tunnel"
 
 module Carat
   module Request
-    # `rack.hijack` of one request: takes over its connection before there is a response. The extension makes one for
-    # each request, with its Native::Slot, its id there, and its environment.
+    # The `rack.hijack` of one request: takes over the connection before there is a response. The extension makes one
+    # for each request, from its Native::Slot, its id in the slot, and its environment.
     class Hijack < Native::Hijack
-      # Returns the application's end of the connection, a UNIXSocket, which is also `rack.hijack_io`. Raises IOError
-      # when the request has a response, or is over.
+      # Returns the application's end of the connection, a UNIXSocket, and keeps it as `rack.hijack_io`. Raises IOError
+      # when the request has a response already, or is over.
       def call
         env["rack.hijack_io"] ||= Response::Tunnel.open { |far| slot.hijack(id, far) } ||
                                   raise(IOError, "the request is over: its connection cannot be taken over")
       end
 
-      # Leaves out the environment, which contains this object.
+      # Returns a description without the environment, which contains this object.
       def inspect
         "#<#{self.class}>"
       end

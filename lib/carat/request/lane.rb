@@ -16,7 +16,7 @@ module Carat
         @slot = Slot.new(app, native, **options, &fatal)
       end
 
-      # Serves until the edge sends no more. Raises Native::LinkError when the edge sends something unexpected.
+      # Serves requests until the edge sends no more. Raises Native::LinkError when the edge sends something unexpected.
       def run
         @thread = Thread.current
         @native.hello(CAPACITY, false)
@@ -25,13 +25,13 @@ module Carat
         @native.leave
       end
 
-      # Takes no more requests. Any thread may call it.
+      # Makes the lane take no more requests. Any thread may call this.
       def drain
         @native.drain
       end
 
-      # Returns where the request with this id stands, as StackReport says it, or nil when it has ended. A request
-      # that has its response may still run.
+      # Returns the StackReport of the request with this id, or nil when the request has ended. The slot has no id after
+      # the response, when the request may still run: then the report is about it, too.
       def stack(request_id)
         current = @slot.request_id
         StackReport.of_thread(@thread) if @thread && (current.nil? || current == request_id)

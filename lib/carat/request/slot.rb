@@ -10,17 +10,17 @@ require_relative "early_hints"
 
 module Carat
   module Request
-    # Serves one request of a lane after another: takes it, calls the application, responds.
+    # Serves the requests of a lane one after another: takes a request, calls the application, responds.
     class Slot
-      # Errors that the client causes; the access log has them.
+      # Errors that clients cause. They are not logged here, because the access log has them.
       CLIENT_ERRORS = [Native::ClientGone, IncompleteBody].freeze
 
       # How many requests the slot has responded to.
       attr_reader :served
 
-      # `app` is a Rack application, `lane` a Native::Lane, `log` a ProcessLog; `early_hints` says whether the
-      # application may send them, `tunnels` whether it may take over connections, `shows_errors` whether clients read
-      # what it raises. The block is called after an error that the worker must not survive.
+      # `app` is a Rack application, `lane` a Native::Lane, `log` a ProcessLog. `early_hints` says whether the
+      # application may send early hints, `tunnels` whether it may take over connections, and `shows_errors` whether
+      # clients may read its errors. The block is called after an error after which the worker has to end.
       def initialize(app, lane, spool_dir:, log:, early_hints: false, tunnels: true, shows_errors: false, &fatal)
         @app = app
         @early_hints = early_hints
@@ -34,7 +34,7 @@ module Carat
         @served = 0
       end
 
-      # Serves until the edge sends no more. Raises Native::LinkError when the edge sends something unexpected.
+      # Serves requests until the edge sends no more. Raises Native::LinkError when the edge sends something unexpected.
       def run
         while (env = take)
           serve(env)
@@ -43,12 +43,12 @@ module Carat
         leave
       end
 
-      # The id by which the edge knows the current request; nil between two requests.
+      # The id by which the edge knows the current request, or nil between two requests.
       def request_id
         @native.id
       end
 
-      # Closes the slot, and first responds to the request that Thread#kill may have left behind.
+      # Closes the slot. If Thread#kill has interrupted a request, responds to it first.
       def leave
         give_up_response
         @native.close
@@ -60,8 +60,8 @@ module Carat
         @native.take
       end
 
-      # SystemExit, NoMemoryError and the like end the worker, but only after it has responded to its requests: the edge
-      # is asked to drain it, and this lane goes on until then.
+      # Serves one request. SystemExit, NoMemoryError and the like end the worker, but not at once: the edge is asked to
+      # drain the worker, and this lane goes on serving until then.
       def serve(env)
         call(env)
         @served += 1
@@ -96,20 +96,20 @@ module Carat
         @log.application_error(error, env) unless CLIENT_ERRORS.any? { |type| error.is_a?(type) }
       end
 
-      # The application forked this process in the middle of a request, and returned from the request in both
-      # processes: only the parent can respond. Handlers of at_exit are the parent's.
+      # Ends a process that the application forked in the middle of a request, and in which it returned from the
+      # request. Only the parent can respond. The at_exit blocks do not run, because they are the parent's.
       def end_fork
         @log.with(pid: Process.pid).warn("a process that the application forked returned from its request; " \
                                          "its parent responds, and it ends (use a block, or exit!)")
         exit!(1)
       end
 
-      # What a client may read about the error, as an Array of at most one String.
+      # The text about the error that a client may read, as an Array of at most one String.
       def report(error)
         @shows_errors ? [Log::Escape.shortened(Log::DeveloperReport.new(error).to_s)] : []
       end
 
-      # A response that has begun cannot be replaced, but it can be left incomplete.
+      # Responds with an error, or leaves a response that has begun incomplete: it cannot be replaced any more.
       def give_up_response(report = [])
         @native.pending? ? @native.fail(report) : @native.abort_stream
       end

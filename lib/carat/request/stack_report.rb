@@ -2,15 +2,17 @@
 
 module Carat
   module Request
-    # Where a request stands: a line that says what it waits for, then its calls. The report interrupts nothing.
+    # A text about a running request: a line that says what it waits for, then its calls. Making the report interrupts
+    # nothing.
     module StackReport
-      # What a sleeping thread waits for, by the function of the kernel in which it sleeps (proc_pid_wchan(5)).
+      # What a sleeping thread waits for, by the kernel function in which it sleeps (proc_pid_wchan(5)).
       IN_KERNEL = {
         /futex/ => "a lock, a queue, or a time", /poll|select/ => "I/O, or a process", /nanosleep/ => "a time",
         /pipe/ => "a pipe", /sk_|skb|sock|inet|tcp|unix/ => "a socket", /wait4|waitid|do_wait/ => "a process",
         /folio|page|bit_wait|io_schedule|fsync/ => "a file"
       }.freeze
-      # The server's own calls, which say nothing about the application.
+      # The folder of Carat's code. Its calls are left out at the end of the backtrace, because they say nothing about
+      # the application.
       OWN = "#{File.expand_path("..", __dir__)}/"
       # The line for a request that does not wait.
       RUNS = "nothing: it runs"
@@ -38,7 +40,8 @@ module Carat
         "#{IN_KERNEL.find { |pattern, _what| pattern.match?(place) }&.last || "something"} (#{place})"
       end
 
-      # Returns "" for a thread that runs, and where the kernel does not tell.
+      # Returns the kernel function in which a thread sleeps; "" for a thread that runs, and where the kernel does not
+      # tell.
       def kernel_function(thread)
         id = thread.native_thread_id
         place = id ? File.read("/proc/self/task/#{id}/wchan") : ""

@@ -4,8 +4,8 @@ require_relative "../native"
 
 module Carat
   module Response
-    # Sends a body piece by piece, as fast as its client reads. A body with a short Content-Length, or in a single piece
-    # of that length, is buffered instead and sent as a whole.
+    # Sends a body piece by piece, as fast as its client reads. Two kinds of body are buffered and sent as a whole: one
+    # with a short Content-Length, and one that is a single piece of that length.
     class BodyWriter
       # `native` is a Native::Lane, `head` a ResponseHead.
       def initialize(native, head)
@@ -16,7 +16,7 @@ module Carat
         @open = false
       end
 
-      # Sends the headers, unless they have been sent, and the buffered pieces.
+      # Sends the headers and the buffered pieces, unless the headers have been sent.
       def open
         return if @open
 

@@ -12,7 +12,8 @@ module Carat
         @log = log
       end
 
-      # Sends the response, then runs the callables. Their errors are logged, and do not keep the others from running.
+      # Makes sure that the response is sent, then runs the callables. Their errors are logged, and do not keep the
+      # others from running.
       def run(env, status, headers, error)
         after_reply = env["rack.after_reply"]
         finished = env["rack.response_finished"]

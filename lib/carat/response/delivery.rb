@@ -10,11 +10,12 @@ require_relative "tunnel"
 module Carat
   module Response
     # Sends a response in the cheapest way that its body allows, and closes the body. Native code sends simple responses
-    # (a Hash of Strings and a small Array of Strings) without it.
+    # (a Hash of Strings and a small Array of Strings) without this class.
     class Delivery
-      # NONBLOCK: if the file has been replaced by a pipe, opening it must not wait for the other end.
+      # The flags for opening a file to send. NONBLOCK, because the file may have been replaced by a pipe, whose other
+      # end opening must not wait for.
       FILE_FLAGS = File::RDONLY | File::NONBLOCK
-      # The explanation for an application that returns nil.
+      # The end of the message for an application that returns nil as body.
       NOTHING = "nil; a response is [status, headers, body], and an empty body is []"
       private_constant :NOTHING
 
@@ -24,8 +25,8 @@ module Carat
         @spool_dir = spool_dir
       end
 
-      # Sends the response to the request of `env`; the one that follows a full hijack is ignored. Raises what the body
-      # raises, Native::InvalidResponse and Native::ClientGone.
+      # Sends the response to the request of `env`. After a full hijack, the application's response is ignored. Raises
+      # what the body raises, Native::InvalidResponse and Native::ClientGone.
       def deliver(env, status, headers, body)
         return @native.close_stream unless @native.pending?
 
@@ -37,15 +38,16 @@ module Carat
 
       private
 
-      # Sends the response first: neither the client nor another request waits for the application's `close`.
+      # Closes the body, after the response has been sent: neither the client nor another request waits for the
+      # application's `close`.
       def close(body)
         @native.linger unless @native.pending?
       ensure
         body.close
       end
 
-      # Sends the headers for a HEAD, and does not start the body. As for GET, a file has the headers that the edge
-      # adds, and an Array has its Content-Length (RFC 9110, section 9.3.2).
+      # Sends the headers for a HEAD, without iterating over the body. They are those of a GET (RFC 9110, section
+      # 9.3.2): for a file, the edge adds its headers, and for an Array, Content-Length is added here.
       def send_head(head, body)
         path = file_of(body) unless head.bodiless?
         return deliver_file(head, path) if path
@@ -71,7 +73,7 @@ module Carat
           stat = file.stat
           raise Native::InvalidResponse, "#{path} has become a #{stat.ftype}" unless stat.file?
 
-          # If the file has grown, the declared length wins.
+          # If the file has grown, the Content-Length of the application counts.
           send_opened(head, file, [stat.size, *head.content_length].min, allows_ranges: true)
         end
       end
@@ -99,19 +101,20 @@ module Carat
       def send_call(env, head, body)
         writer = BodyWriter.new(@native, head)
         writer.open
-        @native.flush # the application may write its first piece late
+        @native.flush # The headers go out now: the application may write its first piece late.
         stream = ResponseStream.new(writer, env["rack.input"])
         body.call(stream)
         stream.close
       end
 
-      # The callable keeps its socket, and may use it long after it has returned.
+      # Takes over the connection and calls the callable. The callable keeps its socket, and may use it long after it
+      # has returned.
       def send_tunnel(env, head, callable)
         raise Native::InvalidResponse, "the connection cannot be taken over" unless env["rack.hijack?"]
         raise Native::InvalidResponse, "#{callable.class} cannot be called" unless callable.respond_to?(:call)
 
         socket = Tunnel.open { |far| head.offer { |*plain| @native.respond_tunnel(*plain, far) } }
-        @native.flush # the callable may wait for the client
+        @native.flush # The response goes out now: the callable may wait for the client.
         callable.call(socket)
         @native.close_stream
       rescue Exception # rubocop:disable Lint/RescueException -- whatever ends the callable, the client must not wait
@@ -124,9 +127,10 @@ module Carat
         path if path && File.stat(path).file?
       end
 
-      # Rack 3's `to_ary` returns the whole body and closes it. It does not close in Rack 2, so only bodies with
-      # `closed?` are asked. Bodies of declared length are not, as in Puma: Rails delegates `to_ary` to bodies that lack
-      # it, such as that of Rack::Files for a range.
+      # Returns all pieces of the body as an Array, or nil if it has to be iterated over. In Rack 3, `to_ary` returns
+      # the whole body and closes it. In Rack 2 it does not close the body, so that only bodies with `closed?` are
+      # asked. A body with a Content-Length is not asked, as in Puma: Rails delegates `to_ary` to bodies that do not
+      # have it, such as the body of Rack::Files for a range.
       def pieces_of(head, body)
         return body if body.is_a?(Array)
 

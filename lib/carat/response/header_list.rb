@@ -20,7 +20,7 @@ module Carat
       end
 
       def add(list, name, value)
-        # A header for the server may have any value.
+        # A header for the server, which is not sent, and may have any value.
         return if name.start_with?("rack.")
 
         (value.is_a?(Array) ? value : [value]).each { |single| list << name << single.to_s }

@@ -15,29 +15,30 @@ module Carat
         @headers = headers
       end
 
-      # Yields the status and the headers as they are; if the block returns false, yields them again as an Integer and a
+      # Yields the status and the headers as they are. If the block returns false, yields them again as an Integer and a
       # flat Array of Strings. Raises Native::InvalidResponse.
       def offer
         yield(@status, @headers) || yield(status, HeaderList.flatten(@headers)) ||
           raise(Native::InvalidResponse, "the headers have a name without a value")
       end
 
-      # Whether this status has no body (RFC 9110, sections 6.4.1 and 15.3.6).
+      # Whether a response with this status has no body (RFC 9110, sections 6.4.1 and 15.3.6).
       def bodiless?
         [204, 205, 304].include?(status)
       end
 
-      # Returns what is to be called with the connection after these headers, or nil (a partial hijack).
+      # Returns the callable that takes over the connection after these headers (a partial hijack), or nil.
       def hijack
         server_value("rack.hijack")
       end
 
-      # Whether another protocol follows. Rack 3.1 names it, and leaves the status to the server.
+      # Whether the connection switches to another protocol. In Rack 3.1, the application names the protocol in a
+      # header, and the server sets the status.
       def switches?
         @status == SWITCHING_PROTOCOLS || !protocol.nil?
       end
 
-      # Returns a copy that another protocol follows.
+      # Returns a copy that switches the connection to the protocol.
       def switching
         return self unless protocol
 
@@ -64,7 +65,8 @@ module Carat
         server_value("rack.protocol")&.to_s if @status == 200 || @status == SWITCHING_PROTOCOLS
       end
 
-      # The value of a header that is meant for the server. Headers that are no Hash may be anything with `each`.
+      # The value of a header that is meant for the server, or nil. Headers that are no Hash may be any object with
+      # `each`.
       def server_value(name)
         return @headers[name] if @headers.is_a?(Hash)
 

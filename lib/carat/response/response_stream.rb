@@ -2,7 +2,7 @@
 
 module Carat
   module Response
-    # The stream that Rack 3 passes to a streaming body: it writes the response and reads the body of the request.
+    # The stream that Rack 3 passes to a streaming body. It writes the response, and reads the body of the request.
     class ResponseStream
       # `writer` is a BodyWriter, `input` the request's `rack.input`.
       def initialize(writer, input)
@@ -11,12 +11,12 @@ module Carat
         @closed = false
       end
 
-      # Reads the body of the request, as IO#read.
+      # Reads the body of the request as IO#read does.
       def read(length = nil, buffer = nil)
         @input ? @input.read(length, buffer) : (length ? nil : +"")
       end
 
-      # Sends the Strings and returns their number of bytes. Raises IOError when the stream is closed, and
+      # Sends the Strings and returns their size in bytes. Raises IOError when the stream is closed, and
       # Native::ClientGone, an Errno::EPIPE, when the client is gone.
       def write(*pieces)
         raise IOError, "closed stream" if @closed
@@ -27,7 +27,7 @@ module Carat
         end
       end
 
-      # Sends the String, as #write, and returns the stream.
+      # Sends the String as #write does, and returns the stream.
       def <<(piece)
         write(piece)
         self

@@ -6,16 +6,16 @@ module Carat
     module Spool
       FLAGS = File::RDWR
       private_constant :FLAGS
-      # The errors of a file system without O_TMPFILE, and of a kernel without it.
+      # The errors with which O_TMPFILE fails in a file system, or on a kernel, that does not have it.
       NAMELESS_UNKNOWN = [Errno::EOPNOTSUPP, Errno::EISDIR, Errno::ENOENT].freeze
 
       module_function
 
-      # Yields an open file in `directory` with the Strings `pieces` in it, and returns the block's value. Raises
-      # SystemCallError, for example when the disk is full.
+      # Yields an open file in `directory` whose content is `pieces`, an Array of Strings, and returns the block's
+      # value. Raises SystemCallError, for example when the disk is full.
       def open(directory, pieces)
-        # File::BINARY does not make an IO binary on Linux, and Rails sets Encoding.default_internal: without binmode,
-        # Ruby would transcode what is written.
+        # Without binmode, Ruby would transcode what is written: Rails sets Encoding.default_internal, and on Linux
+        # File::BINARY does not make an IO binary.
         file = create(directory).binmode
         file.sync = true
         pieces.each { |piece| file.write(piece) }
@@ -31,7 +31,8 @@ module Carat
         create_named(directory)
       end
 
-      # Returns a file that never has a name. Raises NAMELESS_UNKNOWN where that is not possible, and SystemCallError.
+      # Returns a file that never has a name. Raises one of NAMELESS_UNKNOWN where that is not possible, and other
+      # SystemCallErrors.
       def create_nameless(directory)
         File.open(directory, FLAGS | File::TMPFILE, 0o600)
       end

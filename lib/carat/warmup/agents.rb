@@ -2,13 +2,13 @@
 
 module Carat
   module Warmup
-    # Monitoring agents and the like, which know Puma, and not Carat: see docs/monitoring.md. Carat loads none that the
-    # application has not loaded.
+    # Monitoring agents and similar libraries, which know Puma and do not know Carat: see docs/monitoring.md. Carat
+    # loads none that the application has not loaded.
     module Agents
-      # Files of libraries that start their threads again in a forked process, by the version that was read. Such a
-      # thread sleeps or sends when a worker becomes the mold, and lives on there. In its forks, Ruby unlocks the
-      # Mutex, Monitor, and Queue of a thread that is gone; the lock of a C library would stay locked, and none of
-      # these has one. Datadog 2.42 marks its threads itself, AppSignal 5.0 those of its probes.
+      # Files of libraries that start their threads again in a forked process, according to the versions that were read.
+      # Such a thread does not keep a worker from becoming the mold, where it lives on. In forks of that mold the thread
+      # is gone, and Ruby unlocks its Mutex, Monitor, and Queue. Only a lock of a C library would stay locked, and none
+      # of these threads has one. Datadog 2.42 marks its threads itself, and AppSignal 5.0 those of its probes.
       RESTARTED = %w[
         sentry/threaded_periodic_worker.rb
         rack/timeout/support/scheduler.rb
@@ -23,13 +23,12 @@ module Carat
         prometheus_exporter/client.rb prometheus_exporter/instrumentation/periodic_stats.rb
       ].freeze
 
-      # Variables by which an agent learns that the process that loads the application does not serve, but its forks
-      # do.
+      # Variables that tell an agent that only forks of the process that loads the application serve requests.
       VARIABLES = { "NEW_RELIC_DISPATCHER" => "puma" }.freeze
 
-      # What starts an agent in a forked process, by its constant. Scout would start by a hook of Puma. New Relic starts
-      # at the first request, and at the exit of a process that had none it would send what it has inherited.
-      # AppSignal's check-ins would wait for the threads of another process.
+      # What starts an agent in a forked process, by the agent's constant. Scout would start by a hook of Puma. New
+      # Relic starts at the first request; if a process has had none, it would send the data that it has inherited when
+      # it exits. AppSignal's check-ins would wait for threads of the parent process.
       STARTS = {
         Appsignal: lambda {
           ::Appsignal::CheckIn.instance_variable_set(:@scheduler, nil) if ::Appsignal.const_defined?(:CheckIn)
@@ -38,8 +37,8 @@ module Carat
         NewRelic: -> { ::NewRelic::Agent.after_fork(force_reconnect: true) if defined?(::NewRelic::Agent) }
       }.freeze
 
-      # What keeps an agent that starts at the first request of a process from starting in the mold, where only warm_up
-      # makes requests.
+      # What keeps an agent from starting in the mold. Such an agent starts at the first request, and in the mold
+      # `warm_up` makes requests.
       HOLDS = {
         NewRelic: lambda {
           agent = ::NewRelic::Agent.agent if defined?(::NewRelic::Agent)
@@ -47,7 +46,7 @@ module Carat
         }
       }.freeze
 
-      # What sends, at the end of a process, what a library holds that has no at_exit block for it.
+      # What sends the data of a library at the end of a process, if the library has no at_exit block that does.
       EXITS = {
         ScoutApm: -> { ::ScoutApm::ErrorService::Notifier.new(::ScoutApm::Agent.instance.context).ship },
         OpenTelemetry: lambda {
@@ -62,13 +61,14 @@ module Carat
         }
       }.freeze
 
-      # What sends all that an agent has in its buffers: forks of the process would send it once more.
+      # What sends all data in an agent's buffers before forks of the process, which would otherwise send the data
+      # again.
       FLUSHES = {
         Sentry: lambda {
           ::Sentry.get_current_client&.flush
           ::Sentry.session_flusher&.flush
         },
-        # The order matters: Scout counts its own request, and writes its file of this minute anew.
+        # The order matters: Scout counts the request that it sends, and then writes the file for this minute again.
         ScoutApm: lambda {
           EXITS[:ScoutApm].call
           ::ScoutApm::Agent.instance.stop_background_worker
@@ -80,8 +80,8 @@ module Carat
           STARTS[:Appsignal].call
         },
         **EXITS.slice(:OpenTelemetry, :PrometheusExporter),
-        # Forks of the process restart what has stopped once they see another process id, unless the transport has
-        # been closed. Tasks that wait in a timer would keep its thread.
+        # Forks of the process start the agent's parts again when they see another process id, but only if the transport
+        # does not count as stopped. Tasks that wait in a timer would keep the timer's thread.
         ElasticAPM: lambda do
           agent = ::ElasticAPM.agent or next
           agent.central_config.promise&.wait(FLUSH_SECONDS)
@@ -95,14 +95,14 @@ module Carat
         end
       }.freeze
 
-      # How long all of them together may take.
+      # The seconds that all agents together may take.
       FLUSH_SECONDS = 2
       private_constant :RESTARTED, :VARIABLES, :STARTS, :HOLDS, :EXITS, :FLUSHES
 
       module_function
 
-      # Calls the block, which loads the application, with those VARIABLES in `environment` that are not set there,
-      # and returns its value.
+      # Calls the block, which loads the application, and returns its value. Meanwhile `environment` has the VARIABLES
+      # that it did not have before.
       def beside(environment, log:)
         missing = VARIABLES.reject { |name, _| environment.key?(name) }
         environment.update(missing)
@@ -111,22 +111,24 @@ module Carat
         missing&.each_key { |name| environment.delete(name) }
       end
 
-      # Whether a library that starts its threads again has started one in the file at `path`.
+      # Whether the file at `path` starts threads, and starts them again in a forked process.
       def restarted?(path)
         RESTARTED.any? { |file| path.end_with?("/#{file}") }
       end
 
-      # Call it in each forked process that runs the application. Failures go to the ProcessLog `log`.
+      # Starts the agents. To be called in each forked process that runs the application. Failures go to the ProcessLog
+      # `log`.
       def start(log:)
         each_loaded(STARTS) { |name, start| attempt(log, "start #{name}", &start) }
       end
 
-      # Call it after the at_exit blocks of such a process.
+      # Makes the agents send their data. To be called after the at_exit blocks of such a process.
       def finish(log:)
         each_loaded(EXITS) { |name, finish| attempt(log, "flush #{name}", &finish) }
       end
 
-      # Call it before a process that has served forks others.
+      # Makes the agents send the data in their buffers. To be called in a process that has served, before it forks
+      # others.
       def flush(log:)
         deadline = now + FLUSH_SECONDS
         each_loaded(FLUSHES) do |name, flush|

@@ -12,15 +12,16 @@ module Carat
       def load(path)
         refuse_code(path)
         require "rack"
-        require "uri" # Rack::Lint uses it without requiring it
+        require "uri" # Rack::Lint uses it, and does not require it
         return Rack::Builder.parse_file(path) if Rack.release.to_i >= 3
 
-        # Without its second argument, Rack 2 loads Rack::Server to parse options that nobody reads.
+        # The second argument keeps Rack 2 from loading Rack::Server, to parse options that nobody reads.
         app, = Rack::Builder.parse_file(path, nil)
         app
       end
 
-      # Rack takes a file that is not called *.ru for one that defines a constant: that of `shop_app.rb` is ShopApp.
+      # Raises ConfigError for a file of Ruby code that is no application. Rack expects of a file not called *.ru that
+      # it defines a constant: `shop_app.rb` defines ShopApp.
       def refuse_code(path)
         return if path.end_with?(".ru") || !path.end_with?(".rb")
 

@@ -2,15 +2,15 @@
 
 module Carat
   module Warmup
-    # The log that `rails server` writes to the terminal in development, beside the file.
+    # The log that `rails server` writes to the terminal in development, besides the log file.
     module ConsoleLog
-      # Set by the Rackup handler in the environment of the mold.
+      # The variable that the Rackup handler sets in the environment of the mold.
       VARIABLE = "CARAT_CONSOLE_LOG"
 
       module_function
 
-      # Makes `logger` write to `out` too, if `environment`, the mold's ENV, asks for it; removes the variable. Does
-      # nothing when the logger writes to `out` or to standard error already.
+      # Makes `logger` write to `out` as well, if `environment`, the mold's ENV, has the variable, and removes the
+      # variable. Does nothing when the logger writes to `out` or to standard error already.
       def attach(environment, logger: rails_logger, out: $stdout)
         return unless environment.delete(VARIABLE) && logger
 
@@ -28,7 +28,7 @@ module Carat
         end
       end
 
-      # Rails 7.1 and later have a logger that broadcasts.
+      # Adds a logger. In Rails 7.1 and later, the logger can do that itself.
       def broadcast(logger, terminal)
         return logger.broadcast_to(terminal) if logger.respond_to?(:broadcast_to)
 

@@ -2,12 +2,13 @@
 
 module Carat
   module Warmup
-    # Before the fork, loads the routes and, unless the application reloads its code, all that Rails would autoload in
-    # each worker. Autoloaders of libraries keep their own policy.
+    # Loads code before the fork: the routes and, unless the application reloads its code, all that Rails would autoload
+    # in each worker. Autoloaders of libraries keep their own policy.
     module EagerLoading
       module_function
 
-      # Warnings go to the ProcessLog `log`. Code that fails to load is left to the request that needs it.
+      # Loads the code of a Rails application. Warnings go to the ProcessLog `log`. A file that fails to load raises
+      # again in the request that needs it.
       def run(log:)
         return unless (application = rails)
 
@@ -23,13 +24,14 @@ module Carat
         application if application&.initialized?
       end
 
-      # In development, Rails 8 loads the routes at the first request. Other requests at that moment find none, and
-      # get 404.
+      # Loads the routes. In development, Rails 8 would load them at the first request; other requests at that moment
+      # would find no routes and get 404.
       def load_routes(application)
         application.reload_routes_unless_loaded if application.respond_to?(:reload_routes_unless_loaded)
       end
 
-      # With `eager_load`, Rails has loaded the code; without `cache_classes`, it reloads changed files.
+      # Whether to load the code. With `eager_load`, Rails has loaded it already; without `cache_classes`, Rails reloads
+      # changed files.
       def wanted?(config)
         config.cache_classes && !config.eager_load
       end

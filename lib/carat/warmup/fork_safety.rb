@@ -6,25 +6,27 @@ require_relative "thread_origin"
 
 module Carat
   module Warmup
-    # Whether this process may become a mold. A fork keeps only one thread: the locks and the state of other threads
-    # would stay as they are in every worker.
+    # Whether this process may become a mold. A fork keeps only one thread: the locks that other threads hold at that
+    # moment, and their half-done work, would stay so in every worker.
     module ForkSafety
-      # How long threads may take to end by themselves.
+      # The seconds that threads have to end by themselves.
       GRACE_SECONDS = 2
-      # How long a worker that serves looks at its threads. Meanwhile it carries out no other order of the edge.
+      # The seconds for which a worker that serves looks at its threads. It carries out no other order of the edge
+      # meanwhile.
       LOOK_SECONDS = 0.5
-      # Maximum number of threads in a message.
+      # The most threads that a message names.
       THREADS_LIMIT = 5
-      # Thread variables that mark a thread as harmless: Puma's convention, and that of Timeout and other libraries of
-      # Ruby.
+      # The thread variables that mark a thread as harmless: the first is a convention of Puma, the second of Ruby's own
+      # libraries, such as Timeout.
       MARKS = %I[fork_safe \0__detached_thread__].freeze
       private_constant :MARKS
 
       class << self
-        # The reason why this process and its forks cannot be molds, from Carat.not_fork_safe!; nil if there is none.
+        # The reason, given to Carat.not_fork_safe!, why this process and its forks cannot be molds; nil without one.
         attr_accessor :objection
 
-        # The ends of the paths of files whose threads are started again, or need not be: option `fork_safe_threads`.
+        # The option `fork_safe_threads`: the ends of the paths of files whose threads do not matter, because their
+        # library starts them again or no worker needs them.
         attr_writer :spared
 
         # Returns a message about threads that are still running after `within` seconds, or nil.
@@ -32,8 +34,9 @@ module Carat
           message(left_after(within))
         end
 
-        # Returns why this process, a worker that serves, could not become a mold, or nil. `own` are the worker's
-        # threads that would end first. A thread that ends within `within` seconds belongs to a request.
+        # Returns the reason why this process, a worker that serves, could not become a mold, or nil. `own` are the
+        # worker's own threads, which would end before. A thread that ends within `within` seconds counts as one of a
+        # request.
         def obstacle(own:, within: LOOK_SECONDS)
           return objection if objection
 

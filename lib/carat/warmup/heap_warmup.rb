@@ -4,41 +4,42 @@ require_relative "../native"
 
 module Carat
   module Warmup
-    # Prepares the heap for sharing: afterwards, workers write to as few pages of the mold as possible.
+    # Prepares the heap of a mold, so that its workers write to as few shared pages as possible.
     module HeapWarmup
-      # Number of collections after which an object is old; the flags of old objects do not change any more.
+      # The number of collections after which an object is old. The flags of an old object no longer change.
       COLLECTIONS = 4
-      # Before Ruby 4.1, Process.warmup lets workers fill all slots that it has freed, in private memory
-      # (ruby/ruby#18433).
+      # Whether Process.warmup keeps the slots that it has freed, which workers would fill, in private memory: before
+      # Ruby 4.1 it does (ruby/ruby#18433).
       KEEPS_SLOTS = Process.respond_to?(:warmup) && RUBY_VERSION < "4.1"
-      # Ruby 3.4 frees a part of the empty pages at each Process.warmup, and forgets such slots in the next collection.
+      # Whether each Process.warmup frees only a part of the empty pages, as in Ruby 3.4, where the next collection
+      # forgets these slots.
       FREES_BY_PARTS = RUBY_VERSION.start_with?("3.4")
-      # How many slots there may be for each live object.
+      # The most slots for each live object; with more, the heap counts as sparse.
       ROOM = 1.1
-      # How often Process.warmup runs at most.
+      # The most times that Process.warmup runs.
       MOST = 5
       private_constant :COLLECTIONS, :KEEPS_SLOTS, :FREES_BY_PARTS, :ROOM, :MOST
 
       module_function
 
-      # Frees garbage, ages objects, compacts the heap where the platform can, and returns free pages to the kernel, as
-      # well as those of the main thread's stack.
+      # Frees garbage, ages objects, compacts the heap if the platform can, and returns free pages to the kernel: those
+      # of the heap and those of the main thread's stack.
       def run
         Process.respond_to?(:warmup) ? warm_up : settle
         Native.trim_memory
         Native.trim_stack
       end
 
-      # Warms the heap up, from Ruby 3.3 on.
+      # Prepares the heap with Process.warmup, which Ruby has from 3.3 on.
       def warm_up
         free_garbage if KEEPS_SLOTS
         Process.warmup
         free_rest if FREES_BY_PARTS
       end
 
-      # Pages that a collection has freed do not count for Process.warmup. Those that garbage shares with live objects
-      # are emptied by a compaction, and freed by the next collections: on Ruby 3.3 a part by each, and none below
-      # RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO.
+      # Frees pages before Process.warmup, which does not keep the slots of pages that a collection has freed before.
+      # Pages that have both garbage and live objects are emptied by a compaction, and freed by the collections after
+      # it. On Ruby 3.3, each collection frees a part, and none below RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO.
       def free_garbage
         GC.start
         return unless sparse?
@@ -47,7 +48,8 @@ module Carat
         COLLECTIONS.times { GC.start if sparse? }
       end
 
-      # Where the heap is to have so much room, by the user's variables for the garbage collector, nothing is freed.
+      # Repeats Process.warmup while it frees slots. It frees none if the user's variables for the garbage collector ask
+      # for so much room.
       def free_rest
         rest = MOST - 1
         while sparse? && rest.positive?
@@ -79,7 +81,8 @@ module Carat
         # This platform has no compaction.
       end
 
-      # A String caches in its flags whether its bytes are valid.
+      # Makes each String note in its flags whether its bytes are valid: otherwise a worker would write there when it
+      # first asks.
       def scan_strings
         ObjectSpace.each_object(String, &:valid_encoding?)
       end

@@ -4,13 +4,13 @@ require_relative "../native"
 
 module Carat
   module Warmup
-    # GET requests to the application from within its process, with the environments of a worker.
+    # A GET request to the application from within its process, with the environment of a worker.
     class LocalRequest
-      # What the application responds, without its body.
+      # The application's response without its body.
       Response = Struct.new(:status, :location)
 
-      # `app` is a Rack application, `template` an EnvTemplate, and `target` a path with an optional query. Clients
-      # speak HTTPS if `https`.
+      # `app` is a Rack application, `template` an EnvTemplate, and `target` a path with an optional query. The request
+      # comes over HTTPS if `https`.
       def initialize(app, template, target, https: false)
         @app = app
         @template = template.to_h
@@ -18,8 +18,8 @@ module Carat
         @https = https
       end
 
-      # Makes the request, reads the body to its end, and runs what follows the response. Returns the Response. Raises
-      # what the application raises.
+      # Makes the request, reads the body to its end, and runs the callables of `rack.after_reply` and
+      # `rack.response_finished`. Returns the Response. Raises what the application raises.
       def call
         respond(Native.environment(@template, @target, @https))
       end
@@ -48,14 +48,14 @@ module Carat
         env["rack.response_finished"]&.reverse_each { |callable| callable.call(env, status, headers, error) }
       end
 
-      # The stream for a streaming body of Rack 3: discards everything.
+      # The stream for a streaming body of Rack 3. It discards what is written.
       class Sink
         # Returns the number of bytes.
         def write(*parts)
           parts.sum { |part| part.to_s.bytesize }
         end
 
-        # Returns itself.
+        # Returns the stream.
         def <<(part)
           write(part)
           self
@@ -66,7 +66,7 @@ module Carat
           nil
         end
 
-        # Returns itself.
+        # Returns the stream.
         def flush
           self
         end

@@ -2,12 +2,12 @@
 
 module Carat
   module Warmup
-    # Where a thread comes from: its place in the code, and the gem that started it.
+    # The origin of a thread: its place in the code, and the gem that started it.
     class ThreadOrigin
-      # `#<Thread:0x000 /path/file.rb:12 sleep>`, also with a name before the path.
+      # The path in Thread#inspect: `#<Thread:0x000 /path/file.rb:12 sleep>`, perhaps with a name before the path.
       START = / (\S+):\d+ \w+>\z/
       GEM = %r{/gems/([^/]+-\d[^/]*)/}
-      # New Relic wraps the block of each thread in one of its own.
+      # The file of New Relic that wraps the block of each thread in a block of its own.
       WRAPPER = %r{/new_relic/agent/tracer\.rb\z}
       FRAME = /\A(.*?):\d+:/
       private_constant :FRAME, :GEM, :START, :WRAPPER
@@ -34,13 +34,14 @@ module Carat
 
       private
 
-      # The block that is wrapped is the next frame.
+      # The path of the wrapped block, which is in the next frame.
       def wrapped
         paths = (@thread.backtrace || []).filter_map { |frame| frame.b[FRAME, 1] }
         paths.reverse.find { |path| !WRAPPER.match?(path) }
       end
 
-      # A gem that Bundler takes from a directory, or one of a Linux distribution.
+      # The gem whose directory has the file, for a gem that Bundler takes from a directory or that a Linux distribution
+      # has packed.
       def loaded_gem(file)
         specification = ::Gem.loaded_specs.values.find { |spec| file.start_with?("#{spec.full_gem_path}/".b) }
         specification&.full_name

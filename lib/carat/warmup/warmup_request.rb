@@ -6,18 +6,18 @@ require_relative "local_request"
 
 module Carat
   module Warmup
-    # A request to the application in the mold. All workers then share what a first request leaves behind: call caches,
-    # compiled templates, schema caches.
+    # A request to the application in the mold. A first request fills call caches, compiles templates, and loads
+    # schemas; all workers then share the result.
     class WarmupRequest
-      # Statuses that need no warning.
+      # The statuses that need no warning.
       GOOD = (200..399)
       REDIRECTS = (300..399)
-      # How long the `ensure` blocks of an interrupted request may take.
+      # The seconds that the `ensure` blocks of an interrupted request may take.
       GRACE_SECONDS = 1
       private_constant :GOOD, :REDIRECTS, :GRACE_SECONDS
 
-      # `template` is an EnvTemplate, `target` a path with an optional query; clients speak HTTPS if `https`. Warnings
-      # go to the ProcessLog `log`.
+      # `template` is an EnvTemplate, and `target` a path with an optional query. The request comes over HTTPS if
+      # `https`. Warnings go to the ProcessLog `log`.
       def initialize(app, template, target, log:, https: false)
         @make = ->(scheme) { LocalRequest.new(app, template, target, https: scheme) }
         @https = https
@@ -26,9 +26,9 @@ module Carat
         @log = log
       end
 
-      # Runs the request, until `deadline` of the monotonic clock at most, in a thread of its own as a worker does: an
-      # application that ends its thread does not end the mold. Failures are logged, and do not keep the server from
-      # serving. Returns whether the application has responded as it should.
+      # Runs the request, and interrupts it at `deadline` of the monotonic clock. The request has a thread of its own,
+      # as in a worker, so that an application that ends its thread does not end the mold. Failures are logged, and do
+      # not keep the server from serving. Returns whether the application has responded as it should.
       def run(deadline:)
         thread = Thread.new { attempt }
         return stop(thread) unless thread.join([deadline - Process.clock_gettime(Process::CLOCK_MONOTONIC), 0].max)
@@ -40,7 +40,7 @@ module Carat
 
       private
 
-      # Returns whether the status is good; nil if the application ends the thread.
+      # Returns whether the status is good, or nil if the application ends the thread.
       def attempt
         response = @request.call
         response = insist if !@https && detour(response) == :https
@@ -52,16 +52,16 @@ module Carat
         false
       end
 
-      # Repeats the request over HTTPS, which the application demands and takes from a proxy's word. Further requests
-      # use HTTPS, too.
+      # Repeats the request over HTTPS, because the application redirects there. Further requests use HTTPS, too.
       def insist
         @https = true
         @request = @make.call(true)
         @request.call
       end
 
-      # Returns where the response leads the client that asked for the same path: :https, :elsewhere, or nil. A
-      # redirect to another query of the same place, such as a locale, is the application's own choice.
+      # Returns where a redirect leads that is not the application's own: :https, :elsewhere, or nil. It must have the
+      # same path: a redirect to another path, or to another query at the same place, such as for a locale, is the
+      # application's own choice.
       def detour(response)
         return unless REDIRECTS.cover?(response.status) && response.location
 

@@ -6,7 +6,7 @@ require_relative "../../carat/launch/rackup/rackup_handler"
 require_relative "../../carat/launch/rackup/rails_server"
 
 module Carat
-  # `rackup -s carat` and `rails server -u carat` with Rack 3.
+  # The handler for `rackup -s carat` and `rails server -u carat` with Rack 3.
   ::Rackup::Handler::Carat = Module.new { extend Launch::RackupHandler }
   ::Rackup::Handler.register(:carat, ::Rackup::Handler::Carat)
   Launch::RailsServer.adapt(::Rails::Server) if defined?(::Rails::Server)

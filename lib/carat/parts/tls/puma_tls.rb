@@ -7,14 +7,14 @@ require_relative "../import/puma_values"
 module Carat
   module CLI
     class Import
-      # Translates an address of Puma's TLS: `bind "ssl://..."` and `ssl_bind`.
+      # Translates an address for TLS in Puma's configuration: `bind "ssl://..."` and `ssl_bind`.
       class PumaTLS
         WANTING = 'Carat needs a certificate and its key: bind "tls://HOST:PORT?cert=FILE&key=FILE"; ' \
                   "`carat dev-cert` makes both for development"
         BY_HAND = 'write bind "tls://HOST:PORT?cert=FILE&key=FILE"'
-        # Puma's modes of verifying clients, with those of Carat.
+        # Puma's modes of verifying clients, each with Carat's mode.
         VERIFY = { "peer" => "optional", "force_peer" => "required" }.freeze
-        # What always holds: Carat speaks only TLS 1.2 and 1.3.
+        # Parameters that Carat may leave out because they always hold: Carat speaks only TLS 1.2 and 1.3.
         ALWAYS = { "no_tlsv1" => "true", "no_tlsv1_1" => "true", "verify_mode" => "none" }.freeze
         HINTS = {
           "backlog" => "see the option backlog",
@@ -23,13 +23,13 @@ module Carat
           "ssl_cipher_filter" => "Carat has modern ciphers only", "ssl_ciphersuites" => "Carat has modern ciphers only",
           "reuse" => "sessions are always resumed"
         }.freeze
-        # A piece of a String in double quotes: text, or an interpolation without braces of its own.
+        # A piece of a String in double quotes: a character, or an interpolation that contains no braces.
         PIECE = /(?:[^&?\#{}"\\]|\#\{[^{}]*\})/
         URL = /\A"ssl:\/\/(?<place>#{PIECE}+?)(?:\?(?<query>(?:#{PIECE}|&)*))?"\z/
         private_constant :ALWAYS, :BY_HAND, :HINTS, :PIECE, :URL, :VERIFY, :WANTING
 
         class << self
-          # Returns the Translation of `bind`, a Call, or nil when its address is of another kind.
+          # Returns the Translation of `bind`, a Call, or nil when its address is not one for TLS.
           def bind(call)
             source = call.arguments.first.to_s
             return unless source.match?(/\A["']ssl:/)
@@ -51,14 +51,14 @@ module Carat
 
           private
 
-          # The text for an argument within double quotes; a literal stands for itself.
+          # The source of an argument within double quotes: a literal as it is, and other code as an interpolation.
           def text(literal, source)
             literal ? literal.to_s.inspect[1..-2] : ("\#{#{source}}" if source)
           end
         end
 
-        # `place` is the host and the port, `pairs` the parameters by name, all as the source of a String in double
-        # quotes.
+        # `place` is the host and the port, and `pairs` are the parameters by name. All are source text of a String in
+        # double quotes.
         def initialize(place, pairs)
           @place = place
           @pairs = pairs.transform_values { |value| value.include?("%") ? URI.decode_www_form_component(value) : value }
@@ -77,7 +77,7 @@ module Carat
           [*@pairs.slice("cert", "key"), *clients].map { |name, value| "#{name}=#{value}" }.join("&")
         end
 
-        # Puma asks clients for certificates only when `verify_mode` says so.
+        # The parameters for clients' certificates. Puma asks for them only when `verify_mode` says so.
         def clients
           verify = VERIFY[@pairs["verify_mode"]]
           verify && @pairs.key?("ca") ? { "ca" => @pairs["ca"], "verify" => verify } : {}

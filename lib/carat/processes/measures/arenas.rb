@@ -4,13 +4,13 @@ require_relative "../../native"
 
 module Carat
   module Processes
-    # glibc gives each thread an arena of its own, although the GVL lets only one allocate at a time. Five threads then
-    # take 3.7 MB more and are no faster.
+    # The arenas of glibc's allocator. glibc gives each thread its own arena, although the GVL lets only one thread
+    # allocate at a time: five threads then take 3.7 MB more and are no faster.
     module Arenas
-      # The number of arenas.
+      # The number of arenas that all threads share.
       LIMIT = 1
 
-      # Setting one of these is a choice of the user.
+      # The variables by which a user chooses the number of arenas.
       VARIABLES = %w[MALLOC_ARENA_MAX GLIBC_TUNABLES].freeze
 
       module_function

@@ -2,19 +2,19 @@
 
 module Carat
   module Processes
-    # Measures the garbage collection of this process since the fork: Ruby's counters include the mold's.
+    # Measures the garbage collections of this process since the fork. Ruby's own counters include those of the mold.
     class CollectorClock
       MILLISECONDS = 1000.0
       private_constant :MILLISECONDS
 
-      # Create it right after the fork.
+      # Notes the counters at the start. To be created right after the fork.
       def initialize
         @count, @milliseconds = counters
         @allocated = GC.stat(:total_allocated_objects)
       end
 
-      # Returns the number of objects that were allocated, the number of collections, the CPU time of collections and
-      # of the process in seconds, and the share of the first in the second, from 0 to 1.
+      # Returns, since the fork, the number of objects that were allocated, the number of collections, the CPU time of
+      # the collections and of the process in seconds, and the former divided by the latter, from 0 to 1.
       def stats
         count, milliseconds = counters
         gc = (milliseconds - @milliseconds) / MILLISECONDS

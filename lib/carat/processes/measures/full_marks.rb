@@ -4,22 +4,23 @@ require_relative "ruby_marks"
 
 module Carat
   module Processes
-    # When a process may run full garbage collections, for which all its threads wait.
+    # The times at which a process may run full garbage collections, for which all its threads wait.
     #
-    # Ruby decides that one is due, as ever. From then on it may run only minor ones, and grows the heap meanwhile,
-    # until the edge has emptied the worker and orders one, or a bound is passed. See
+    # Ruby still decides when a full collection is due. From then on Ruby may run only minor collections, and grows the
+    # heap, until the edge has emptied the worker and orders the full collection, or the heap has grown by a bound. See
     # docs/decisions/0016-room-for-garbage.md.
     class FullMarks
-      # A collection that is due runs within requests when the heap has grown by this share of the slots in use, or by
-      # so many: five of Ruby's steps. A worker that can be emptied grows by one or two until then, and all that is
-      # added to one that cannot stays.
+      # The growth of the heap after which a collection that is due runs within requests: this share of the slots in
+      # use, or this many slots, which are five of Ruby's steps of growth. A worker that can be emptied grows by one or
+      # two steps until then. In a worker that cannot, all added slots stay.
       SLOTS_SHARE = 0.25
       MOST_SLOTS = 100_000
-      # The same for bytes from malloc: half of what Ruby itself lets them grow by before it collects.
+      # The same bound for bytes from malloc: half of the growth after which Ruby itself runs a collection.
       MALLOC_BYTES = 64 * 1024 * 1024
 
       class << self
-        # Returns why full collections stay Ruby's in processes of this configuration, a String; nil if they do not.
+        # Returns the reason, a String, why Ruby alone times full collections in processes with this configuration; nil
+        # when Carat does.
         def objection(configuration)
           return "gc is not \"frugal\"" unless configuration[:gc] == "frugal"
 
@@ -27,14 +28,14 @@ module Carat
           names.empty? ? RubyMarks.objection : "#{names.join(", ")} in the environment"
         end
 
-        # Begins in a worker, after the fork and the hooks. Returns the FullMarks, which only count where there is an
-        # objection; nil where Ruby cannot tell: before 3.4.
+        # Begins in a worker, after the fork and the hooks. Returns the FullMarks, which only count collections if there
+        # is an objection. Returns nil before Ruby 3.4, which cannot tell when it has marked.
         def begin(configuration, room)
           marks = new(manages: objection(configuration).nil?, room: room)
           marks if marks.watch
         end
 
-        # As Carat.collect_if_due.
+        # Does what Carat.collect_if_due promises.
         def collect_if_due
           require_relative "../worker"
           return false if Worker.current
@@ -45,39 +46,40 @@ module Carat
         end
       end
 
-      # `manages` is false where full collections stay Ruby's, and are only counted. `room` is a HeapRoom or nil, and
-      # `ruby` answers what RubyMarks does.
+      # `manages` is false when Ruby alone times full collections, which are then only counted. `room` is a HeapRoom or
+      # nil; `ruby` has the methods of RubyMarks.
       def initialize(manages: true, room: nil, ruby: RubyMarks.new)
         @ruby = ruby
         @room = room
         @state = manages ? :allowed : :left
       end
 
-      # Begins. Returns false where Ruby cannot tell when it has marked: before 3.4.
+      # Begins to watch. Returns false before Ruby 3.4, which cannot tell when it has marked.
       def watch
         note
         @ruby.watch_closely(@state != :left)
         @ruby.watch(self)
       end
 
-      # Ends: full collections are Ruby's again, as in a mold.
+      # Ends. Ruby alone times full collections again, as in a mold.
       def leave
         @ruby.watch(nil)
         @ruby.allow unless @state == :left
         @state = :left
       end
 
-      # Whether full collections wait for an order.
+      # Whether full collections wait for an order of the edge.
       def manages?
         @state != :left
       end
 
-      # Whether one is due.
+      # Whether a full collection is due.
       def due?
         @state == :due
       end
 
-      # Soon after Ruby has marked, in the middle of any request; also called for a collection that `collect` runs.
+      # Called soon after Ruby has marked, in the middle of any request, and also during a collection that `collect`
+      # runs.
       def marked
         return if @collects
         return finish(ordered: false) if @ruby.full_collections != @full
@@ -88,15 +90,15 @@ module Carat
         end
       end
 
-      # Between two requests, when the garbage collector has run.
+      # Called between two requests, when the garbage collector has run.
       def review
         settle if @state == :allowed && @ruby.collections != @collections
         @nanoseconds = @ruby.nanoseconds
         @room&.review
       end
 
-      # Runs a full collection, and returns how long it took in microseconds; 0 where full collections stay Ruby's. Call
-      # it while the process serves nobody.
+      # Runs a full collection, and returns how long it took in microseconds, or 0 when Ruby alone times full
+      # collections. To be called while the process serves nobody.
       def collect
         return 0 if @state == :left || @ruby.disabled?
 
@@ -111,7 +113,7 @@ module Carat
 
       private
 
-      # Whether the heap has grown by a bound.
+      # Whether the heap has grown by a bound since a collection became due.
       def bound?
         now = @ruby.size
         slots = [@size.use * SLOTS_SHARE, MOST_SLOTS].min
@@ -130,7 +132,8 @@ module Carat
         @ruby.begin_full
       end
 
-      # The time of one that nobody has ordered is that of all collections since the request began.
+      # Reports a full collection. Ruby does not tell how long one took that nobody ordered: `micros` is then the time
+      # of all collections since the request began.
       def finish(ordered:, micros: (@ruby.nanoseconds - @nanoseconds) / 1000)
         @ruby.report_done(micros, ordered)
         @ruby.report_due(false)
@@ -142,15 +145,16 @@ module Carat
         @ruby.watch_closely(true)
       end
 
-      # Ruby grows a heap that a full collection has found too small, but only if its slots had been used up. It does so
-      # as well after the next collection while full ones are forbidden.
+      # Makes Ruby grow the heap. After a full collection that has found the heap too small, Ruby grows it only if its
+      # slots had been used up. While full collections are forbidden, Ruby also grows it after the next minor one.
       def grow
         @state = :growing
         @ruby.forbid
       end
 
-      # Only when it has swept does Ruby know whether it has found enough free slots. If not, its next collection is a
-      # full one, which may begin within this request where there is little room.
+      # Finds out whether a full collection is due. Only after sweeping does Ruby know whether there are enough free
+      # slots. If not, Ruby's next collection is a full one, and may begin within this request where there is little
+      # room.
       def settle
         @state = :allowed
         @ruby.allow
@@ -159,7 +163,7 @@ module Carat
         @need ? await : @ruby.watch_closely(@ruby.tight?)
       end
 
-      # Full collections are forbidden until the worker is ordered to run one.
+      # Forbids full collections until the edge orders one, and tells the edge that one is due.
       def await
         @ruby.forbid
         @size = @ruby.size

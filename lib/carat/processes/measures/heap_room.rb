@@ -4,29 +4,30 @@ require_relative "../../native"
 
 module Carat
   module Processes
-    # The room for garbage in the heap of a worker. It begins small, since each page that garbage fills is the worker's
-    # own, and grows where collections are dear: where much is marked each time, because the heap is large or objects
-    # outlive several requests. Sweeping is no reason: it takes as long in any room. See
-    # docs/decisions/0016-room-for-garbage.md.
+    # The room for garbage in the heap of a worker. The room begins small, since each page that garbage fills becomes
+    # private memory of the worker. It grows where collections are expensive because they mark much: the heap is large,
+    # or objects outlive several requests. The cost of sweeping is no reason to grow, because it is the same in any
+    # room. See docs/decisions/0016-room-for-garbage.md.
     class HeapRoom
-      # The share of CPU time that marking may take, from 0 to 1, and from how many milliseconds a collection on: what
-      # takes less delays no request.
+      # The share of CPU time that marking may take, from 0 to 1. The share counts only if collections mark for longer
+      # than this many milliseconds each: shorter ones delay no request.
       MARKING_SHARE = 0.1
       MARKING_MILLISECONDS = 0.4
       # The share of CPU time that whole collections for lack of slots may take, from 0 to 1.
       SHARE = 0.3
-      # How many such collections one decision covers.
+      # How many collections for lack of slots there are between two decisions.
       COLLECTIONS = 8
-      # The least memory that a step adds: 60 000 of Ruby's smallest slots.
+      # The least memory that one step of growth adds: 60 000 of Ruby's smallest slots.
       STEP_BYTES = 2_400_000
-      # A step adds at most this many times the room that there was.
+      # The most that one step adds, as a multiple of the present room.
       MOST_TIMES = 2
-      # The least that a pool gets: about one page of slots. Adding a page writes to all free slots of the pool.
+      # The least that a pool of slots gets in a step: about one page. Less is not worth it, because adding a page
+      # writes to all free slots of the pool.
       PART_BYTES = 65_536
-      # All steps together add at most this much, or this share of the heap where that is more.
+      # The most that all steps together add: this many bytes, or this share of the heap if that is more.
       LIMIT_BYTES = 10 * STEP_BYTES
       LIMIT_SHARE = 0.3
-      # The share of `worker_memory` that they may take: a worker is not to be replaced for its room.
+      # The share of `worker_memory` that all steps may take, so that the room does not get the worker replaced.
       MEMORY_SHARE = 0.25
       private_constant :MARKING_SHARE, :MARKING_MILLISECONDS, :SHARE, :COLLECTIONS, :STEP_BYTES, :MOST_TIMES,
                        :PART_BYTES, :LIMIT_BYTES, :LIMIT_SHARE, :MEMORY_SHARE
@@ -36,15 +37,15 @@ module Carat
       @objects = 0
 
       class << self
-        # How many times the heap was extended, in this process and in those that it was forked from, and by how many
-        # bytes.
+        # How many times the heap was extended, in this process and in the processes from which it was forked, and by
+        # how many bytes in all.
         attr_accessor :steps, :bytes
 
-        # How many objects extensions have made, which the application has not asked for.
+        # How many objects the extensions have allocated. The application has not asked for them.
         attr_accessor :objects
       end
 
-      # `collector` answers what Collections does. `memory` is `worker_memory` in bytes; nil without a limit.
+      # `collector` has the methods of Collections. `memory` is `worker_memory` in bytes, or nil without a limit.
       def initialize(collector = Collections.new, memory: nil)
         @collector = collector
         @memory = memory
@@ -52,7 +53,8 @@ module Carat
         begin_anew
       end
 
-      # Call it when the garbage collector has run, between two requests. Any thread may.
+      # Decides whether to extend the heap. To be called between two requests when the garbage collector has run; any
+      # thread may call it.
       def review
         return unless @turn.try_lock
 
@@ -73,7 +75,8 @@ module Carat
 
       private
 
-      # Ruby says why the last collection has run, and nothing about those before.
+      # Adds the collections since the last call, and extends the heap after enough of them. They count only if the last
+      # one ran for lack of slots: Ruby does not tell why the others ran.
       def look
         collections, took, marked = note_collections
         return unless collections.positive? && @collector.short_of_slots?
@@ -87,15 +90,15 @@ module Carat
         begin_anew
       end
 
-      # Returns how many collections have run since the last call, and in milliseconds of CPU time how long they took,
-      # and how long they marked.
+      # Returns three figures since the last call: how many collections have run, how long they took, and how long they
+      # marked, in milliseconds of CPU time.
       def note_collections
         before = [@count, @milliseconds, @marking]
         note
         [@count, @milliseconds, @marking].zip(before).map { |now, was| now - was }
       end
 
-      # The cost of an extension itself does not count.
+      # Starts all sums from zero, after an extension, so that the cost of the extension does not count.
       def begin_anew
         note
         @collections = @taken = @marked = 0
@@ -109,7 +112,7 @@ module Carat
         @marking = @collector.marking_milliseconds
       end
 
-      # Extends each pool of slots by its part: the first one that is full makes Ruby collect.
+      # Extends each pool of slots by its part: Ruby collects as soon as one of the pools is full.
       def extend_heap
         demand = recent_demand
         total = demand.sum { |slot_bytes, objects| slot_bytes * objects }
@@ -124,8 +127,8 @@ module Carat
         end
       end
 
-      # How many bytes are to be added to the room, all of which is used between two collections. The cost of marking
-      # falls as the room grows.
+      # How many bytes to add to `room`, the bytes that are allocated between two collections. The cost of marking falls
+      # as the room grows.
       def wanted(room)
         cpu = @collector.cpu_milliseconds - @cpu
         if @marked > @collections * MARKING_MILLISECONDS && @marked > cpu * MARKING_SHARE
@@ -141,7 +144,8 @@ module Carat
         @memory ? [most, @memory * MEMORY_SHARE].min : most
       end
 
-      # The objects that each pool has been asked for lately; all of them where Ruby does not tell.
+      # The objects that were allocated in each pool since the last decision; all objects so far where Ruby does not
+      # tell.
       def recent_demand
         demand = @collector.demand
         recent = demand.to_h { |slot_bytes, objects| [slot_bytes, [objects - @demand.fetch(slot_bytes, 0), 0].max] }
@@ -150,45 +154,45 @@ module Carat
 
       # Ruby's figures about its garbage collector.
       class Collections
-        # Ruby 3.1 has slots of one size.
+        # The size of a slot in Ruby 3.1, whose slots all have one size.
         SLOT_BYTES = GC::INTERNAL_CONSTANTS.fetch(:RVALUE_SIZE, 40)
         PAGE_BYTES = GC::INTERNAL_CONSTANTS.fetch(:HEAP_PAGE_SIZE, 65_536)
         TELLS_MARKING = GC.stat.key?(:marking_time)
         private_constant :SLOT_BYTES, :PAGE_BYTES, :TELLS_MARKING
 
-        # Number of collections.
+        # The number of collections.
         def count
           GC.count
         end
 
-        # CPU time of all collections.
+        # The CPU time of all collections.
         def milliseconds
           GC.stat(:time)
         end
 
-        # CPU time that they marked, all in one go; 0 before Ruby 3.3, which does not tell.
+        # The CPU time that all collections marked; 0 before Ruby 3.3, which does not tell it.
         def marking_milliseconds
           TELLS_MARKING ? GC.stat(:marking_time) : 0
         end
 
-        # The size of all slots.
+        # The bytes of all slots.
         def heap_bytes
           GC.stat(:heap_eden_pages) * PAGE_BYTES
         end
 
-        # CPU time of the process.
+        # The CPU time of the process.
         def cpu_milliseconds
           Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID, :float_millisecond)
         end
 
-        # Whether the last collection ran because no slot was free. Others run because the application asked for them,
-        # or has allocated memory outside of the heap.
+        # Whether the last collection ran because no slot was free. Other collections run because the application asks
+        # for them, or has allocated memory outside of the heap.
         def short_of_slots?
           GC.latest_gc_info(:gc_by) == :newobj
         end
 
-        # Returns how many objects each pool has been asked for, by the size of its slots in bytes; on Ruby 3.2, which
-        # does not say so, how many slots it has.
+        # Returns how many objects were allocated in each pool, by the size of its slots in bytes. Ruby 3.2 does not
+        # tell that: there, the number of the pool's slots takes its place.
         def demand
           return { SLOT_BYTES => GC.stat(:total_allocated_objects) } unless GC.respond_to?(:stat_heap)
 
@@ -197,7 +201,7 @@ module Carat
           end
         end
 
-        # Extends the heap by a number of slots.
+        # Extends the heap by a number of slots of one size.
         def extend(slots, slot_bytes)
           before = GC.stat(:total_allocated_objects)
           Native.extend_heap(slots, slot_bytes)

@@ -7,27 +7,29 @@ module Carat
     # The just-in-time compiler of this process.
     module JIT
       COMPILERS = { "yjit" => "YJIT", "zjit" => "ZJIT" }.freeze
-      # The environments in which code changes while it runs, or runs once.
+      # The environments in which code changes while it runs, or runs only once.
       LOCAL = %w[development test].freeze
-      # The part of the server's memory that each process may use for machine code and its description: Ruby's own
-      # limit is more than a small container has for all workers.
+      # One part in this many of the server's memory is what each process may use for machine code and its description.
+      # Ruby's own limit, for all workers together, is more than a small container has.
       MEMORY_SHARE = 16
-      # The least limit and Ruby's own, in MiB as Ruby counts: the least suffices for a small Rails application.
+      # The lowest limit, which suffices for a small Rails application, and Ruby's own limit. Both are in MiB, as Ruby
+      # takes them.
       MEMORY_LEAST = 16
       MEMORY_DEFAULT = 128
       private_constant :COMPILERS, :LOCAL, :MEMORY_SHARE, :MEMORY_LEAST, :MEMORY_DEFAULT
 
       module_function
 
-      # Calls the block, which loads the application, and returns its value. The Configuration says which compiler
-      # runs from then on. `memory` is what the server may use, in bytes. Raises ConfigError when this process cannot.
+      # Calls the block, which loads the application, and returns its value. Then enables the compiler that the
+      # Configuration names. `memory` is what the server may use, in bytes. Raises ConfigError when this process cannot
+      # enable it.
       def beside(configuration, memory: nil)
         reserve(configuration[:jit])
         yield.tap { enable(configuration[:jit], configuration[:environment], memory:) }
       end
 
-      # Keeps the application from enabling another compiler than the option `jit` names, as Rails does when it has
-      # started.
+      # Keeps the application from enabling a compiler that the option `jit` does not name: Rails enables one when it
+      # has started.
       def reserve(choice)
         return if choice == "auto"
 
@@ -36,15 +38,16 @@ module Carat
         end
       end
 
-      # Enables the compiler that `chosen` names, once the application is loaded: what runs only at the start is not
-      # worth compiling. `memory` is what the server may use, in bytes, or nil. Raises ConfigError.
+      # Enables the compiler that `chosen` names. To be called once the application is loaded, because code that runs
+      # only at the start is not worth compiling. `memory` is what the server may use, in bytes, or nil. Raises
+      # ConfigError.
       def enable(choice, environment, memory: nil)
         wanted = chosen(choice, environment) or return
         RubyVM.const_get(wanted).then { |compiler| compiler.enable(**limit(compiler, memory)) }
       end
 
-      # Returns the name of the compiler that the option `jit` makes Carat enable, or nil. Raises ConfigError when this
-      # process cannot.
+      # Returns the name of the compiler that Carat enables by the option `jit`, or nil. Raises ConfigError when this
+      # process cannot enable it.
       def chosen(choice, environment)
         choice = "yjit" if choice == "auto" && automatic?(environment)
         wanted = COMPILERS[choice]
@@ -55,7 +58,7 @@ module Carat
         wanted
       end
 
-      # Returns a sentence when a compiler runs although `jit` is "off", or nil: nothing can disable one.
+      # Returns a sentence when a compiler runs although `jit` is "off", or nil. Nothing can disable a compiler.
       def remark(choice)
         "jit is \"off\", but #{name} was enabled before, such as by RUBYOPT" if choice == "off" && name
       end
@@ -75,8 +78,9 @@ module Carat
         COMPILERS.each_value.find { |name| RubyVM.const_defined?(name) && RubyVM.const_get(name).enabled? }
       end
 
-      # Returns the compiled methods and blocks (`methods`), and the bytes of machine code (`code`) and of what the
-      # compiler keeps about it (`metadata`); nil without a compiler. Values that this Ruby does not tell are nil.
+      # Returns the number of compiled methods and blocks (`methods`), and the bytes of machine code (`code`) and of the
+      # compiler's own data about it (`metadata`). Returns nil without a compiler. A value that this Ruby does not tell
+      # is nil.
       def to_h
         case name
         when "YJIT" then figures("YJIT", RubyVM::YJIT.runtime_stats || {}, :code_region_size, :yjit_alloc_size)
@@ -88,7 +92,8 @@ module Carat
         { name:, methods: stats[:compiled_iseq_count], code: stats[code], metadata: stats[metadata] }
       end
 
-      # Rails 7.2 and later decide by `config.yjit`, and whoever starts Ruby by RUBYOPT.
+      # Whether "auto" enables YJIT: unless Rails 7.2 or later decides by `config.yjit`, or the user has decided by
+      # RUBYOPT.
       def automatic?(environment)
         decided = name || ENV.fetch("RUBYOPT", "").include?("jit") || rails_decides?
         !decided && !local?(environment) && available?("YJIT")
@@ -98,12 +103,12 @@ module Carat
         defined?(::Rails.application.config) && ::Rails.application.config.respond_to?(:yjit)
       end
 
-      # Whether this Ruby has the compiler and can enable it while it runs, as from 3.3 on.
+      # Whether this Ruby has the compiler and can enable it while it runs, which is possible from Ruby 3.3 on.
       def available?(name)
         RubyVM.const_defined?(name) && RubyVM.const_get(name).respond_to?(:enable)
       end
 
-      # The limit exists from Ruby 4.0 on.
+      # The memory limit as an argument of `enable`, which takes one from Ruby 4.0 on.
       def limit(compiler, memory)
         return {} unless memory && compiler.method(:enable).parameters.include?(%i[key mem_size])
 

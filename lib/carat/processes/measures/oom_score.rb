@@ -2,21 +2,21 @@
 
 module Carat
   module Processes
-    # Whom the OOM killer kills first: a worker before the mold, and the mold before the edge, without which nothing is
-    # left. The scores are added to the score of the server, which systemd may have set.
+    # The order in which the OOM killer chooses processes: workers before the mold, and the mold before the edge,
+    # without which no process remains. The scores here are added to the server's own score, which systemd may have set.
     class OomScore
       FILE = "/proc/self/oom_score_adj"
-      # The kernel's maximum (proc_pid_oom_score_adj(5)).
+      # The kernel's maximum score (proc_pid_oom_score_adj(5)).
       MOST = 1000
       private_constant :FILE, :MOST
 
-      # Added to the score of a mold.
+      # The number that is added to the score for a mold.
       MOLD = 100
 
-      # Added to the score of a worker.
+      # The number that is added to the score for a worker.
       WORKER = 300
 
-      # The score of the server, read by the first mold; its forks share it.
+      # The score of the server. The first mold reads it, and forked processes inherit it.
       def self.server
         @server ||= new
       end
@@ -29,8 +29,8 @@ module Carat
         @base = 0
       end
 
-      # Sets the score of this process to `more` above that of the server. Lowering it needs CAP_SYS_RESOURCE; without
-      # that, or without /proc, nothing changes.
+      # Sets the score of this process to `more` above the server's score. Lowering a score needs CAP_SYS_RESOURCE.
+      # Without that capability, or without /proc, nothing changes.
       def raise_by(more)
         File.write(@file, [@base + more, MOST].min.to_s)
       rescue SystemCallError

@@ -5,7 +5,7 @@ require_relative "../../log/plain_json"
 
 module Carat
   module Processes
-    # Profiles of this process at the request of the edge. The first one loads the measurement from the gem carat-lab.
+    # Profiles this process when the edge asks for it. The first profile loads code of the gem carat-lab.
     class Profiler
       # `control` is a Native::Control. The block returns how many requests this process has served.
       def initialize(control, &served)
@@ -13,8 +13,8 @@ module Carat
         @served = served
       end
 
-      # Begins to sample: one in `interval` allocated bytes, or microseconds of `clocks`, a sum of bits that the lab
-      # knows; nil stands for the lab's default.
+      # Begins to sample once in `interval` allocated bytes, or microseconds of `clocks`, a sum of bits that carat-lab
+      # defines; nil stands for its default.
       def begin(interval, clocks)
         raise LoadError, "the gem carat-lab is not where the server runs" unless Launch::LabGem.load
 
@@ -24,7 +24,7 @@ module Carat
         refuse(e)
       end
 
-      # Ends the profile and sends it, if there is one; `replaced` says that the worker ends.
+      # Ends the profile, if there is one, and sends it. `replaced` says that the worker ends.
       def finish(replaced: false)
         recording = @recording or return
         @recording = nil
@@ -44,7 +44,7 @@ module Carat
         Lab::Profile::TimeRecording.new(clocks, interval)
       end
 
-      # The worker is there for its requests: it goes on.
+      # Reports that no profile is possible, rather than raise: the worker must go on serving.
       def refuse(error)
         @control.profile(Log::PlainJSON.generate({ error: "the worker cannot be profiled: #{error.message}" }))
       end

@@ -4,22 +4,22 @@ require_relative "../../native"
 
 module Carat
   module Processes
-    # Ruby's garbage collector, as the rule for full collections sees and tells it.
+    # Ruby's garbage collector, with the methods that FullMarks needs.
     class RubyMarks
-      # All `slots` of the heap, those in `use`, and the bytes from malloc since the last full collection.
+      # The size of the heap: all `slots`, the slots in `use`, and the bytes from malloc since the last full collection.
       Size = Struct.new(:slots, :use, :malloc)
 
       ALLOWED = { rgengc_allow_full_mark: true }.freeze
       FORBIDDEN = { rgengc_allow_full_mark: false }.freeze
-      # A pool of slots with a smaller share of free ones may be short of them after the next collection: twice the
-      # share below which Ruby decides so (Launch::CollectorPolicy). Pools of a few pages do not count.
+      # A pool of slots with a smaller share of free slots may lack them after the next collection. The share is twice
+      # that below which Ruby decides so (Launch::CollectorPolicy). Pools of a few pages do not count.
       TIGHT_SHARE = 0.04
       POOL_SLOTS = 2000
       PAGE_BYTES = GC::INTERNAL_CONSTANTS.fetch(:HEAP_PAGE_SIZE, 65_536)
       private_constant :ALLOWED, :FORBIDDEN, :TIGHT_SHARE, :POOL_SLOTS, :PAGE_BYTES
 
-      # Returns why nobody but Ruby can say when full collections run here, a String; nil if somebody can. Call it when
-      # the application has been loaded.
+      # Returns the reason, a String, why only Ruby can time full collections here; nil when Carat can. To be called
+      # when the application has been loaded.
       def self.objection
         return "Ruby #{RUBY_VERSION} has no switch for them (3.4 has)" unless switch?
         return "the application has forbidden them (GC.config)" unless GC.config[:rgengc_allow_full_mark]
@@ -33,12 +33,12 @@ module Carat
       end
       private_class_method :switch?
 
-      # Lets Ruby call `marked` of the observer; nil ends that. Returns false before Ruby 3.4.
+      # Makes Ruby call the method `marked` of the observer after marking; nil ends that. Returns false before Ruby 3.4.
       def watch(observer)
         Native.watch_marking(observer)
       end
 
-      # Whether the observer is called after each marking, or only when a full one is due or has been done.
+      # Sets whether the observer is called after each marking, or only when a full collection is due or has run.
       def watch_closely(is_wanted)
         Native.watch_marking_closely(is_wanted)
       end
@@ -48,28 +48,28 @@ module Carat
         Native.full_mark_due(is_due)
       end
 
-      # Tells the requests that are running for how many microseconds they have waited, and the edge, unless it has
-      # ordered the collection.
+      # Tells the running requests for how many microseconds they have waited for a full collection. Tells the edge as
+      # well, unless the edge has ordered the collection.
       def report_done(micros, is_ordered)
         Native.full_mark_done(micros, is_ordered)
       end
 
-      # Number of collections.
+      # The number of collections.
       def collections
         GC.count
       end
 
-      # Number of full ones.
+      # The number of full collections.
       def full_collections
         GC.stat(:major_gc_count)
       end
 
-      # Time of all collections.
+      # The time of all collections.
       def nanoseconds
         GC.total_time
       end
 
-      # CPU time that they marked.
+      # The CPU time that all collections marked.
       def marking_milliseconds
         GC.stat(:marking_time)
       end
@@ -81,17 +81,17 @@ module Carat
         disabled
       end
 
-      # Sweeps to the end, and lets the next collection that Ruby begins be a full one.
+      # Sweeps to the end, and allows Ruby's next collection to be a full one.
       def allow
         GC.config(ALLOWED)
       end
 
-      # Sweeps to the end, and lets Ruby begin only minor collections.
+      # Sweeps to the end, and allows Ruby only minor collections.
       def forbid
         GC.config(FORBIDDEN)
       end
 
-      # Why Ruby's next collection would be a full one, a Symbol; nil if it would not.
+      # The reason, a Symbol, why Ruby's next collection would be a full one; nil if it would not be.
       def need
         GC.latest_gc_info(:need_major_by)
       end
@@ -101,7 +101,8 @@ module Carat
         Size.new(GC.stat(:heap_available_slots), GC.stat(:heap_live_slots), GC.stat(:oldmalloc_increase_bytes))
       end
 
-      # Whether a pool of slots may be short of them after the next collection. Pages without objects belong to none.
+      # Whether a pool may lack free slots after the next collection. Empty pages, which belong to no pool yet, count
+      # for each.
       def tight?
         spare = GC.stat(:heap_empty_pages) * PAGE_BYTES
         GC.stat_heap.each_value.any? do |pool|
@@ -118,7 +119,7 @@ module Carat
         ((now - start) * 1_000_000).round
       end
 
-      # Begins a full collection that Ruby continues in steps as objects are allocated.
+      # Begins a full collection, which Ruby continues in steps as objects are allocated.
       def begin_full
         allow
         GC.start(full_mark: true, immediate_mark: false, immediate_sweep: false)

@@ -29,13 +29,13 @@ module Carat
 
       private
 
-      # A slot holds an object; a page has many slots.
+      # The slots and pages of the heap. A slot holds one object; a page has many slots.
       def heap
         live_slots, free_slots, pages = @counts.values_at(:heap_live_slots, :heap_free_slots, :heap_allocated_pages)
         { live_slots:, free_slots:, pages:, bytes: pages * PAGE_BYTES }
       end
 
-      # Bytes allocated outside of the heap since the last collection, and since the last major one.
+      # The bytes allocated outside of the heap since the last collection, and since the last full one.
       def malloc
         { increase_bytes: @counts[:malloc_increase_bytes],
           oldmalloc_increase_bytes: @counts[:oldmalloc_increase_bytes] }

@@ -7,27 +7,27 @@ require_relative "heap_room"
 
 module Carat
   module Processes
-    # The heap of a worker: its room for garbage, its full collections, and what collections have cost.
+    # The heap of a worker: its room for garbage, its full collections, and the cost of its collections.
     class WorkerHeap
-      # Create it right after the fork.
+      # Starts the clock. To be created right after the fork.
       def initialize
         @clock = CollectorClock.new
       end
 
-      # Begins to manage the heap as the configuration says. Call it when the hooks of the boot have run.
+      # Begins to manage the heap as the configuration says. To be called after the hooks of the boot.
       def manage(configuration)
         @room = HeapRoom.new(memory: configuration[:worker_memory]) if configuration.frugal?
         @marks = FullMarks.begin(configuration, @room)
       end
 
-      # Lets the lane, a Native::Lane, say when the garbage collector has run.
+      # Makes the lane, a Native::Lane, tell the heap when the garbage collector has run.
       def watch(lane)
         observer = @marks || @room
         lane.watch_collections(observer) if observer
       end
 
-      # Yields, runs a full collection, and returns how long it took in microseconds; 0, without either, where full
-      # collections stay Ruby's.
+      # Yields, runs a full collection, and returns how long it took in microseconds. When Ruby alone times full
+      # collections, does nothing and returns 0.
       def collect
         return 0 unless @marks&.manages?
 
@@ -35,18 +35,20 @@ module Carat
         @marks.collect
       end
 
-      # The worker rests. Once one collection has run since the fork, another minor one dirties no further shared page.
+      # Returns memory to the kernel, while the worker gets no requests. The first collection after the fork writes to
+      # pages that are shared with the mold; a further minor one makes no more of them private.
       def return_memory
         GC.start(full_mark: false, immediate_sweep: true) if @clock.stats[:gc_count].positive?
         Native.trim_memory
       end
 
-      # Returns what CollectorClock#stats does, and how many times the heap was extended; nil where the user sizes it.
+      # Returns CollectorClock#stats, and how many times the heap was extended, or nil when the user's variables size
+      # the heap.
       def stats
         { **@clock.stats, heap_extensions: (HeapRoom.steps if @room) }
       end
 
-      # Leaves the heap to Ruby, as in a mold.
+      # Stops managing the heap, as in a mold.
       def leave
         @marks&.leave
       end

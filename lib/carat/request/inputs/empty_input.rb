@@ -4,13 +4,13 @@ require_relative "memory_input"
 
 module Carat
   module Request
-    # `rack.input` of a request without a body: a MemoryInput that is made when the application first uses it. Most
-    # applications never do, and a StringIO costs a tenth of a small request.
+    # The `rack.input` of a request without a body. A MemoryInput, which contains a StringIO, is made only when the
+    # application uses it: most applications never do, and a StringIO costs a tenth of a small request.
     class EmptyInput
-      # Kernel has private methods of the same names: `send(:gets)` would read the standard input.
+      # Removed, because Kernel has private methods with the same names: `send(:gets)` would read the standard input.
       (MemoryInput.public_instance_methods & private_instance_methods).each { |name| undef_method(name) }
 
-      # Leaves out the MemoryInput.
+      # Returns a description without the MemoryInput.
       def inspect
         "#<#{self.class}>"
       end

@@ -4,22 +4,24 @@ require_relative "../../form_file"
 
 module Carat
   module Request
-    # Extends `rack.input` of a form whose files the edge has extracted: a rewind starts the files again, too.
+    # Extends the `rack.input` of a form whose files the edge has extracted: `rewind` also starts again with the first
+    # file.
     module FormInput
       attr_writer :form_files
 
-      # Rewinds as IO#rewind.
+      # Rewinds as IO#rewind does.
       def rewind
         @form_files.rewind
         super
       end
     end
 
-    # `rack.multipart.tempfile_factory` for a form whose files the edge has extracted. Rack parses the rest of the form;
-    # for each file it calls this for a Tempfile to write to, and receives the one that the edge has written.
+    # The `rack.multipart.tempfile_factory` of a form whose files the edge has extracted. Rack parses the rest of the
+    # form. For each file, Rack asks this factory for a Tempfile to write to, and gets one that the edge has written
+    # already.
     class FormFiles
-      # `descriptors` are those of the files in the order of the form, nil for a file that is still in the body. `input`
-      # is that body; files are named in `directory`.
+      # `descriptors` are the descriptors of the files in the order of the form, with nil for a file that is still in
+      # the body. `input` is the body. Files get their names in `directory`.
       def initialize(descriptors, input, directory)
         @files = descriptors.map { |descriptor| descriptor && File.for_fd(descriptor, "r+b") }
         @directory = directory
@@ -42,7 +44,8 @@ module Carat
         @next = 0
       end
 
-      # Closes the files that were not used. The others live as long as Rack's own would.
+      # Closes the files that were not used. The application's files are closed when they are collected, as Rack's own
+      # are.
       def close
         @files.each_with_index { |file, index| file&.close unless @taken[index] }
       end

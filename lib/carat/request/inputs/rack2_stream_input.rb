@@ -4,10 +4,10 @@ require_relative "../../stream_input"
 
 module Carat
   module Request
-    # A StreamInput for Rack 2, whose form parsers call `rewind` when they are done. That succeeds, but reading again
-    # raises Errno::ESPIPE, because the data is gone.
+    # A StreamInput for Rack 2, whose form parsers call `rewind` when they have read the body. The call succeeds.
+    # Reading again raises Errno::ESPIPE, because the data is gone.
     class Rack2StreamInput < StreamInput
-      # Returns 0, as IO#rewind. Later reads raise Errno::ESPIPE.
+      # Returns 0, as IO#rewind does. Later reads raise Errno::ESPIPE.
       def rewind
         check_open
         @rewound = @begun

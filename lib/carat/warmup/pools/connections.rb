@@ -2,18 +2,18 @@
 
 module Carat
   module Warmup
-    # Closes the connections that the application has opened while it was loaded: forked processes would share their
-    # sockets. Each of these libraries opens new ones when it needs them.
+    # Closes the connections that the application has opened while it was loaded, because forked processes would share
+    # their sockets. Each of the libraries opens new connections when it needs them.
     module Connections
-      # Sequel's names for an SQLite database that vanishes with its connection.
+      # The names in Sequel of an SQLite database that exists only as long as its connection.
       IN_MEMORY = [nil, "", ":memory:", :memory, /\Afile::memory:/].freeze
-      # How long a thread may take to finish a request of Net::HTTP before its connection is closed.
+      # The seconds that a thread has to finish a request of Net::HTTP before its connection is closed.
       REQUEST_SECONDS = 1
       private_constant :IN_MEMORY, :REQUEST_SECONDS
 
       module_function
 
-      # Loads no library that the application has not loaded. Warnings go to the ProcessLog `log`.
+      # Closes the connections of libraries that the application has loaded. Warnings go to the ProcessLog `log`.
       def close(log:)
         each(log, :pools, &:disconnect!)
         each(log, :databases) { |database| database.disconnect unless in_memory?(database) }
@@ -21,7 +21,8 @@ module Carat
         each(log, :sockets, &:close)
       end
 
-      # If a connection cannot be closed, such as a half-open one, the others still are.
+      # Yields each of the objects that the method `holders` returns. If one connection cannot be closed, such as a
+      # half-open one, the others still are.
       def each(log, holders)
         attempt(log) { send(holders).each { |holder| attempt(log) { yield holder } } }
       end
@@ -32,14 +33,14 @@ module Carat
         log.failure("cannot close a connection before the fork", e)
       end
 
-      # Connection pools of ActiveRecord.
+      # The connection pools of ActiveRecord.
       def pools
         return [] unless loaded?(:ActiveRecord) && !::ActiveRecord.autoload?(:Base)
 
         handlers.flat_map { |handler| pools_of(handler) }
       end
 
-      # Rails 6.1 and 7.0 have one handler for each role, unless configured otherwise.
+      # The connection handlers of ActiveRecord. Rails 6.1 and 7.0 have one for each role, unless configured otherwise.
       def handlers
         base = ::ActiveRecord::Base
         legacy = [::ActiveRecord, base].find { |owner| owner.respond_to?(:legacy_connection_handling) }
@@ -47,13 +48,13 @@ module Carat
         [base.connection_handler, *others].uniq
       end
 
-      # Before 7.1, only this method returns the pools of all roles.
+      # The pools of all roles. Before Rails 7.1, another method returns them.
       def pools_of(handler)
         every = ::ActiveRecord.version < Gem::Version.new("7.1")
         every ? handler.all_connection_pools : handler.connection_pool_list(:all)
       end
 
-      # Databases of Sequel.
+      # The databases of Sequel.
       def databases
         loaded?(:Sequel) && defined?(::Sequel::DATABASES) ? ::Sequel::DATABASES : []
       end
@@ -62,14 +63,16 @@ module Carat
         database.database_type == :sqlite && IN_MEMORY.any? { |name| name === database.opts[:database] } # rubocop:disable Style/CaseEquality
       end
 
-      # Clients of Redis, also those in pools: only the object space lists them all.
+      # The clients of Redis. They are looked up in the object space, because no other list has the clients within
+      # connection pools.
       def clients
         classes = %i[Redis RedisClient].select { |name| loaded?(name) }.map { |name| Object.const_get(name) }
         classes.grep(Class).flat_map { |type| ObjectSpace.each_object(type).to_a }
       end
 
-      # The sockets that Net::HTTP keeps open. Net::HTTP replaces a closed one at the next request and keeps the new
-      # one; after `finish`, it would open one for each request. Agents have threads that may be in a request.
+      # The sockets that Net::HTTP keeps open. They are closed directly: Net::HTTP replaces a closed socket at the next
+      # request and keeps the new one, but after `finish` it would open one for each request. Threads of agents may be
+      # in a request, whose end is waited for.
       def sockets
         return [] unless loaded?(:Net) && ::Net.const_defined?(:HTTP) && !::Net.autoload?(:HTTP)
 

@@ -2,33 +2,33 @@
 
 module Carat
   module Warmup
-    # The thread pools of concurrent-ruby, such as the one of ActiveJob's async adapter. Their threads wait for work for
-    # a minute, which would keep the process from becoming a mold.
+    # The thread pools of concurrent-ruby, such as that of ActiveJob's async adapter. Their threads wait for work for a
+    # minute before they end, and would keep the process from becoming a mold for as long.
     module IdlePools
-      # How long to wait until a pool is asked again.
+      # The seconds between two attempts to end the threads of a pool.
       PAUSE_SECONDS = 0.01
-      # Seconds until the thread that runs concurrent-ruby's timers looks at its tasks again. A new task that is due
-      # within 0.01 s would not wake the thread.
+      # The seconds until a new task is due that wakes the timer thread of concurrent-ruby, so that it looks at its
+      # tasks again. A task that is due within 0.01 s would not wake the thread.
       WAKE_SECONDS = 0.02
       private_constant :PAUSE_SECONDS, :WAKE_SECONDS
 
       module_function
 
-      # The threads of all pools, also of those that have work: they will be idle.
+      # The threads of all pools, also of pools that have work, because they will be idle later.
       def threads
         pools.flat_map { |pool| all_of(pool).to_a }.filter_map { |worker| worker.instance_variable_get(:@thread) }
       end
 
-      # Ends the threads of all pools that have no work within `seconds`; the next task of a pool starts new ones. The
-      # threads of other pools stay.
+      # Ends the threads of all pools that get idle within `seconds`; the next task of such a pool starts new threads.
+      # The threads of other pools stay.
       def stop(within: 0)
         deadline = now + within
         drop_timers
         pools.each { |pool| sleep(PAUSE_SECONDS) until empty(pool) || now >= deadline }
       end
 
-      # A TimerTask that was shut down leaves its next run behind, a ScheduledTask: the thread of the timers waits until
-      # that is due.
+      # Cancels what TimerTasks that were shut down have left: the ScheduledTask of the next run. The timer thread would
+      # wait until that is due.
       def drop_timers
         tasks = all(:ScheduledTask)
         return if tasks.empty?
@@ -41,7 +41,7 @@ module Carat
         owner = task.instance_variable_get(:@task)&.binding&.receiver
         owner.is_a?(::Concurrent::TimerTask) && !owner.running?
       rescue ArgumentError
-        false # a block that is no Ruby code
+        false # the block is no Ruby code
       end
 
       def pools
@@ -57,8 +57,8 @@ module Carat
 
       def all_of(pool) = pool.instance_variable_get(:@pool)
 
-      # Returns whether no thread is left but those that stop now. The pool's own lock protects its lists. A worker that
-      # stops removes itself from the list of all.
+      # Ends the threads of a pool if all are idle, and returns whether all have ended or are about to. The pool's own
+      # lock protects its lists. A thread that ends removes itself from the list of all.
       def empty(pool)
         pool.send(:synchronize) do
           all = all_of(pool)

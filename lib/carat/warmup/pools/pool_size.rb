@@ -4,12 +4,12 @@ require_relative "../../log/counted"
 
 module Carat
   module Warmup
-    # Whether ActiveRecord's pools have a connection for each request that a worker runs at once.
+    # Checks that ActiveRecord's pools have a connection for each request that a worker runs at once.
     module PoolSize
       module_function
 
-      # Warns of each smaller pool. Call it after the application has been loaded. `count` is how many a worker has of
-      # `option`, such as :threads; warnings go to the ProcessLog `log`.
+      # Warns of each pool with fewer connections. To be called after the application has been loaded. `count` is the
+      # value of `option`, such as :threads. Warnings go to the ProcessLog `log`.
       def check(option, count, log:)
         scarce(count).each do |pool|
           connections = Log::Counted.of(pool.size, "connection")
@@ -25,7 +25,8 @@ module Carat
         ::ActiveRecord::Base.connection_handler.connection_pool_list.select { |pool| pool.size&.<(count) }
       end
 
-      # Rails 8.1 has another name for `pool`, and refuses both at once. -1 sets no limit there: the size is nil.
+      # The key to set in config/database.yml. Rails 8.1 has another name for `pool`, and refuses both at once. The
+      # value -1 means no limit there, and the size is nil.
       def key(pool)
         given = %i[max_connections pool].find { |name| pool.db_config.configuration_hash.key?(name) }
         given || (pool.db_config.respond_to?(:max_connections) ? :max_connections : :pool)

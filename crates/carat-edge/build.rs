@@ -1,5 +1,5 @@
-//! The build script of the edge. It has the linker place the functions that a start and a request need beside each
-//! other (`script/function_order`), and pack the addresses that the dynamic linker corrects (300 KB), which glibc
+//! The build script of the edge. The linker places the functions that a start and a request need next to each other
+//! (`script/function_order`). It also packs the addresses that the dynamic linker corrects (300 KB), which glibc
 //! understands from 2.36 on.
 
 use std::process::Command;
@@ -13,7 +13,7 @@ fn main() {
     }
 }
 
-/// The 36 of `glibc 2.36`.
+/// The minor version of glibc: 36 for `glibc 2.36`.
 fn glibc_minor() -> Option<u32> {
     let output = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
     let version = String::from_utf8(output.ok()?.stdout).ok()?;

@@ -43,7 +43,7 @@ use carat_supervisor::Outcome;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Prints what the kernel allows the server, as JSON, for programs that check the machine.
+/// The flag that prints the limits of the machine as JSON, for programs that check it.
 const LIMITS_FLAG: &str = "--limits";
 
 fn main() -> ExitCode {
@@ -104,7 +104,8 @@ fn boot(
         predecessor,
     };
     let server = run(Rc::new(settings), origin);
-    // A task of its own: what `block_on` is given is polled at each wake-up of any task, and asks for eight signals.
+    // The server runs in a task of its own: the future of `block_on` is polled at each wake-up of any task, and this
+    // one asks for eight signals.
     let server = async { spawn_local(server).await };
     let outcome = LocalSet::new().block_on(&runtime, server);
     let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic.into_panic()));
@@ -112,7 +113,7 @@ fn boot(
     outcome
 }
 
-/// The listeners and the predecessor that the server has from the process that started it, and its pid file.
+/// What the server has from the process that started it, such as listeners, and its pid file.
 #[derive(Clone)]
 struct Origin {
     listeners: Rc<Listeners>,
@@ -121,7 +122,7 @@ struct Origin {
     predecessor: Option<Rc<Predecessor>>,
 }
 
-/// The server from its first socket to its last worker.
+/// Runs the server from its first socket to its last worker.
 async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> {
     let ready_file = take_descriptor(settings.ready_fd)
         .map_err(|error| format!("cannot write to --ready-fd: {error}"))?;
@@ -168,7 +169,7 @@ async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> 
     Ok(outcome)
 }
 
-/// Starts what runs beside the supervisor.
+/// Starts the tasks that run beside the supervisor.
 fn start_tasks(
     server: &Rc<Server>,
     mailbox: &Mailbox,
@@ -210,8 +211,8 @@ fn listen(
     Ok(listeners)
 }
 
-/// Serves the control socket from the time when this edge accepts clients. After another edge, it makes the files of that
-/// one its own first.
+/// Serves the control socket from the time when this edge accepts clients. If there was an old edge, its files are
+/// taken over first.
 async fn control(server: Rc<Server>, mailbox: Mailbox, origin: Origin) -> io::Result<()> {
     server.life().until_open().await;
     let predecessor = origin.predecessor.as_deref();
@@ -233,15 +234,15 @@ async fn take_over(file: Arc<PidFile>, log: &Log) {
     });
 }
 
-/// The mold forks the workers, and the process between ends: so they become children of the edge, which reaps them, and
-/// they die with it.
+/// Makes the edge the parent of the workers. The mold forks them through a process that ends at once, so that they
+/// become children of the edge. The edge then reaps them, and they die with it.
 fn adopt_orphans() -> Result<(), String> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| format!("cannot become the subreaper of the workers: {error}"))
 }
 
 fn complain(format: LogFormat, error: &str, status: u8) -> ExitCode {
-    // Without a standard error there is nowhere to write.
+    // Without a standard error there is no place to write.
     if let Ok(stderr) = LogWriter::to_stderr() {
         stderr.write(complaint(format, error).as_bytes());
         stderr.finish();

@@ -3,7 +3,7 @@ use std::io;
 
 use tokio::task::{Id, JoinError, JoinSet};
 
-/// The tasks without which the server does not serve. Each runs until the server stops.
+/// The tasks that the server needs. Each runs until the server stops.
 #[derive(Default)]
 pub(crate) struct ServerTasks {
     tasks: JoinSet<io::Result<()>>,

@@ -1,5 +1,5 @@
-//! The clients of the control socket and of other ports for those who run the server. Few are served at once, and one that keeps the server waiting
-//! gives its place to the next.
+//! The clients of the control socket, and of other ports for operators. Only a few are served at once, and a client
+//! that keeps the server waiting is ended when another one comes.
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
@@ -23,26 +23,27 @@ use carat_exchange::clock;
 use carat_http::AcceptFailures;
 use carat_log::Log;
 
-/// Clients of a listener that are served at once.
+/// The most clients of a listener that are served at once.
 const CLIENT_LIMIT: usize = 8;
-/// Longest request headers in bytes; hyper has no smaller buffer.
+/// The longest request headers in bytes; hyper has no smaller buffer.
 const HEADER_LIMIT: usize = 8 * 1024;
 /// How long a client may take for the headers of its request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long a client may take for its request and for reading the response.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a client may keep the server waiting while another one asks: a request follows its connection at once. The
-/// shorter, the more silent connections a second may arrive before a probe waits behind them in the kernel's queue.
+/// How long a client may keep the server waiting while another client asks. A request follows its connection at once,
+/// so little time is enough. The shorter the time, the more silent connections may arrive per second before a probe
+/// waits behind them in the kernel's queue.
 const GRACE: Duration = Duration::from_millis(1);
 
-/// The clients of one listener that are served.
+/// The clients of one listener that are being served.
 #[derive(Default)]
 pub(crate) struct AdminClients {
     served: RefCell<Vec<Rc<AdminClient>>>,
     gone: Notify,
 }
 
-/// A client of the control socket, or of another port for those who run the server.
+/// A client of the control socket, or of another port for operators.
 pub(crate) struct AdminClient {
     /// Since when the server waits for the client; `None` while the client waits for the server.
     is_awaited: Cell<Option<Instant>>,
@@ -60,12 +61,12 @@ impl AdminClient {
         }
     }
 
-    /// The response takes up to so long.
+    /// Gives the client more time, because the response takes up to `duration`.
     pub(super) fn extend(&self, duration: Duration) {
         self.deadline.set(self.deadline.get() + duration);
     }
 
-    /// Waits until the client has had long enough, or has to go.
+    /// Waits until the client's time is over, or it has to give way.
     async fn end(&self) {
         let expired = async {
             while clock::now() < self.deadline.get() {
@@ -102,7 +103,7 @@ impl AdminClients {
                     spawn_local(async move {
                         tokio::select! {
                             () = serve(stream, &client, &*responder) => {}
-                            // A slower client starts again.
+                            // A client that was too slow has to ask again.
                             () = client.end() => {}
                         }
                         clients.remove(&client);
@@ -118,7 +119,8 @@ impl AdminClients {
         }
     }
 
-    /// Waits for room for another client. While there is none, the one goes that the server has waited for longest.
+    /// Waits until another client may be served. While too many are served, the client that has kept the server waiting
+    /// for longest is ended.
     async fn admit(&self) -> Rc<AdminClient> {
         while self.served.borrow().len() >= CLIENT_LIMIT {
             let Some((since, client)) = self.awaited_longest() else {

@@ -3,13 +3,13 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The mode of a new directory: its user's alone.
+/// The mode of a new directory: only its user has access.
 const MODE: u32 = 0o700;
 /// The mode bits that let others put their own sockets into it.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// Chooses the directory of the control socket: the first that belongs to the user of this process alone, created if
-/// it does not exist. The error is about the last one, which is there for everybody.
+/// Chooses the directory of the control socket: the first that belongs to the user of this process alone. It is created
+/// if it does not exist. The error is about the last directory, which is a fallback for every user.
 pub(super) fn choose(directories: &[PathBuf]) -> io::Result<PathBuf> {
     let mut refused = io::Error::from(io::ErrorKind::NotFound);
     for directory in directories {
@@ -21,7 +21,7 @@ pub(super) fn choose(directories: &[PathBuf]) -> io::Result<PathBuf> {
     Err(refused)
 }
 
-/// Creates the directory. One that exists may have been planted by another user.
+/// Creates the directory. A directory that exists is checked, because another user may have planted it.
 fn make_private(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(MODE).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {

@@ -7,7 +7,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 use carat_files::SocketFile;
 
-/// Clients that wait until one that is served is gone.
+/// How many clients may wait until another one has been served.
 const BACKLOG: i32 = 16;
 
 const ROOT: u32 = 0;
@@ -34,7 +34,7 @@ impl ControlListener {
         listen: impl FnOnce(&Socket, &Path, i32) -> io::Result<SocketFile>,
     ) -> io::Result<ControlListener> {
         let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-        // The file is created with the mode of its socket: nobody else can connect, not even before a chmod.
+        // The file is created with the mode of its socket, so nobody else can connect, not even before a chmod.
         rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
         let file = listen(&socket, path, BACKLOG).map_err(|error| {
             io::Error::new(error.kind(), format!("{}: {error}", path.display()))

@@ -13,7 +13,7 @@ use carat_machine::{Rollup, group_members};
 use carat_settings::Settings;
 use carat_supervisor::Role;
 
-/// Reads the memory of all processes for those who ask.
+/// Reads the memory of all processes for operators.
 pub(super) struct MemoryReader {
     settings: Rc<Settings>,
     mailbox: Mailbox,
@@ -50,7 +50,7 @@ impl MemoryReader {
     }
 }
 
-/// Reads the memory of the processes. Those that ended meanwhile are omitted.
+/// Reads the memory of the processes. Processes that ended meanwhile are omitted.
 fn report(version: &str, stats: StatsReport, held: Map<String, Value>) -> String {
     let own_pid = std::process::id();
     let edge = ProcessStats {

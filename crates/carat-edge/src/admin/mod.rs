@@ -1,4 +1,4 @@
-//! The control socket: the state of the server, for those who run it, over HTTP on a Unix socket.
+//! The control socket: commands and the state of the server for operators, over HTTP on a Unix socket.
 //!
 //! ```sh
 //! curl --unix-socket /run/carat/carat-4242.sock http://carat/memory

@@ -13,8 +13,8 @@ pub(super) struct MeasuredProcess {
     pub(super) rollup: Option<Rollup>,
 }
 
-/// The response to `GET /memory`; all sizes are bytes, and what there is not is null. `held` has what
-/// clients and parts may hold, and do.
+/// The response to `GET /memory`. All sizes are in bytes, and a value that does not exist is null. `held` says what
+/// clients and parts may hold, and what they hold.
 pub(super) fn memory_report(
     version: &str,
     pid: u32,
@@ -31,10 +31,10 @@ pub(super) fn memory_report(
         "pid": pid,
         "processes": processes.iter().map(row).collect::<Vec<_>>(),
         "totals": {
-            // Each page once, except those that other programs share.
+            // Each page counts once; pages that other programs share count in part.
             "pss": pss,
             "private": private,
-            // Each shared page once.
+            // Each shared page counts once.
             "shared": pss.saturating_sub(private),
             "swap": all().map(|rollup| rollup.swap).sum::<u64>(),
         },
@@ -49,8 +49,8 @@ pub(super) fn memory_report(
     report
 }
 
-/// The memory that all may use together (the option `memory`). The smaller of the memory of the container and of the machine
-/// counts.
+/// The memory that all processes may use together (the option `memory`). Of the container's and the machine's memory,
+/// the smaller one counts.
 pub(super) fn budget(limit: u64, used: u64, container: Option<u64>, machine: Option<u64>) -> Value {
     let container = container.map(|bytes| (bytes, "container"));
     let machine = machine.map(|bytes| (bytes, "machine"));
@@ -81,7 +81,7 @@ fn memory(rollup: &Rollup) -> Value {
         "rss": rollup.rss,
         "pss": rollup.pss,
         "private": rollup.private,
-        // `rss - private`: the kernel does not say which process shares it.
+        // This is `rss - private`. The kernel does not say which processes share the pages.
         "shared": rollup.shared(),
         "swap": rollup.swap,
         // `shared` in percent of `rss`.
@@ -89,8 +89,9 @@ fn memory(rollup: &Rollup) -> Value {
     })
 }
 
-/// The memory of n workers: `base + per_worker * n`. The base is the edge, the mold, and what the workers share; each worker
-/// adds the mean of their private memory. `None` without a worker. `pss` is that of all processes, without passing molds.
+/// The memory of n workers: `base + per_worker * n`. The base is the edge, the mold, and the memory that workers share;
+/// each worker adds the mean of their private memory. `pss` is the PSS of all processes without passing molds. `None`
+/// without a worker.
 fn fit(processes: &[MeasuredProcess], pss: u64) -> Option<Value> {
     let private: Vec<u64> = workers(processes).map(|rollup| rollup.private).collect();
     let workers = private.len() as u64;
@@ -100,9 +101,9 @@ fn fit(processes: &[MeasuredProcess], pss: u64) -> Option<Value> {
     Some(json!({ "workers": workers, "base": base, "per_worker": per_worker }))
 }
 
-/// The memory of the edge and the same workers and processes if each had loaded the application by itself, without a mold.
-/// Anonymous memory counts in full for each. Mapped files (Ruby and its libraries) count as now, because processes share
-/// them anyway. `None` without a worker.
+/// The memory of the edge, the workers, and the further processes if each had loaded the application by itself, without
+/// a mold. Anonymous memory counts in full for each. Mapped files (Ruby and its libraries) count as now, because
+/// processes share them anyway. `None` without a worker.
 fn without_sharing(processes: &[MeasuredProcess]) -> Option<u64> {
     workers(processes).next()?;
     let edge = rollups(processes, Role::Edge).map(|rollup| rollup.pss);
@@ -114,7 +115,7 @@ fn without_sharing(processes: &[MeasuredProcess]) -> Option<u64> {
     Some(edge.chain(workers).chain(apps).chain(forked).sum())
 }
 
-/// The PSS of the molds that do not fork, and end soon or take over.
+/// The PSS of the molds that do not fork: they end soon, or take over soon.
 fn passing_molds(processes: &[MeasuredProcess]) -> u64 {
     let roles = [Role::NextMold, Role::PreviousMold, Role::EndingMold];
     let molds = roles.into_iter().flat_map(|role| rollups(processes, role));

@@ -11,13 +11,13 @@ const PAUSE_LIMIT: Duration = Duration::from_secs(600);
 /// The longest profile.
 const PROFILE_LIMIT: Duration = Duration::from_secs(600);
 
-/// The most samples that a profile takes: one in so many bytes or microseconds.
+/// The smallest sampling interval of a profile, in bytes or microseconds.
 const SAMPLING_MIN: u64 = 1000;
 
-/// More workers than this are a mistake. The option `workers` has the same limit.
+/// The most workers that a command may ask for; more are a mistake. The option `workers` has the same limit.
 const WORKERS_LIMIT: u32 = 10_000;
 
-/// More processes of one name are a mistake, too. The config file has the same limit.
+/// The most processes of one name that a command may ask for. The config file has the same limit.
 const PROCESSES_LIMIT: u32 = 1000;
 
 /// The resources of the control socket.
@@ -25,9 +25,9 @@ const PROCESSES_LIMIT: u32 = 1000;
 pub(super) enum Route {
     /// The memory and the stats of each process.
     Memory,
-    /// Where each running request stands.
+    /// The stack of each running request.
     Stacks,
-    /// The profile of a worker, which takes its time.
+    /// The profile of a worker, which takes some time.
     Profile(ProfileOrder),
     /// A request that the supervisor carries out or answers.
     Control(ControlRequest),
@@ -54,7 +54,7 @@ impl NoRoute {
 }
 
 impl Route {
-    /// Finds the resource of a request. What changes something takes POST, and its argument is in the query.
+    /// Finds the resource of a request. A request that changes something needs POST, and its argument is in the query.
     pub(super) fn find(method: &Method, uri: &Uri) -> Result<Route, NoRoute> {
         let query = uri.query().unwrap_or_default();
         match uri.path() {

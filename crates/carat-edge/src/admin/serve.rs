@@ -23,11 +23,11 @@ use carat_files::CONFIGURATION_THREADS;
 use carat_http::{AdminDoor, PartList, Server};
 use carat_settings::Settings;
 
-/// Longer than any upgrade, which has a limit of its own.
+/// How long the client of an upgrade may wait. An upgrade has a shorter limit of its own.
 const UPGRADE_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Serves the control socket until the server ends or another edge answers. The server also runs without one. The old edge
-/// of an upgrade learns when this one answers.
+/// Serves the control socket until the server ends or another edge answers in its place. Without the socket, the server
+/// runs, too. Tells the old edge of an upgrade when this edge answers.
 pub(crate) async fn administer(
     server: &Server,
     mailbox: &Mailbox,
@@ -53,7 +53,8 @@ pub(crate) async fn administer(
                 failure = clients.accept_all("control socket", log, async || listener.accept().await, resources) => {
                     log.warn("the control socket is broken", &[("cause", &failure)]);
                 }
-                // The new edge has a socket of another name, or one in place of this one, which still answers.
+                // The new edge has a socket of another name, or has replaced the file of this one. This one still
+                // answers until then.
                 () = server.life().until_left(), if server.settings().control_socket.is_none() => {}
             }
         }
@@ -64,8 +65,8 @@ pub(crate) async fn administer(
     }
 }
 
-/// Binds the socket that the options name, or one of its own in a private directory, from which those of dead servers
-/// are removed.
+/// Binds the socket that the options name. Without such an option, binds one in a private directory, and removes the
+/// sockets of dead servers from it.
 fn bind(settings: &Settings, old: Option<&Path>) -> io::Result<ControlListener> {
     if let Some(path) = &settings.control_socket {
         return if old == Some(path) {
@@ -105,7 +106,8 @@ impl Responder for Resources {
             },
             Ok(Route::Profile(order)) => {
                 client.extend(order.takes_at_most());
-                // Dropped after the reply: whoever hears of the end sees that nobody waits.
+                // The lease is dropped after the reply, so that a client that has its reply sees that no other one
+                // waits.
                 let lease = ProfileLease(self.mailbox.clone());
                 let begin = |asker| Message::Profile(ProfileMessage::Begin(order, asker));
                 outcome(lease.0.ask(begin).await)

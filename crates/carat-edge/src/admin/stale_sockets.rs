@@ -4,7 +4,7 @@ use std::path::Path;
 use super::socket_name::SocketName;
 use carat_files::remove_stale;
 
-/// Removes the sockets that killed servers left in a directory. In a sticky directory, those of other users stay.
+/// Removes the sockets that killed servers left in a directory. In a sticky directory, the sockets of other users stay.
 pub(super) fn remove_stale_sockets(directory: &Path, socket_name: &SocketName) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;
@@ -12,7 +12,8 @@ pub(super) fn remove_stale_sockets(directory: &Path, socket_name: &SocketName) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let pid = name.to_str().and_then(|name| socket_name.pid(name));
-        // A server that is about to listen is running, and one in another container accepts connections.
+        // A server that is about to listen is running, so its socket is kept. A server in another container accepts
+        // connections.
         let is_dead = pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists());
         if is_dead {
             // A socket that cannot be removed does no harm.

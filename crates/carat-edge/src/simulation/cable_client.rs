@@ -12,12 +12,13 @@ use carat_cable::{Cable, CablePart, CableSocket, CommandResult};
 use carat_exchange::Peer;
 use carat_http::{EdgeCore, Part, PartList, Server};
 
-/// How long a client waits for its own messages, in microseconds: each may have to wait in the queue, and in a worker.
+/// How long a client waits for its own messages, in microseconds. Each of them may have to wait in the queue and in a
+/// worker.
 const PATIENCE: u64 = 60_000_000;
 /// The application's response to a handshake.
 const WELCOME: &[u8] = br#"{"connection": "c", "send": ["{}"]}"#;
 
-/// The parts with a cable to which clients of the simulation have their own way.
+/// The parts with a cable that the clients of the simulation can reach directly.
 pub(super) fn with_own_cable(parts: PartList, core: &EdgeCore) -> (PartList, Rc<Cable>) {
     let cable = Cable::new(core).expect("the option is set");
     let own = |part: Box<dyn Part>| -> Box<dyn Part> {
@@ -36,13 +37,13 @@ pub(super) struct CableClient {
     world: Rc<ProcessTable>,
     server: Rc<Server>,
     cable: Rc<Cable>,
-    /// Among all clients of the cable.
+    /// The index of the client among all clients of the cable.
     index: usize,
     identifier: &'static str,
     received: Vec<u8>,
     unsent: Vec<u8>,
     is_subscribed: bool,
-    /// Messages to the room, and those of them that it has heard.
+    /// How many messages the client has sent to the room, and how many of them it has heard.
     said: u64,
     heard: u64,
 }
@@ -67,7 +68,7 @@ impl CableClient {
         }
     }
 
-    /// Talks and listens until it has heard all that it said, or the server ends the connection.
+    /// Sends and receives until it has received all of its own messages, or the server ends the connection.
     pub(super) async fn run(mut self) {
         let world = Rc::clone(&self.world);
         let _connection = self.server.connect().await;
@@ -121,7 +122,7 @@ impl CableClient {
         Some(message.to_string())
     }
 
-    /// Begins to send a text, in a frame whose mask changes nothing.
+    /// Begins to send a text, in a frame whose mask is zero.
     fn say(&mut self, text: &str) {
         let length = u16::try_from(text.len()).expect("small").to_be_bytes();
         match length {
@@ -132,7 +133,7 @@ impl CableClient {
         self.unsent.extend(text.as_bytes());
     }
 
-    /// Reads what has come, and sends meanwhile. False when the server has closed the socket.
+    /// Reads the bytes that have arrived, and sends meanwhile. False when the server has closed the socket.
     async fn listen(&mut self, socket: &mut CableSocket) -> bool {
         let mut bytes = [0; 16 * 1024];
         let mut room = ReadBuf::new(&mut bytes);

@@ -1,4 +1,4 @@
-//! The invariants that hold at each moment at which the edge waits.
+//! The invariants that hold whenever the edge waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,20 +6,21 @@ use super::server_run::ServerRun;
 use carat_dispatch::{DispatcherView, LaneView};
 use carat_settings::RestartPolicy;
 
-/// Most requests in a lane of capacity 1, as `service_time.rs` has it.
+/// The most requests in a lane of capacity 1, as in `service_time.rs`.
 const MOST_PREFETCHED: usize = 128;
-/// Most bytes that a worker has not begun, as `lane.rs` has it, and the largest request beside them.
+/// The most bytes of requests that a worker has not begun, as in `lane.rs`, plus the largest request.
 const MOST_AHEAD: usize = 9 * 1024 * 1024;
-/// How long a request may be behind another one, or behind what follows a response, although a lane is idle, in
-/// microseconds. The edge sees to it within milliseconds, but workers may read what it sends only at the next tick.
+/// How long a request may wait behind another one, or behind code that runs after a response, although a lane is idle;
+/// in microseconds. The edge recalls it within milliseconds, but workers may read the edge's bytes only at the next
+/// tick.
 const LONGEST_BEHIND: u64 = 250_000;
 
-/// The longest rest of a worker, in microseconds: until it is told to collect, until it serves although it has not replied, and
-/// some ticks.
+/// The longest rest of a worker, in microseconds: until it is told to collect, until it serves again without a reply,
+/// and some ticks.
 const LONGEST_REST: u64 = 2_000_000 + 5_000_000 + 500_000;
 
 impl ServerRun {
-    /// Checks the queue and the lanes.
+    /// Checks the invariants of the queue and the lanes.
     pub(super) fn check_bounds(&mut self) {
         let view = self.server.dispatcher().inspect();
         self.check_places(&view);
@@ -50,7 +51,7 @@ impl ServerRun {
         }
     }
 
-    /// One worker of four rests at a time, never the last one, and not for long.
+    /// At most one worker in four rests at a time, never the last one, and not for long.
     fn check_rests(&mut self, view: &DispatcherView) {
         let (resting, all) = (view.resting.len(), view.resting.len() + view.serving);
         if resting > (all / 4).max(1) || (resting > 0 && view.serving == 0) {
@@ -67,7 +68,7 @@ impl ServerRun {
         }
     }
 
-    /// Each request whose client waits is in one place: in the queue, or on one lane.
+    /// Each request whose client waits is in exactly one place: in the queue, or on one lane.
     fn check_places(&self, view: &DispatcherView) {
         let on_lanes = view
             .lanes
@@ -101,7 +102,7 @@ impl ServerRun {
         }
     }
 
-    /// Whether as many further processes of the application run as should: fewer where nothing follows some.
+    /// Whether the wanted number of further processes runs. Fewer may run if some are not started again.
     fn has_apps(&self, running: usize) -> bool {
         let wanted = self.wanted_apps();
         let mut declared = self.world.settings.processes.iter();
@@ -109,7 +110,7 @@ impl ServerRun {
         running == wanted || (running < wanted && !is_refilled)
     }
 
-    /// Whether everything is as it should be when nothing goes wrong: no client, one mold, and the wanted workers.
+    /// Whether the server has recovered: there is no client, one mold, and the wanted number of workers.
     pub(super) fn has_recovered(&self) -> bool {
         if !self.world.is_calm.get() || !self.server.is_idle() {
             return false;

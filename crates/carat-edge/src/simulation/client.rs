@@ -80,7 +80,7 @@ impl SimulatedClient {
         }
     }
 
-    /// The client closes its connection: a request that no lane has must never begin.
+    /// The client closes its connection. A request that is on no lane must never begin.
     fn leave(&self, number: usize) {
         let is_queued = self.server.dispatcher().inspect().queued.contains(&number);
         if is_queued {
@@ -89,7 +89,7 @@ impl SimulatedClient {
         self.world.answer(number, Answer::Left);
     }
 
-    /// The call, and what becomes of its upload: whether that was complete.
+    /// The call, and the result of its upload: whether it was complete.
     fn call(&self, number: usize) -> (Call, Option<tokio::sync::oneshot::Receiver<bool>>) {
         let (method, body) = {
             let ledger = self.world.ledger.borrow();

@@ -5,18 +5,19 @@ use carat_wire::Collection;
 
 use crate::simulation::world::World;
 
-/// The garbage collector of a simulated worker. A full collection is due after some requests, and comes by itself after more.
+/// The garbage collector of a simulated worker. A full collection is due after some requests, and starts by itself
+/// after more.
 #[derive(Debug)]
 pub(crate) struct SimulatedCollector {
     /// `None` for an application that manages its collector itself.
     due_after: Option<u64>,
     /// Requests since the last collection.
     begun: Cell<u64>,
-    /// Every thread stands still until then, in microseconds.
+    /// The time until which all threads are stopped, in microseconds.
     stopped_until: Cell<u64>,
 }
 
-/// A collection comes by itself after so many times the requests after which it is due.
+/// A collection starts by itself after this many times the requests after which it is due.
 const BOUND: u64 = 4;
 
 impl SimulatedCollector {
@@ -28,7 +29,7 @@ impl SimulatedCollector {
         }
     }
 
-    /// Until when every thread stands still, if it does.
+    /// The time until which all threads are stopped; `None` if they run.
     pub(crate) fn stop(&self, now: u64) -> Option<u64> {
         let until = self.stopped_until.get();
         (now < until).then_some(until)

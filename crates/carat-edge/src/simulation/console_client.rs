@@ -9,7 +9,8 @@ use crate::simulation::processes::ProcessTable;
 use crate::supervise::{Message, OneOffMessage, OneOffOrder, OneOffReport};
 use carat_supervisor::{AppEvent, AppProcessId, Event};
 
-/// A client of the control socket that wants a console, sends it a signal now and then, and may leave before its end.
+/// A client of the control socket that asks for a console, sends it a signal now and then, and may leave before the
+/// console ends.
 pub(super) struct ConsoleClient {
     world: Rc<ProcessTable>,
     client: usize,
@@ -25,7 +26,7 @@ impl ConsoleClient {
         }
     }
 
-    /// Asks, and attends to the console until its end, as `attend` of the control socket does.
+    /// Asks for a console, and stays until its end, as `attend` of the control socket does.
     pub(super) async fn run(mut self) {
         let world = Rc::clone(&self.world);
         world
@@ -59,7 +60,7 @@ impl ConsoleClient {
         }
     }
 
-    /// Some clients stay until the server stops.
+    /// Sends a signal or leaves, at random. Some clients stay until the server stops.
     async fn act(&mut self, id: AppProcessId) {
         let world = &self.world;
         if world.random.chance(200) {

@@ -1,4 +1,4 @@
-//! The faults of a run beside those that processes and clients make by themselves.
+//! The faults of a run that are injected from outside. Processes and clients also make faults by themselves.
 
 use super::server_run::ServerRun;
 use crate::simulation::plan::Moment;
@@ -7,11 +7,11 @@ use carat_supervisor::{Event, RestartEvent};
 /// Microseconds between two faults of a usual run, on average.
 const FAULT_GAP: u64 = 120_000;
 
-/// A pause of this many microseconds is one that the server notices.
+/// The shortest pause that the server notices, in microseconds.
 const PAUSE: u64 = 1_200_000;
 
 impl ServerRun {
-    /// Something goes wrong, and something else will soon.
+    /// Injects a random fault, and schedules the next one.
     pub(super) async fn go_wrong(&mut self) {
         let world = &self.world;
         if world.is_calm.get() {
@@ -41,7 +41,7 @@ impl ServerRun {
         }
     }
 
-    /// From here on, nothing goes wrong.
+    /// Ends all faults.
     pub(super) fn calm_down(&self) {
         self.world.note("calm", 0, 0);
         self.world.is_calm.set(true);
@@ -50,7 +50,7 @@ impl ServerRun {
         }
     }
 
-    /// SIGSTOP, and SIGCONT some time later.
+    /// Sends SIGSTOP to a process, and SIGCONT some time later.
     fn stop_process(&self, pid: u32) {
         let world = &self.world;
         world.act(pid, |process| process.is_stopped = true);
@@ -67,7 +67,7 @@ impl ServerRun {
         });
     }
 
-    /// The machine stands still, and with it all processes.
+    /// Lets the machine stand still, and with it all processes.
     async fn pause_machine(&self) {
         if self.world.is_stopping.get() || self.is_edge_paused {
             return;
@@ -77,7 +77,7 @@ impl ServerRun {
         tokio::time::advance(std::time::Duration::from_micros(duration)).await;
     }
 
-    /// The edge stands still, while the processes go on.
+    /// Lets the edge stand still, while the other processes run on.
     fn pause_edge(&mut self) {
         if self.world.is_stopping.get() || self.is_edge_paused {
             return;

@@ -25,7 +25,7 @@ use carat_http::{EdgeCore, PartList, Server};
 use carat_log::Log;
 use carat_supervisor::{Event, Outcome, ProcessEvent, RestartEvent};
 
-/// Enough for all clients.
+/// A budget that is enough for all clients.
 const BUDGET: DescriptorBudget = DescriptorBudget {
     connections: 100,
     replies: 200,
@@ -39,11 +39,12 @@ const CLIENT_MEMORY: u64 = 8 << 20;
 
 /// How often the supervisor ticks, in microseconds; more often during a stop.
 const TICK: u64 = 100_000;
-/// A run that is not over by then has failed.
+/// A run that lasts longer than this, in microseconds, has failed.
 const LONGEST: u64 = 300_000_000;
 /// A run with more moments than this has failed.
 const MOST_MOMENTS: u64 = 100_000;
-/// How much longer than `drain_delay` and `shutdown_timeout` a stop may take, in microseconds, as the architecture page promises, and a tick.
+/// How much longer than `drain_delay` and `shutdown_timeout` a stop may take, in microseconds: as long as the
+/// architecture page says, and a tick.
 const STOP_SLACK: u64 = 4_250_000 + TICK / 4;
 
 /// A run: the real dispatcher and supervisor in a simulated world.
@@ -124,7 +125,7 @@ impl ServerRun {
         }
     }
 
-    /// Runs until the server is over, and everything is cleaned up.
+    /// Runs until the server has ended, and everything is cleaned up.
     pub(super) async fn run(&mut self) {
         self.begin();
         while self.outcome.is_none() && !self.has_failed() {
@@ -213,7 +214,7 @@ impl ServerRun {
         }
     }
 
-    /// Hands what has happened to the supervisor, in any order of its two inboxes.
+    /// Hands the events and messages to the supervisor, in any order of its two inboxes.
     fn supervise(&mut self) {
         if self.is_edge_paused {
             return;
@@ -232,8 +233,8 @@ impl ServerRun {
         }
     }
 
-    /// Waits until a time in microseconds, and lets the edge act on its own timers until then. Those have whole
-    /// milliseconds.
+    /// Waits until a time in microseconds, and lets the edge act on its own timers until then. These have a resolution
+    /// of milliseconds.
     async fn advance_to(&mut self, at: u64) {
         loop {
             if !self.is_edge_paused {
@@ -254,7 +255,7 @@ impl ServerRun {
         }
     }
 
-    /// Sleeps until then, or until a timer of the edge wakes a task.
+    /// Sleeps until `at`, or until a timer of the edge wakes a task.
     async fn sleep_until(&self, at: Instant) {
         let mut sleep = pin!(sleep_until(at));
         let is_edge_paused = self.is_edge_paused;
@@ -289,7 +290,7 @@ impl ServerRun {
             Moment::SettingsRead(read) => world.send(Message::Settings(read)),
             Moment::Fault => self.go_wrong().await,
             Moment::Calm => self.calm_down(),
-            // The signal reaches the edge when that goes on.
+            // The signal reaches the edge when the edge runs again.
             Moment::Stop if self.is_edge_paused => world.after(TICK, Moment::Stop),
             Moment::Stop => self.stop(),
             Moment::EdgeContinues => self.is_edge_paused = false,
@@ -334,7 +335,7 @@ impl ServerRun {
         self.outcome = self.locally(Supervisor::stop);
     }
 
-    /// Checks what always holds, and whether the run may go on to its end.
+    /// Checks the invariants, and stops the server when it has settled.
     fn look_around(&mut self) {
         if self.is_edge_paused || self.outcome.is_some() {
             return;
@@ -360,7 +361,7 @@ impl ServerRun {
         }
     }
 
-    /// The process of the edge exits, and the kernel kills all others.
+    /// Lets the process of the edge exit: the kernel kills all other processes.
     async fn clean_up(&mut self) {
         self.check_outcome();
         self.is_edge_paused = false;
@@ -379,7 +380,7 @@ impl ServerRun {
         self.check_tasks();
     }
 
-    /// The supervisor hears of all deaths, and closes what it still holds.
+    /// Drops the supervisor, which closes what it still holds.
     fn supervise_rest(&mut self) {
         while let Some(moment) = self.world.schedule.take() {
             if let Moment::Wake(waker) = moment {
@@ -438,7 +439,7 @@ impl ServerRun {
         let is_over = Pin::new(&mut self.tasks)
             .poll(&mut Context::from_waker(waker))
             .is_ready();
-        // The client of a command that waits is gone, and so is the server, as far as it knows.
+        // A command that still waits in the queue has lost its client and its server, without knowing it.
         let may_wait = self.server.dispatcher().inspect().queue_length > 0;
         if !is_over && !may_wait && !self.has_failed() {
             self.world

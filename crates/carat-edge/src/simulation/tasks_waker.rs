@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
-/// Tells whether a task can go on, and wakes the one who waits for that.
+/// Tells whether a task can go on, and wakes the caller that waits for that.
 #[derive(Debug)]
 pub(super) struct TasksWaker {
     is_set: AtomicBool,

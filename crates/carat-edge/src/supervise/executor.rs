@@ -1,4 +1,4 @@
-// A new event or command is not to be dropped without a word.
+// A wildcard arm would silently drop a new event or command.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ use carat_supervisor::{
     UpgradeEvent, WorkerCommand, WorkerEvent, WorkerTraffic,
 };
 
-/// Carries out the supervisor's commands. It owns the sockets and decides nothing.
+/// Carries out the supervisor's commands. The executor owns the sockets, and decides nothing.
 pub(super) struct Executor<H> {
     host: H,
     server: Rc<Server>,
@@ -66,12 +66,12 @@ impl<H: Host> Executor<H> {
         }
     }
 
-    /// Where the files of the kernel are.
+    /// The root of the kernel's files, such as `/proc`.
     pub(super) fn root(&self) -> &Path {
         self.host.root()
     }
 
-    /// Carries out a command, and returns what happened at once.
+    /// Carries out a command. Returns an event if the command caused one at once.
     pub(super) fn carry_out(&mut self, command: Command) -> Option<Event> {
         match command {
             Command::Mold(command) => return self.carry_out_mold(&command),
@@ -87,7 +87,7 @@ impl<H: Host> Executor<H> {
             Command::ReadMemory(subjects) => self.read_memory(subjects),
             Command::DivideFiles { workers } => self.divide_files(workers),
             Command::Log(line) => self.log(&line),
-            // The supervisor acts itself.
+            // The supervisor carries these out itself.
             Command::Announce | Command::Exit(_) => {}
         }
         None
@@ -168,7 +168,7 @@ impl<H: Host> Executor<H> {
         });
     }
 
-    /// Asks a worker where a request stands.
+    /// Asks a worker for the stack of a request.
     pub(crate) fn ask_stack(&self, tag: LaneTag, request: u32) {
         let ask = AskStack {
             lane: tag.lane,
@@ -183,7 +183,7 @@ impl<H: Host> Executor<H> {
         Event::ClientsLimited(self.server.held_limit())
     }
 
-    /// Divides the limit of open files for this many workers, unless the division would leave clients hardly any.
+    /// Divides the limit of open files for this many workers, unless hardly any would be left for clients.
     fn divide_files(&self, workers: u32) {
         if let Some(budget) = descriptors_for(self.server.settings(), workers) {
             self.server.divide_files(&budget);
@@ -264,7 +264,7 @@ impl<H: Host> Executor<H> {
         self.host.read_settings(current, self.mailbox.clone());
     }
 
-    /// The next new mold boots with these settings.
+    /// Keeps these settings for the next mold of a restart.
     pub(super) fn keep_settings(&mut self, settings: Rc<Settings>) {
         self.generations.fresh = settings;
     }
@@ -446,7 +446,7 @@ impl<H: Host> Executor<H> {
         }
     }
 
-    /// No more frames come on these lanes, even if another process still holds them open.
+    /// Ends the lanes of a worker. No more frames come on them, even if another process still holds them open.
     fn close_lanes(&mut self, worker: WorkerId) {
         for lane in self.lanes.remove(&worker).into_iter().flatten() {
             lane.worker_died();

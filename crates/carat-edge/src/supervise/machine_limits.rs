@@ -9,8 +9,8 @@ use carat_log::Log;
 use carat_machine::{Container, Machine};
 use carat_settings::Settings;
 
-/// Divides the limit of open files among clients, bodies, and workers. Logs when it allows fewer clients than
-/// somebody asked for, and is an error when it allows hardly any.
+/// Divides the limit of open files among clients, bodies, and workers. Logs a warning if fewer clients are possible
+/// than the user chose; returns an error if hardly any are.
 pub(crate) fn descriptor_budget(
     settings: &Settings,
     log: &Log,
@@ -54,7 +54,8 @@ fn open_files() -> usize {
     })
 }
 
-/// How many bytes clients may make the edge hold, by the options and what this machine and its control group have now.
+/// How many bytes clients may make the edge hold, by the options, and by the memory of this machine and its control
+/// group now.
 pub(crate) fn client_memory_limit(settings: &Settings) -> u64 {
     client_memory(settings.client_memory, memory_limit(settings))
 }

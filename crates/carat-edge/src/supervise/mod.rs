@@ -1,4 +1,4 @@
-//! The Ruby processes: [`State`](state::State) decides, the executor carries out.
+//! The supervision of the Ruby processes: [`State`](state::State) decides, the executor carries out.
 //!
 //! Whatever happens (a process is ready, a child exits, a tick, a signal) becomes an [`Event`](event::Event). The state
 //! replies with [`Command`](command::Command)s. Both are plain data, so every sequence of events can be tested without a

@@ -1,4 +1,4 @@
-// A new event or command is not to be dropped without a word.
+// A wildcard arm would silently drop a new event or command.
 #![warn(clippy::wildcard_enum_match_arm)]
 
 use std::collections::VecDeque;
@@ -28,7 +28,8 @@ use carat_exchange::clock;
 use carat_http::{Part, Server, TICK};
 use carat_log::{Field, Log};
 
-/// Connects the world with the state: whatever happens becomes an event, and each command is carried out.
+/// Connects the state with the outside: messages and signals become events for the state, and its commands are carried
+/// out.
 pub(crate) struct Supervisor<H> {
     pub(super) server: Rc<Server>,
     messages: UnboundedReceiver<Message>,
@@ -39,7 +40,7 @@ pub(crate) struct Supervisor<H> {
     pub(super) service_manager: ServiceManager,
     pub(super) handover: EdgeHandover,
     ticks: Interval,
-    /// For how long the server stood still. That time counts against no timeout.
+    /// How long the server has stood still in total. That time counts against no timeout.
     lost: Duration,
 }
 
@@ -72,7 +73,7 @@ impl<H: Host> Supervisor<H> {
         }
     }
 
-    /// Accepts clients at once, or, after a predecessor, once the workers are ready.
+    /// Accepts clients at once; with an old edge, when the workers are ready.
     pub(crate) fn after(
         mut self,
         predecessor: Option<Rc<Predecessor>>,
@@ -88,7 +89,7 @@ impl<H: Host> Supervisor<H> {
         Ok(self)
     }
 
-    /// Supervises until the server is over.
+    /// Supervises the processes until the server ends.
     pub(crate) async fn run(mut self, mut signals: Signals) -> Outcome {
         loop {
             let outcome = tokio::select! {
@@ -110,7 +111,7 @@ impl<H: Host> Supervisor<H> {
         }
     }
 
-    /// Hands events to the state, carries out its commands, and goes on with what they cause at once.
+    /// Passes events to the state, carries out its commands, and handles the events that the commands cause at once.
     pub(super) fn handle(&mut self, events: impl Into<VecDeque<Event>>) -> Option<Outcome> {
         self.notice_freeze();
         let mut events = events.into();
@@ -134,8 +135,8 @@ impl<H: Host> Supervisor<H> {
         None
     }
 
-    /// Tells the service manager, the other edge, and those who wait for a worker what is about to be carried out.
-    /// The error says why this edge cannot follow the old one.
+    /// Reports a command before it is carried out: to the service manager, to the other edge, and to clients that wait
+    /// for a worker's answer. The error says why this edge cannot follow the old one.
     fn note(&mut self, command: &Command) -> Result<(), String> {
         match command {
             Command::Announce => return self.begin_to_serve(),
@@ -187,7 +188,7 @@ impl<H: Host> Supervisor<H> {
         }
     }
 
-    /// The workers are ready. The error says why this edge cannot follow the old one.
+    /// Begins to accept clients, because the workers are ready. The error says why this edge cannot follow the old one.
     fn begin_to_serve(&mut self) -> Result<(), String> {
         self.handover.say_ready(&mut self.service_manager)?;
         self.server.life().open();
@@ -243,7 +244,8 @@ impl<H: Host> Supervisor<H> {
         }
     }
 
-    /// Ends the rest of a worker that has collected its garbage. A process that has ended answers nobody.
+    /// Ends the rest of a worker that has collected its garbage. Forgets the open questions to a process that has
+    /// ended.
     fn note_process(&mut self, event: &ProcessEvent) {
         match *event {
             ProcessEvent::Collected {
@@ -265,7 +267,7 @@ impl<H: Host> Supervisor<H> {
     }
 
     fn successor_settled(&mut self) {
-        // One that died at once has not taken over: this edge keeps its control socket.
+        // A new edge that died at once has not taken over: this edge keeps its control socket.
         if let Some(pid) = self.executor.successor.as_ref().map(|it| it.pid) {
             self.server.leave();
             self.handover.settled(pid);
@@ -326,7 +328,7 @@ impl<H: Host> Supervisor<H> {
     async fn handle_signal(&mut self, request: SignalRequest) -> Option<Outcome> {
         match request {
             SignalRequest::Stop => {
-                // Requests that clients sent before the signal are still served: let them be seen.
+                // Requests that clients sent before the signal are still served, so the tasks that read them run first.
                 tokio::task::yield_now().await;
                 return self.handle([Event::StopRequested]);
             }
@@ -362,7 +364,7 @@ impl<H: Host> Supervisor<H> {
         }
         self.reports.stacks.tick(self.server.log());
         if self.server.has_left() && self.state.apps().are_over() {
-            // So the new edge learns that it may start its own.
+            // The closed socket tells the new edge that it may start its further processes.
             self.executor.successor = None;
         }
         let (queue_time, waiting) = self.server.dispatcher().take_queue_time();
@@ -380,7 +382,7 @@ impl<H: Host> Supervisor<H> {
         self.handle([self.traffic(), Event::MemoryRead(reading)])
     }
 
-    /// An event may be the first after the process stood still, before the tick that comes late.
+    /// Notices that the process stood still. An event may come before the late tick.
     fn notice_freeze(&mut self) {
         self.lost += self.server.take_freeze().unwrap_or_default();
     }
@@ -405,7 +407,7 @@ impl<H: Host> Supervisor<H> {
     }
 }
 
-/// The steps of a simulation, which calls them in its own order in place of `run`.
+/// The steps that a simulation calls in its own order, in place of `run`.
 #[cfg(test)]
 impl<H: Host> Supervisor<H> {
     /// Handles the next message, or the next event of a lane. Returns whether there was one.
@@ -425,7 +427,7 @@ impl<H: Host> Supervisor<H> {
         }
     }
 
-    /// SIGTERM.
+    /// Stops the server, as SIGTERM does.
     pub(crate) fn stop(&mut self) -> Option<Outcome> {
         self.handle([Event::StopRequested])
     }
@@ -442,7 +444,7 @@ impl<H: Host> Supervisor<H> {
     }
 }
 
-/// Ticks that are not made up for after the process stood still.
+/// Ticks that are not made up for if the process stood still.
 fn ticks(period: Duration) -> Interval {
     let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

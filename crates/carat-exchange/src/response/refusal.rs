@@ -27,7 +27,7 @@ pub struct PartRefusal {
     pub reason: &'static str,
     /// The party at fault.
     pub fault: Fault,
-    /// In how many seconds the client should ask again.
+    /// After how many seconds the client should ask again.
     pub retry_after: Option<u8>,
 }
 
@@ -53,7 +53,7 @@ pub enum Refusal {
     QueueFull,
     /// More requests arrive than the application serves, and newer requests are served first: the option `queue`.
     Overloaded {
-        /// In how many seconds the client should ask again.
+        /// After how many seconds the client should ask again.
         retry_after: u8,
     },
     /// The request waited longer than `queue_timeout`.

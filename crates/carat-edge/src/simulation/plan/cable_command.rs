@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::simulation::plan::cable_ledger::CableMessage;
 
-/// A command of a client of the cable, in the hands of the application.
+/// A command of a client of the cable, which the application executes.
 #[derive(Debug, Clone)]
 pub(crate) enum CableCommand {
     Subscribe(String),
@@ -27,7 +27,7 @@ impl CableCommand {
         }
     }
 
-    /// The message that it broadcasts.
+    /// The message that the command broadcasts.
     pub(crate) fn message(&self) -> Option<CableMessage> {
         match self {
             CableCommand::Message(data) => CableMessage::parse(data),

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-/// A message of a client of the cable: the client, and how many messages it had sent before.
+/// A message of a client of the cable: the client, and the number of the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CableMessage {
     pub(crate) client: usize,
@@ -25,7 +25,7 @@ pub(crate) struct CableLedger {
     heard: Vec<Vec<CableMessage>>,
     /// The messages that workers have begun to carry out.
     run: BTreeSet<CableMessage>,
-    /// Messages whose clients have waited for them in vain.
+    /// How many messages clients have waited for in vain.
     missing: u64,
 }
 
@@ -36,7 +36,8 @@ impl CableLedger {
         self.heard.len() - 1
     }
 
-    /// A worker carries a message out. False if that must not be: a second time, or behind a later one.
+    /// Notes that a worker executes a message. False if it was executed before, or after a later message of the same
+    /// client.
     pub(crate) fn run(&mut self, message: CableMessage) -> bool {
         let mut run = self.run.iter().rev();
         let last = run.find(|other| other.client == message.client);
@@ -44,7 +45,7 @@ impl CableLedger {
         is_next && self.run.insert(message)
     }
 
-    /// A client hears a message. False if nobody can have said it, or the client has heard it before.
+    /// Notes that a client hears a message. False if no worker has executed it, or the client has heard it before.
     pub(crate) fn hear(&mut self, client: usize, message: CableMessage) -> bool {
         let heard = &mut self.heard[client];
         let is_new = !heard.contains(&message);
@@ -52,7 +53,7 @@ impl CableLedger {
         is_new && self.run.contains(&message)
     }
 
-    /// A client gives up waiting for its own messages.
+    /// Notes that a client gives up waiting for this many of its own messages.
     pub(crate) fn miss(&mut self, count: u64) {
         self.missing += count;
     }
@@ -72,8 +73,8 @@ impl CableLedger {
     }
 }
 
-/// From the first to the last message that others have heard as well. That is the same for them, unless one of them has
-/// missed a message, or heard it twice or in another order.
+/// The messages of `one` from the first to the last that `other` has heard as well. Both have the same, unless one of
+/// them has missed a message, or heard it twice or in another order.
 fn common<'a>(one: &'a [CableMessage], other: &[CableMessage]) -> &'a [CableMessage] {
     let is_common = |message: &CableMessage| other.contains(message);
     let first = one.iter().position(is_common);

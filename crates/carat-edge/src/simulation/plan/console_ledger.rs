@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-/// The clients of consoles: who waits for the end of one, and whose has begun.
+/// The clients of consoles: which of them wait for the end of their console, and whose console has begun.
 #[derive(Debug, Default)]
 pub(crate) struct ConsoleLedger {
     asked: usize,
@@ -20,12 +20,12 @@ impl ConsoleLedger {
         self.present.insert(client);
     }
 
-    /// A process begins what a client wants. False if one has before.
+    /// Notes that a process begins the console of a client. False if another one has before.
     pub(crate) fn begin(&mut self, client: usize) -> bool {
         self.begun.insert(client)
     }
 
-    /// A client leaves, or has heard of the end of its console. False if it has before.
+    /// Notes that a client leaves, or has heard of the end of its console. False if it has before.
     pub(crate) fn leave(&mut self, client: usize) -> bool {
         self.present.remove(&client)
     }

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use crate::simulation::plan::script::{RequestScript, ScriptedResponse};
 use carat_exchange::Refusal;
 
-/// Every request of a run: what was promised, and what happened to it.
+/// All requests of a run: what each one asks for, and what happened to it.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     entries: Vec<LedgerEntry>,
@@ -18,7 +18,7 @@ pub(crate) struct Ledger {
 pub(crate) struct LedgerEntry {
     pub(crate) script: RequestScript,
     sent_at: u64,
-    /// How often a worker's page said that it has begun.
+    /// How often a worker's page said that the request has begun.
     begun: u32,
     /// The workers that ran it.
     runs: Vec<u32>,
@@ -69,7 +69,7 @@ impl Ledger {
         &self.entries[number].script
     }
 
-    /// The page of a worker says that the request has begun.
+    /// Notes that the page of a worker says that the request has begun.
     pub(crate) fn begin(&mut self, number: usize) {
         self.entries[number].begun += 1;
     }
@@ -113,7 +113,8 @@ impl Ledger {
         self.entries[number].taken += bytes;
     }
 
-    /// The client got its answer, or left. `spent` is how long it waited, without the pauses of the machine.
+    /// Notes the answer of a request, or that its client left. `spent` is how long it waited, without the pauses of the
+    /// machine.
     pub(crate) fn answer(
         &mut self,
         number: usize,
@@ -129,7 +130,7 @@ impl Ledger {
         }
     }
 
-    /// The client left while its request was in the queue: it must not begin.
+    /// Notes that the client left while its request was in the queue: the request must not begin.
     pub(crate) fn leave_queue(&mut self, number: usize) {
         self.entries[number].left_queue = true;
     }
@@ -173,12 +174,12 @@ impl Ledger {
 }
 
 impl LedgerEntry {
-    /// Whether it must not run twice.
+    /// Whether the request must not run twice.
     fn is_unsafe(&self) -> bool {
         matches!(self.script.method, "POST" | "PUT")
     }
 
-    /// The fault of an answer, if it has one.
+    /// What is wrong with an answer, if something is.
     fn is_wrong(
         &self,
         answer: Answer,

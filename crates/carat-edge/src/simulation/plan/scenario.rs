@@ -8,7 +8,7 @@ use carat_settings::{
 };
 use rustix::process::Signal;
 
-/// A scenario that a seed makes: the server, its load, and its misfortune.
+/// A scenario that a seed determines: the server, its load, and its faults.
 #[derive(Debug)]
 pub(crate) struct Scenario {
     pub(crate) clients: u64,
@@ -17,7 +17,7 @@ pub(crate) struct Scenario {
     /// Clients of the cable, and messages of each.
     pub(crate) members: u64,
     pub(crate) messages: u64,
-    /// Bytes of such a message: many are too much for a client that does not read.
+    /// The bytes of such a message; a large number is too much for a client that does not read.
     pub(crate) filler: usize,
     /// Clients of the control socket that want a console.
     pub(crate) consoles: u64,
@@ -25,15 +25,15 @@ pub(crate) struct Scenario {
     pub(crate) think: u64,
     /// After how many requests of a worker a full garbage collection is due, if the edge says when it runs.
     pub(crate) collects_after: Option<u64>,
-    /// How much goes wrong, in thousandths of the usual. 0 in a calm run.
+    /// How many faults there are, in thousandths of the usual number; 0 in a calm run.
     pub(crate) trouble: u64,
-    /// When nothing goes wrong any more, in microseconds.
+    /// When the faults end, in microseconds.
     pub(crate) calm_at: u64,
     /// When new code is to take over, if at all.
     pub(crate) restart_at: Option<u64>,
     /// When the server is told to stop, if not after everything has settled.
     pub(crate) stop_at: Option<u64>,
-    /// Whether the server is told twice.
+    /// Whether the server is told to stop twice.
     pub(crate) is_cut_short: bool,
 }
 
@@ -41,7 +41,7 @@ impl Scenario {
     pub(crate) fn random(random: &SeededRandom) -> Scenario {
         let calm_at = random.between(300_000, 2_500_000);
         Scenario {
-            // Now and then more than the server has places for, so that it is overloaded.
+            // Now and then there are more clients than the server has places for, so that it is overloaded.
             clients: if random.chance(50) {
                 40
             } else {
@@ -66,7 +66,7 @@ impl Scenario {
         }
     }
 
-    /// Settings of a small server that loses its patience soon.
+    /// The settings of a small server with short timeouts.
     pub(crate) fn settings(random: &SeededRandom) -> Settings {
         let millis = |choices: &[u64]| Duration::from_millis(random.pick(choices));
         let min = u32::try_from(random.between(1, 3)).expect("small");

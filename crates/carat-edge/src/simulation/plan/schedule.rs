@@ -6,7 +6,7 @@ use std::task::Waker;
 use crate::supervise::FreshSettings;
 use carat_supervisor::{ExitStatus, MemorySubjects};
 
-/// Something that happens at a time.
+/// An event that is scheduled for a time.
 #[derive(Debug)]
 pub(crate) enum Moment {
     /// The pause of a client is over.
@@ -29,9 +29,9 @@ pub(crate) enum Moment {
     Restart,
     /// The configuration has been read, or cannot be.
     SettingsRead(Result<FreshSettings, String>),
-    /// Something goes wrong.
+    /// A fault is injected.
     Fault,
-    /// Nothing goes wrong from here on.
+    /// There are no faults from now on.
     Calm,
     /// The server is told to stop.
     Stop,

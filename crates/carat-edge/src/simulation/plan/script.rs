@@ -1,19 +1,19 @@
 use crate::simulation::plan::random::SeededRandom;
 
-/// A request that a client sends, and the application's treatment of it.
+/// A request that a client sends, and how the application treats it.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestScript {
     pub(crate) method: &'static str,
     pub(crate) body: ScriptedBody,
     /// Microseconds that the application works before it responds.
     pub(crate) work: u64,
-    /// Whether it keeps its thread meanwhile; with one slot it always does.
+    /// Whether the application keeps its thread while it works; with one slot it always does.
     pub(crate) computes: bool,
     pub(crate) reads_body: bool,
     pub(crate) response: ScriptedResponse,
-    /// Microseconds that it goes on after its response.
+    /// Microseconds that the application runs on after its response.
     pub(crate) lingers: u64,
-    /// When the worker dies with it.
+    /// The point at which the worker dies, if it does.
     pub(crate) crash: Option<CrashPoint>,
     /// The client leaves after this many microseconds.
     pub(crate) leaves_after: Option<u64>,
@@ -45,7 +45,7 @@ pub(crate) enum ScriptedResponse {
     Invalid,
 }
 
-/// Where a worker dies.
+/// The point at which a worker dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CrashPoint {
     /// The page says that the request has begun, and the application has not.
@@ -131,7 +131,7 @@ fn response(random: &SeededRandom, is_harmful: bool) -> ScriptedResponse {
     }
 }
 
-/// Mostly small; some are larger than the window of a stream, or the buffer of a socket.
+/// A random length. Most are small; some are larger than the window of a stream, or the buffer of a socket.
 fn length(random: &SeededRandom) -> usize {
     let bytes = match random.below(100) {
         0..90 => random.below(200),

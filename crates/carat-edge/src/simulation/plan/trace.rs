@@ -1,6 +1,6 @@
 use std::cell::Cell;
 
-/// The events of a run, as a hash: two runs of a seed must have the same one. A replay prints the events as well.
+/// The events of a run, as a hash. Two runs of a seed must have the same hash. A replay prints the events as well.
 #[derive(Debug)]
 pub(crate) struct Trace {
     is_printed: bool,

@@ -1,6 +1,6 @@
 use carat_lane::AppOrder;
 
-/// A further process of the application: what it was forked for, and how far it is.
+/// A further process of the application: what it was forked for, and its progress.
 #[derive(Debug)]
 pub(crate) struct SimulatedApp {
     pub(crate) order: AppOrder,
@@ -10,7 +10,7 @@ pub(crate) struct SimulatedApp {
     pub(crate) is_running: bool,
     /// Whether the process was told to end.
     pub(crate) is_ending: bool,
-    /// The client of the console, once the process has read what that client wants.
+    /// The client of the console, once the process has read its order.
     pub(crate) client: Option<usize>,
 }
 
@@ -25,12 +25,12 @@ impl SimulatedApp {
         }
     }
 
-    /// Whether a client of the control socket has asked for it.
+    /// Whether the process is a console, for which a client of the control socket has asked.
     pub(crate) fn is_console(&self) -> bool {
         self.order.name == "console"
     }
 
-    /// Whether it measures the load of others.
+    /// Whether the process measures the load of the others of its name.
     pub(crate) fn is_meter(&self) -> bool {
         self.order.number == 0
     }

@@ -25,12 +25,12 @@ pub(crate) struct WorkerLane {
     head: HeadEncoder,
     capacity: u16,
     is_greeted: bool,
-    /// A request whose beginning the page shows, and which may have been recalled.
+    /// A request that the page notes as begun, and that may have been recalled.
     beginning: Option<BegunRequest>,
     served: Vec<ServedRequest>,
-    /// The thread computes until then, in microseconds.
+    /// The time until which the thread computes, in microseconds.
     busy_until: u64,
-    /// When it goes on by itself, in microseconds.
+    /// When the lane runs next without an event, in microseconds.
     planned: u64,
 }
 
@@ -83,14 +83,14 @@ impl WorkerLane {
         self.end
     }
 
-    /// The thread starts.
+    /// Greets the edge: the thread starts.
     pub(crate) fn push_hello(&mut self, world: &World) {
         self.session.push_hello(self.capacity, self.capacity > 1);
         self.is_greeted = true;
         self.soon(world.latency(), world);
     }
 
-    /// The lane takes no further request.
+    /// Drains the lane: it takes no further request.
     pub(crate) fn drain(&mut self, world: &World) {
         self.session.drain();
         self.soon(0, world);
@@ -107,7 +107,7 @@ impl WorkerLane {
         self.served.clear();
     }
 
-    /// Goes on with what is served, and takes what has arrived.
+    /// Goes on with the running requests, and takes requests that have arrived.
     pub(crate) fn run(&mut self, world: &World) -> LaneRun {
         let Some(end) = &self.end else {
             return LaneRun::Waits;
@@ -127,13 +127,13 @@ impl WorkerLane {
         LaneRun::Waits
     }
 
-    /// Whether the garbage collector stops the thread, which goes on later.
+    /// Whether the garbage collector has stopped the thread. If so, the lane runs again later.
     fn is_stopped(&mut self, world: &World) -> bool {
         let until = self.collector.stop(world.now());
         until.inspect(|until| self.plan(*until, world)).is_some()
     }
 
-    /// Goes on with the requests that are served. True when the worker dies of one.
+    /// Goes on with the running requests. True if the worker dies of one.
     fn serve(&mut self, world: &World) -> bool {
         if self.is_stopped(world) {
             return false;
@@ -164,7 +164,7 @@ impl WorkerLane {
         false
     }
 
-    /// Takes requests as long as slots are free. True when the worker dies of one.
+    /// Takes requests as long as slots are free. True if the worker dies of one.
     fn take(&mut self, world: &World) -> bool {
         if let Some(taken) = self.beginning.take() {
             if self.begin(taken, world) {
@@ -206,7 +206,7 @@ impl WorkerLane {
         false
     }
 
-    /// Takes the request at the front; the page says that it begins.
+    /// Takes the request at the front, and notes on the page that it begins.
     fn take_first(&mut self, world: &World) -> BegunRequest {
         let taken = self.session.take(|request, _| {
             let path = std::str::from_utf8(request.head.path).expect("a path in ASCII");
@@ -288,7 +288,7 @@ impl WorkerLane {
         }
     }
 
-    /// The application goes on after its response, which leaves before.
+    /// Lets the application run on after its response, which is sent first.
     fn linger(&mut self, until: u64, world: &World) {
         if self.capacity == 1 {
             self.page.linger(true);
@@ -307,7 +307,7 @@ impl WorkerLane {
         }
     }
 
-    /// Goes on at this time, or before.
+    /// Runs the lane again at this time, or earlier.
     fn plan(&mut self, at: u64, world: &World) {
         if self.planned <= world.now() || at < self.planned {
             self.planned = at;
@@ -321,7 +321,7 @@ impl WorkerLane {
     }
 }
 
-/// Whether nothing else runs in the thread while the request waits for time to pass.
+/// Whether no other request runs in the thread while this one waits for time to pass.
 fn request_keeps_thread(capacity: u16, request: &ServedRequest) -> bool {
     capacity == 1 || request.computes()
 }

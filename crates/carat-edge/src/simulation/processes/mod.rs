@@ -1,4 +1,4 @@
-//! The simulated surroundings of the server: its processes, their lanes and memory.
+//! The simulated environment of the server: its processes, their lanes, and their memory.
 
 mod app;
 mod host;

@@ -9,7 +9,7 @@ use carat_wire::{Page, is_behind};
 pub(crate) struct WorkerPage(pub(crate) File);
 
 impl WorkerPage {
-    /// Says that request `id` begins.
+    /// Notes on the page that request `id` begins.
     pub(crate) fn begin(&self, id: u32) {
         let written = self
             .0
@@ -17,7 +17,7 @@ impl WorkerPage {
         written.expect("a page in memory");
     }
 
-    /// Says whether the thread goes on with a request that has its response.
+    /// Notes on the page whether the thread runs on after a response.
     pub(crate) fn linger(&self, lingers: bool) {
         let word = u32::from(lingers).to_le_bytes();
         let written = self.0.write_all_at(&word, Page::OFFSETS[2] as u64);

@@ -14,7 +14,7 @@ use crate::simulation::world::World;
 use crate::simulation::world::wire::{FarEnd, WireEnd};
 use carat_supervisor::ExitStatus;
 
-/// A Ruby process: its control socket, and what it is about to do.
+/// A Ruby process: its control socket, and its next actions.
 #[derive(Debug)]
 pub(crate) struct SimulatedProcess {
     pub(crate) pid: u32,
@@ -25,7 +25,7 @@ pub(crate) struct SimulatedProcess {
     agenda: Vec<(u64, ProcessAction)>,
     /// Whether the process exits soon, and reads nothing more.
     is_leaving: bool,
-    /// SIGSTOP.
+    /// Whether the process is stopped by SIGSTOP.
     pub(crate) is_stopped: bool,
     /// Private memory.
     pub(crate) bytes: u64,
@@ -110,7 +110,7 @@ impl SimulatedProcess {
         }
     }
 
-    /// The further process of the application that it is.
+    /// The further process that this is; `None` for a mold or a worker.
     pub(crate) fn as_app(&self) -> Option<&SimulatedApp> {
         match &self.role {
             ProcessRole::App(app) => Some(app),
@@ -122,7 +122,7 @@ impl SimulatedProcess {
         matches!(self.role, ProcessRole::Worker(_))
     }
 
-    /// Whether it is a worker that serves, or a mold that forks.
+    /// Whether the process is a worker that serves, a mold that can fork, or a further process that runs.
     pub(crate) fn is_ready(&self) -> bool {
         match &self.role {
             ProcessRole::Mold { is_ready, is_stuck } => *is_ready && !is_stuck,
@@ -131,7 +131,7 @@ impl SimulatedProcess {
         }
     }
 
-    /// The number of its lanes.
+    /// The number of lanes of the process.
     pub(crate) fn lanes(&self) -> u16 {
         match &self.role {
             ProcessRole::Mold { .. } | ProcessRole::App(_) => 0,
@@ -139,7 +139,7 @@ impl SimulatedProcess {
         }
     }
 
-    /// SIGTERM.
+    /// Handles SIGTERM.
     pub(crate) fn terminate(&mut self, world: &World) {
         match &mut self.role {
             ProcessRole::Worker(_) => self.plan(0, ProcessAction::Leave, world),
@@ -159,7 +159,7 @@ impl SimulatedProcess {
         self.bytes = WORKER_BYTES;
     }
 
-    /// The ends of its lanes.
+    /// The ends of the process's lanes.
     pub(crate) fn into_lane_ends(self) -> Vec<FarEnd> {
         match self.role {
             ProcessRole::Mold { .. } | ProcessRole::App(_) => Vec::new(),
@@ -167,7 +167,7 @@ impl SimulatedProcess {
         }
     }
 
-    /// Does what is due, and reads its control socket.
+    /// Does the actions that are due, and reads the control socket.
     pub(crate) fn run(&mut self, world: &World) {
         self.control.look();
         while let Some(action) = self.take_due(world.now()) {
@@ -201,14 +201,14 @@ impl SimulatedProcess {
         }
     }
 
-    /// Another process sends it SIGTERM.
+    /// Handles a SIGTERM that another process than the edge sends.
     pub(crate) fn leave(&mut self, world: &World) {
         if self.is_worker() && self.is_ready() {
             self.plan(0, ProcessAction::Leave, world);
         }
     }
 
-    /// The process begins to boot: most succeed.
+    /// Begins to boot. Most boots succeed.
     fn boot(&mut self, world: &World) {
         let is_promoted = matches!(self.role, ProcessRole::Mold { .. }) && self.bytes == 0;
         let delay = world.random.between(1_000, 60_000);
@@ -223,7 +223,7 @@ impl SimulatedProcess {
         } else if world.fault(18) {
             self.plan(delay, ProcessAction::Die, world);
         } else if world.fault(15) {
-            // Far too late.
+            // The process is far too late.
             self.plan(20_000_000, ProcessAction::Die, world);
         } else {
             let slow = if world.fault(30) { 1_500_000 } else { 0 };
@@ -312,7 +312,7 @@ impl SimulatedProcess {
         }
     }
 
-    /// Whether it reads its control socket now.
+    /// Whether the process reads its control socket now.
     fn listens(&self) -> bool {
         !self.is_leaving
             && match &self.role {
@@ -361,7 +361,7 @@ impl SimulatedProcess {
         }
     }
 
-    /// Collects its garbage. Sometimes it takes too long, never says so, or dies of it.
+    /// Collects the garbage of a worker. Sometimes that takes too long, is never reported, or the worker dies of it.
     fn collect(&mut self, world: &World) {
         world.collections.set(world.collections.get() + 1);
         let ProcessRole::Worker(worker) = &self.role else {
@@ -414,7 +414,7 @@ impl SimulatedProcess {
         self.begin(world);
     }
 
-    /// The block runs until the process is told to end, unless it ends by itself.
+    /// Begins the application's block. It runs until the process is told to end, unless it ends by itself.
     fn begin(&mut self, world: &World) {
         let ProcessRole::App(app) = &mut self.role else {
             return;
@@ -439,7 +439,7 @@ impl SimulatedProcess {
         self.plan(world.latency(), ProcessAction::Exit(status), world);
     }
 
-    /// A worker whose lanes are closed ends, or becomes the mold.
+    /// Ends a worker whose lanes are closed, or makes it the mold.
     fn finish(&mut self, world: &World) {
         let ProcessRole::Worker(worker) = &mut self.role else {
             return;
@@ -475,7 +475,7 @@ fn stack_of(ask: AskStack) -> Stack<'static> {
     }
 }
 
-/// A worker cannot be forked: the mold says so on its control socket, and closes that.
+/// Reports on the control socket of a worker that the mold cannot fork it, and closes the socket.
 fn refuse_fork(mut sockets: Vec<OwnedFd>, world: &World) {
     let mut session = ControlSession::default();
     encode_boot_failed(session.buffer(), b"cannot allocate memory");

@@ -40,7 +40,7 @@ impl ProcessTable {
         self.processes.borrow_mut().insert(process.pid, process);
     }
 
-    /// Lets a process act, unless it is stopped. It may exit.
+    /// Lets a process act, unless it is stopped. The process may exit.
     pub(crate) fn act(&self, pid: u32, act: impl FnOnce(&mut SimulatedProcess)) {
         let process = self.processes.borrow_mut().remove(&pid);
         let Some(mut process) = process else {
@@ -64,7 +64,7 @@ impl ProcessTable {
         }
     }
 
-    /// No more processes run than are declared, with what ended ones have left.
+    /// Checks that no more processes run than are declared.
     fn check_app(&self, process: &SimulatedProcess) {
         let Some(app) = process
             .as_app()
@@ -94,7 +94,7 @@ impl ProcessTable {
         }
     }
 
-    /// A signal, 0 for none, to a group of processes. False if there is none.
+    /// Sends a signal, 0 for none, to a process group. False if the group has no process.
     pub(crate) fn signal_group(&self, group: u32, signal: i32) -> bool {
         self.note("signal group", group.into(), signal.unsigned_abs().into());
         let is_kill = signal == Signal::KILL.as_raw();

@@ -11,7 +11,7 @@ use crate::simulation::plan::{
 use crate::simulation::world::World;
 use carat_exchange::clock;
 
-/// A request in the hands of the application.
+/// A request that the application serves.
 #[derive(Debug)]
 pub(crate) struct ServedRequest {
     number: usize,
@@ -19,16 +19,16 @@ pub(crate) struct ServedRequest {
     script: RequestScript,
     current: CurrentRequest,
     stage: ServedStage,
-    /// Bytes of its streamed body that have been read.
+    /// How many bytes of the streamed body the application has read.
     read: usize,
 }
 
 #[derive(Debug)]
 enum ServedStage {
-    /// Until then, in microseconds.
+    /// The application works until this time, in microseconds.
     Working(u64),
     Reading,
-    /// The next piece follows then, in microseconds.
+    /// The next piece is sent at `next_at`, in microseconds.
     Streaming {
         sent: usize,
         next_at: u64,
@@ -37,7 +37,7 @@ enum ServedStage {
     Lingering(u64),
 }
 
-/// How far a request came.
+/// The progress of a request after it ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServiceStep {
     /// The request goes on at this time, in microseconds.
@@ -49,7 +49,7 @@ pub(crate) enum ServiceStep {
     Crashed,
 }
 
-/// The body of a response: its bytes are those that the client expects.
+/// The body of a response, with the bytes that the client expects.
 pub(crate) struct PatternBody(Vec<u8>);
 
 impl BodyPieces for PatternBody {
@@ -69,7 +69,7 @@ pub(crate) fn pattern(number: usize, length: usize) -> Vec<u8> {
 }
 
 impl ServedRequest {
-    /// The application begins.
+    /// A request that the application begins.
     pub(crate) fn new(
         (number, command): (usize, Option<CableCommand>),
         script: RequestScript,
@@ -86,12 +86,12 @@ impl ServedRequest {
         }
     }
 
-    /// Whether it keeps its thread while it works.
+    /// Whether the request keeps its thread while the application works.
     pub(crate) fn computes(&self) -> bool {
         self.script.computes && matches!(self.stage, ServedStage::Working(_))
     }
 
-    /// Goes on as far as possible.
+    /// Continues the request as far as possible.
     pub(crate) fn run(
         &mut self,
         session: &mut LaneSession,
@@ -247,7 +247,7 @@ impl ServedRequest {
         self.linger(world)
     }
 
-    /// The application goes on after its response, or is done.
+    /// Lets the application run on after its response, or ends the request.
     fn linger(&mut self, world: &World) -> ServiceStep {
         let until = world.now() + self.script.lingers;
         self.stage = ServedStage::Lingering(until);

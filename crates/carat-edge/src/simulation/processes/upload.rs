@@ -1,7 +1,7 @@
 use crate::simulation::world::World;
 use carat_exchange::BodySender;
 
-/// Sends the body of a request as fast as the application reads it. Returns false when it breaks off before `length`
+/// Sends the body of a request as fast as the application reads it. Returns false if it breaks off before `length`
 /// bytes.
 pub(crate) async fn upload(
     world: &World,

@@ -8,7 +8,7 @@ use crate::simulation::processes::page::WorkerPage;
 use crate::simulation::world::World;
 use crate::simulation::world::wire::{FarEnd, WireEnd};
 
-/// A worker: its lanes, and where it is in its life.
+/// A worker: its lanes, and its stage.
 #[derive(Debug)]
 pub(crate) struct SimulatedWorker {
     pid: u32,
@@ -100,7 +100,7 @@ impl SimulatedWorker {
         }
     }
 
-    /// Returns once, when all lanes are closed, what follows.
+    /// Returns what follows, once, when all lanes are closed.
     pub(crate) fn take_end(&mut self) -> Option<WorkerEnd> {
         let ServiceStage::Finishing(end) = self.stage else {
             return None;

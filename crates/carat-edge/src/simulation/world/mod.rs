@@ -1,4 +1,4 @@
-//! The surroundings in which simulated processes live: time, chance, sockets, and the ledger of all requests.
+//! The environment of the simulated processes: time, chance, sockets, and the ledger of all requests.
 
 pub(crate) mod wire;
 
@@ -24,7 +24,7 @@ use carat_exchange::clock;
 use carat_settings::Settings;
 use carat_supervisor::{Event, ExitStatus};
 
-/// Everything around the edge: time, processes, clients, and what goes wrong.
+/// Everything around the edge: time, processes, clients, and faults.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) settings: Rc<Settings>,
@@ -44,7 +44,7 @@ pub(crate) struct World {
     pub(crate) trace: Trace,
     pub(crate) is_stopping: Cell<bool>,
     pub(crate) is_calm: Cell<bool>,
-    /// Sockets of dead workers, which processes that they had started keep open.
+    /// The sockets of dead workers, which are kept open by processes that these workers had started.
     pub(crate) orphans: RefCell<Vec<FarEnd>>,
     /// Pauses of the edge: when each began, and how long it took.
     pauses: RefCell<Vec<(u64, u64)>>,
@@ -110,7 +110,7 @@ impl World {
             if self.now() >= at {
                 return Poll::Ready(());
             }
-            // A task may look again before.
+            // The task may be polled before that time.
             if !replace(&mut is_planned, true) {
                 self.schedule.add(at, Moment::Wake(cx.waker().clone()));
             }
@@ -119,17 +119,17 @@ impl World {
         .await;
     }
 
-    /// A task of a client.
+    /// Adds a task of a client.
     pub(crate) fn add_client(&self, task: AbortHandle) {
         self.clients.borrow_mut().push(task);
     }
 
-    /// All clients are gone.
+    /// Ends the tasks of all clients.
     pub(crate) fn abort_clients(&self) {
         self.clients.take().iter().for_each(AbortHandle::abort);
     }
 
-    /// Whether this goes wrong now; `of_thousand` is how often it does in a usual run.
+    /// Whether a fault happens now. `of_thousand` is how often it does in a usual run.
     pub(crate) fn fault(&self, of_thousand: u64) -> bool {
         let is_likely = self
             .random
@@ -137,7 +137,7 @@ impl World {
         is_likely && !self.is_calm.get()
     }
 
-    /// How long it takes until a process looks at what the edge did, in microseconds.
+    /// How long it takes until a process notices what the edge did, in microseconds.
     pub(crate) fn latency(&self) -> u64 {
         self.random.pick(&[0, 0, 5, 50, 300])
     }
@@ -151,7 +151,7 @@ impl World {
         self.ledger.borrow_mut().violate(what);
     }
 
-    /// The answer of a request, or that its client left.
+    /// Notes the answer of a request, or that its client left.
     pub(crate) fn answer(&self, number: usize, answer: Answer) {
         let code = match answer {
             Answer::Reply => 200,
@@ -169,13 +169,13 @@ impl World {
         ledger.answer(number, answer, spent, timeouts);
     }
 
-    /// The edge stands still from now on.
+    /// Notes that the edge stands still from now on, for `duration`.
     pub(crate) fn note_pause(&self, duration: u64) {
         self.note("pause", duration, 0);
         self.pauses.borrow_mut().push((self.now(), duration));
     }
 
-    /// Microseconds since then, without the pauses of the edge.
+    /// The microseconds since `at`, without the pauses of the edge.
     pub(crate) fn spent_since(&self, at: u64) -> u64 {
         let pauses = self.pauses.borrow();
         let lost = pauses.iter().map(|(begun, duration)| {

@@ -12,13 +12,13 @@ use crate::simulation::plan::Moment;
 pub(crate) struct Wire {
     /// The task of the edge that waits for the socket.
     edge: RefCell<Option<Waker>>,
-    /// The end of a process, once it has it.
+    /// The end that a process has received, if it has.
     process: Cell<Option<WireEnd>>,
-    /// Whether the process will look soon.
+    /// Whether the process will look at the socket soon.
     is_announced: Cell<bool>,
 }
 
-/// Which end of which process.
+/// The end that a process holds: its control socket, or one of its lanes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum WireEnd {
     Control(u32),
@@ -26,12 +26,12 @@ pub(crate) enum WireEnd {
 }
 
 impl Wire {
-    /// The edge waits until the process does something.
+    /// Notes that the edge waits until the process does something.
     pub(crate) fn wait(&self, waker: &Waker) {
         self.edge.replace(Some(waker.clone()));
     }
 
-    /// The process did something that the edge may wait for.
+    /// Wakes the edge, which may wait for what the process did.
     pub(crate) fn wake_edge(&self) {
         let waker = self.edge.borrow_mut().take();
         if let Some(waker) = waker {
@@ -39,7 +39,7 @@ impl Wire {
         }
     }
 
-    /// The edge did something: returns what the process does soon, unless it is going to anyway.
+    /// Notes that the edge did something. Returns the moment at which the process reacts, unless it will look anyway.
     pub(crate) fn announce(&self) -> Option<Moment> {
         let end = self.process.get()?;
         let is_new = !self.is_announced.replace(true);
@@ -50,13 +50,13 @@ impl Wire {
     }
 }
 
-/// All socket pairs with the inode of the process's end, the oldest first. The kernel gives each processor inodes of its
-/// own, so their order differs from run to run.
+/// All socket pairs with the inode of the process's end, the oldest first. A map by inode would have another order in
+/// each run, because the kernel gives each processor inodes of its own.
 #[derive(Debug, Default)]
 pub(crate) struct Wires(RefCell<Vec<(u64, Rc<Wire>)>>);
 
 impl Wires {
-    /// A new socket pair: the edge's end, what the ends have in common, and the process's end.
+    /// A new socket pair: the edge's end, the shared state, and the process's end.
     pub(crate) fn pair(&self) -> io::Result<(UnixStream, Rc<Wire>, UnixStream)> {
         let (near, far) = UnixStream::pair()?;
         let wire = Rc::new(Wire::default());
@@ -76,7 +76,7 @@ impl Wires {
         FarEnd { socket, wire }
     }
 
-    /// A process is gone, and with it descriptors that it had not received yet.
+    /// Wakes the edge on all sockets: a process is gone, and with it descriptors that it had not received yet.
     pub(crate) fn wake_edge(&self) {
         for (_, wire) in self.0.borrow().iter() {
             wire.wake_edge();
@@ -92,7 +92,7 @@ pub(crate) struct FarEnd {
 }
 
 impl FarEnd {
-    /// The process looks now.
+    /// Notes that the process looks at the socket now.
     pub(crate) fn look(&self) {
         self.wire.is_announced.set(false);
     }

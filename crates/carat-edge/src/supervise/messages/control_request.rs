@@ -6,22 +6,22 @@ use serde_json::Value;
 /// A request of a client of the control socket to the running server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ControlRequest {
-    /// Report what the server does.
+    /// Report the state of the server.
     Status {
-        /// Whether to ask the Ruby processes what they take, for the next time.
+        /// Whether to ask the Ruby processes for their figures, which the next report contains.
         asks_ruby: bool,
     },
-    /// Report what `Status` does, and the requests that run.
+    /// Report the same as `Status`, and the running requests.
     Overview,
     Stop,
     /// Run this many workers from now on.
     Scale(WorkerCount),
-    /// Run this many of the further process of the application with this name: a number between these two.
+    /// Set the bounds of the number of further processes with this name.
     ScaleApp {
         name: String,
         bounds: (u32, u32),
     },
-    /// End the processes of this name, or the one with this number; others take their places.
+    /// End the processes of this name, or the one with this number. Others take their places.
     KillApp {
         name: String,
         number: Option<u32>,
@@ -33,7 +33,7 @@ pub(crate) enum ControlRequest {
     KillWorker(u32),
     /// End the profile of the worker with this number.
     EndProfile(u32),
-    /// Replace the code by what is on disk now.
+    /// Replace the running code by the code on disk.
     Restart,
     /// Hand over to a new edge.
     Upgrade,

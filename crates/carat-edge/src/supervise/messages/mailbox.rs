@@ -15,16 +15,16 @@ pub(crate) enum Message {
     Stats(StatsMessage),
     /// The configuration was read anew, or cannot be.
     Settings(Result<FreshSettings, String>),
-    /// A mold says which files the code is in, as JSON.
+    /// The files of the application's code, as JSON, which a mold reports.
     Sources(String),
-    /// The files of the server are those of the new edge, or that one has ended.
+    /// The new edge has taken over the files of the server, or has ended.
     SuccessorSettled,
-    /// Somebody asks something of the server.
+    /// A request of a client of the control socket.
     Control(ControlRequest, oneshot::Sender<ControlReply>),
     Profile(ProfileMessage),
-    /// Somebody asks where all running requests stand.
+    /// A client asks for the stacks of all running requests.
     AskStacks(oneshot::Sender<Value>),
-    /// Where a request stands.
+    /// The stack of a request, which a worker reports.
     Stack(StackReport),
     #[allow(dead_code, reason = "a build without parts orders none")]
     OneOff(OneOffMessage),
@@ -33,13 +33,13 @@ pub(crate) enum Message {
 
 /// A message about profiles of workers.
 pub(crate) enum ProfileMessage {
-    /// Somebody wants a profile.
+    /// A client wants a profile.
     Begin(ProfileOrder, oneshot::Sender<ProfileReply>),
     /// The time of the profile with this number is over.
     TimeIsOver(u64),
-    /// The worker has had long enough to reply with the profile with this number.
+    /// The time in which the worker should have sent the profile with this number is over.
     ReplyIsLate(u64),
-    /// Somebody who wanted a profile is gone.
+    /// A client that wanted a profile is gone.
     Abandoned,
     /// A worker sent its profile, a JSON object.
     Reply { process: RubyProcess, json: String },
@@ -47,15 +47,15 @@ pub(crate) enum ProfileMessage {
 
 /// A message about the stats of the processes.
 pub(crate) enum StatsMessage {
-    /// Somebody asks for the stats of all processes.
+    /// A client asks for the stats of all processes.
     Ask(oneshot::Sender<StatsReport>),
     /// A process replied with its stats, a JSON object.
     Reply { process: RubyProcess, json: String },
-    /// Replies to the query with this number are late from now on.
+    /// The time for replies to the query with this number is over.
     Timeout(u64),
 }
 
-/// Sends messages to the supervisor. There are never more than a few for each process.
+/// Sends messages to the supervisor. The channel is unbounded, because each process causes only a few messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Mailbox(UnboundedSender<Message>);
 

@@ -7,16 +7,16 @@ use tokio::sync::oneshot;
 /// A message about the one-off processes of clients of the control socket.
 #[allow(dead_code, reason = "a build without parts orders none")]
 pub(crate) enum OneOffMessage {
-    /// Somebody wants one. The reply is its id, or why there is none.
+    /// A client wants a one-off process. The reply is its id, or why there is none.
     Open(OneOffOrder, oneshot::Sender<Result<AppProcessId, String>>),
-    /// The client of the process sends it this signal, and waits until that is done.
+    /// The client of the process sends it this signal, and waits until the signal is sent.
     Signal(AppProcessId, i32, oneshot::Sender<()>),
 }
 
-/// An order for a one-off process, which runs once, for a client.
+/// An order for a one-off process, which runs once, for one client.
 #[allow(dead_code, reason = "a build without parts orders none")]
 pub(crate) struct OneOffOrder {
-    /// The name of the process, which no declared one has.
+    /// The name of the process. No declared process has this name.
     pub(crate) name: &'static str,
     /// The text of the order, which the process reads.
     pub(crate) order: Vec<u8>,
@@ -31,6 +31,6 @@ pub(crate) struct OneOffOrder {
 pub(crate) enum OneOffReport {
     /// The process runs.
     Begun,
-    /// The process has ended, or has not begun for this reason: the last report.
+    /// The process has ended, or could not begin for this reason. This is the last report.
     Ended(Result<ExitStatus, String>),
 }

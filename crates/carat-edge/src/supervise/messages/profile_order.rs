@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use carat_wire::control::Sampling;
 
-/// How long a worker has to reply with its profile. It waits for Ruby's lock, and collects its garbage.
+/// How long a worker has to reply with its profile. It has to wait for Ruby's lock and to collect its garbage first.
 pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A client's order to profile a worker.

@@ -12,10 +12,10 @@ use tokio::time::timeout;
 
 use carat_settings::{Settings, UPGRADE_VARIABLE};
 
-/// Tells the command where to write the settings.
+/// The variable that names the descriptor to which the command writes the settings.
 const OUTPUT_VARIABLE: &str = "CARAT_SETTINGS_FD";
 
-/// Settings are much shorter.
+/// The most bytes that are read; settings are much shorter.
 const SETTINGS_LIMIT: u64 = 1024 * 1024;
 
 /// The output of the command that reads the configuration.
@@ -24,7 +24,7 @@ const SETTINGS_LIMIT: u64 = 1024 * 1024;
 enum Output {
     Settings {
         settings: Box<Settings>,
-        /// Options whose change only a new start can bring.
+        /// The options that have changed and take effect only at an upgrade or the next start.
         unchanged: Vec<String>,
     },
     Error(String),
@@ -86,7 +86,7 @@ fn start(settings: &Settings) -> io::Result<SettingsProcess> {
     })
 }
 
-/// The process that reads the configuration. It ends with this value at the latest.
+/// The process that reads the configuration. Dropping this value kills it.
 struct SettingsProcess {
     pidfd: OwnedFd,
     output: tokio::net::UnixStream,
@@ -103,7 +103,7 @@ impl SettingsProcess {
 
 impl Drop for SettingsProcess {
     fn drop(&mut self) {
-        // It has ended already unless the reading was given up.
+        // The process has already ended unless the reading was given up.
         let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
     }
 }

@@ -8,14 +8,14 @@ pub(crate) struct ProcessStats {
     pub(crate) role: Role,
     /// The name of a further process of the application.
     pub(crate) name: Option<String>,
-    /// A worker's number, or that of a process among those of its name.
+    /// The number of a worker, or of a further process among the processes of its name.
     pub(crate) number: Option<u32>,
     /// `None` for the edge.
     pub(crate) generation: Option<u32>,
     pub(crate) pid: u32,
     /// How many requests a worker was given.
     pub(crate) requests: Option<u64>,
-    /// A JSON object; `None` if the process did not reply in time.
+    /// The stats as a JSON object; `None` if the process did not reply in time.
     pub(crate) json: Option<String>,
 }
 

@@ -24,7 +24,7 @@ use carat_supervisor::{
 type Ordered = Result<(Value, Option<Outcome>), String>;
 
 impl<H: Host> Supervisor<H> {
-    /// Carries out a request, and replies when that is done. Returns the outcome of the server if it ends.
+    /// Carries out a request, and replies when it is done. Returns the outcome of the server if it ends.
     pub(crate) fn control(
         &mut self,
         request: ControlRequest,
@@ -38,7 +38,7 @@ impl<H: Host> Supervisor<H> {
             Ok((reply, outcome)) => (Ok(reply), outcome),
             Err(cause) => (Err(cause), None),
         };
-        // Whoever asked may be gone.
+        // The client may be gone.
         let _ = asker.send(reply);
         outcome
     }
@@ -52,11 +52,11 @@ impl<H: Host> Supervisor<H> {
             ControlRequest::RestartReport(number) => {
                 Ok((restart_report(&self.state, number)?, None))
             }
-            // Without an obstacle, it has begun.
+            // Without an obstacle, the upgrade has begun already.
             ControlRequest::Upgrade => {
                 Err(upgrade_obstacle(&self.state).unwrap_or_default().to_owned())
             }
-            // A second one cuts the delay short.
+            // A second order to stop ends the drain delay.
             ControlRequest::Stop if is_draining => Ok(self.stop_server()),
             _ if is_stopping => Err("the server is stopping".to_owned()),
             ControlRequest::Stop => Ok(self.stop_server()),
@@ -188,7 +188,7 @@ fn restart_report(state: &State, number: u32) -> ControlReply {
         "generation": state.processes().generation(),
         "old_workers": state.processes().old_workers(),
         "workers": state.processes().workers.wanted,
-        // For how long requests waited in the queue because no worker ran, in seconds.
+        // How long requests waited in the queue because no worker ran, in seconds.
         "waited": state.restarts().waited(number).map(|it| it.as_secs_f64()),
     }))
 }

@@ -4,18 +4,18 @@ use crate::supervise::supervisor::Supervisor;
 use carat_supervisor::{AppEvent, AppProcessId, Event, Outcome};
 
 impl<H: Host> Supervisor<H> {
-    /// Does what a client with a one-off process wants, or a client that wants one.
+    /// Handles a message of a client that has a one-off process, or wants one.
     pub(crate) fn one_off(&mut self, message: OneOffMessage) -> Option<Outcome> {
         match message {
             OneOffMessage::Open(order, asker) => {
                 let (reply, outcome) = self.open_one_off(order);
-                // Whoever asked may be gone: the attendant sees that.
+                // The client may be gone, which its attendant notices.
                 let _ = asker.send(reply);
                 outcome
             }
             OneOffMessage::Signal(id, signal, done) => {
                 let outcome = self.handle([Event::App(AppEvent::OneOffSignaled { id, signal })]);
-                // The same.
+                // The client may be gone.
                 let _ = done.send(());
                 outcome
             }

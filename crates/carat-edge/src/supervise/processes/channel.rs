@@ -48,11 +48,11 @@ impl Channel {
                     parts.deliver(message.part, message.subject, message.content);
                     return Ok(());
                 }
-                // Of a process that has ended, only what it has told parts before counts.
+                // If the process has ended, only the messages to parts that it sent before still count.
                 if ended.strong_count() == 0 {
                     return Ok(());
                 }
-                // Of a worker that has become the mold: its request has ended.
+                // A stack from a worker that has become the mold is late: its request has ended.
                 if frame.kind == Kind::Stack && matches!(current.get(), RubyProcess::Mold(_)) {
                     return Ok(());
                 }
@@ -64,12 +64,12 @@ impl Channel {
         Channel { outgoing, process }
     }
 
-    /// The process plays this part from now on, and its messages carry that name.
+    /// Gives the process another identity, which its messages carry from now on.
     pub(crate) fn rename(&self, process: RubyProcess) {
         self.process.set(process);
     }
 
-    /// Sends what `encode` appends, with descriptors beside it.
+    /// Sends the frame that `encode` appends, and descriptors with it.
     pub(crate) fn send(&self, descriptors: Vec<OwnedFd>, encode: impl FnOnce(&mut Vec<u8>)) {
         let mut outgoing = self.outgoing.borrow_mut();
         for descriptor in descriptors {
@@ -91,7 +91,7 @@ impl Drop for Channel {
     }
 }
 
-/// Reads and sends. Ready when the socket is closed or broken: either way the process is replaced.
+/// Reads and sends. Ready when the socket is closed or broken; in both cases the process is replaced.
 fn poll(
     cx: &mut Context<'_>,
     outgoing: &Weak<RefCell<Outgoing>>,
@@ -164,7 +164,7 @@ fn message_of(process: RubyProcess, frame: Frame<'_>) -> Result<Message, Malform
             let load = decode_load(frame.payload)?;
             Event::App(AppEvent::Load { meter, load })
         }
-        // A worker may have become the mold meanwhile.
+        // The worker may have become the mold in the meantime.
         (Kind::Collected, _) => collected(process, frame.payload)?,
         (Kind::Leaving, RubyProcess::Worker(worker)) => Event::Worker(WorkerEvent::Leaving(worker)),
         // A worker that is becoming the mold got a signal to end.

@@ -6,7 +6,7 @@ use carat_supervisor::BootSettings;
 
 /// The settings of each generation that has a mold.
 pub(crate) struct Generations {
-    /// The settings that hold.
+    /// The settings of the current generation.
     pub(crate) current: Rc<Settings>,
     /// The settings that were read last.
     pub(crate) fresh: Rc<Settings>,
@@ -22,7 +22,7 @@ impl Generations {
         }
     }
 
-    /// A mold of this generation boots, with these settings.
+    /// Notes that a mold of this generation boots with these settings.
     pub(crate) fn boot(&mut self, generation: u32, settings: BootSettings) -> Rc<Settings> {
         let settings = match settings {
             BootSettings::Current => Rc::clone(&self.current),
@@ -38,20 +38,20 @@ impl Generations {
         Rc::clone(known.unwrap_or(&self.current))
     }
 
-    /// The settings of this generation hold from now on.
+    /// Makes the settings of this generation the current ones.
     pub(crate) fn adopt(&mut self, generation: u32) -> Rc<Settings> {
         self.current = self.of(generation);
         Rc::clone(&self.current)
     }
 
-    /// The mold has another number.
+    /// Gives the generation of a mold another number.
     pub(crate) fn renumber(&mut self, before: u32, generation: u32) {
         let settings = self.of(before);
         self.forget(before);
         self.by_number.insert(generation, settings);
     }
 
-    /// The mold is gone.
+    /// Forgets the settings of a generation: its mold is gone.
     pub(crate) fn forget(&mut self, generation: u32) {
         self.by_number.remove(&generation);
     }

@@ -16,7 +16,7 @@ pub(crate) trait Host {
     /// The edge's end of a socket.
     type Socket: FrameTransport + 'static;
 
-    /// Where the files of the kernel are: `/`.
+    /// The root of the kernel's files: `/`.
     fn root(&self) -> &Path;
 
     /// A socket pair: the edge's end, and the end of a process.
@@ -30,18 +30,19 @@ pub(crate) trait Host {
         control: UnixStream,
     ) -> io::Result<u32>;
 
-    /// Reads the configuration as it is now. What comes of it goes to the mailbox.
+    /// Reads the configuration as it is now. The result goes to the mailbox.
     fn read_settings(&self, current: Rc<Settings>, mailbox: Mailbox);
 
-    /// Starts the new edge of an upgrade. What it says goes to the mailbox.
+    /// Starts the new edge of an upgrade. Its messages go to the mailbox.
     fn start_successor(&self, settings: &Settings, mailbox: Mailbox) -> io::Result<Successor>;
 
-    /// Sends a signal to a child that has not been reaped, so that its process id is still its own.
+    /// Sends a signal to a child that has not been reaped, so that no other process can have its process id.
     fn signal(&self, pid: u32, signal: Signal);
 
-    /// Sends a signal, 0 for none, to all processes of a group. False if there is none.
+    /// Sends a signal, 0 for none, to all processes of a group. False if the group has no process.
     fn signal_group(&self, group: u32, signal: i32) -> bool;
 
-    /// Reads the memory of these processes, and of the edge, whose clients make it hold `clients` bytes. The reading goes to the mailbox.
+    /// Reads the memory of these processes and of the edge. Clients make the edge hold `clients` bytes. The reading
+    /// goes to the mailbox.
     fn read_memory(&self, subjects: MemorySubjects, clients: u64, mailbox: Mailbox);
 }

@@ -21,11 +21,11 @@ use carat_machine::{Container, read_memory};
 use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
 use carat_supervisor::{Event, MemorySubjects};
 
-/// Tells the mold which descriptor is its control socket.
+/// The variable that tells the mold the descriptor of its control socket.
 const CONTROL_VARIABLE: &str = "CARAT_CONTROL_FD";
-/// Tells the mold its generation, which is in its title.
+/// The variable that tells the mold its generation, which its process title shows.
 const GENERATION_VARIABLE: &str = "CARAT_GENERATION";
-/// Tells the mold how many bytes the server may use: a JIT compiler gets a part of it.
+/// The variable that tells the mold how many bytes the server may use. A JIT compiler gets a part of them.
 const MEMORY_VARIABLE: &str = "CARAT_MEMORY_LIMIT";
 
 /// The machine that the edge runs on.
@@ -35,7 +35,7 @@ pub(crate) struct LocalHost {
 }
 
 impl LocalHost {
-    /// Finds the control group that the server runs in. These are its listeners.
+    /// Finds the control group that the server runs in. `listeners` are the server's listeners.
     pub(crate) fn find(listeners: Rc<Listeners>) -> LocalHost {
         LocalHost {
             container: Container::find(Path::new("/")),
@@ -66,7 +66,7 @@ impl Host for LocalHost {
             settings.launch.mold_command.split_first().ok_or_else(|| {
                 io::Error::new(io::ErrorKind::InvalidInput, "mold_command is empty")
             })?;
-        // The one descriptor that the mold inherits; the edge's copy is closed when `control` is dropped.
+        // This is the only descriptor that the mold inherits. The edge's copy is closed when `control` is dropped.
         rustix::io::fcntl_setfd(&control, FdFlags::empty())?;
         let child = Command::new(program)
             .args(arguments)
@@ -98,7 +98,7 @@ impl Host for LocalHost {
     fn signal(&self, pid: u32, signal: Signal) {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            // It may be dead already; then its exit follows.
+            // The process may be dead already. Its exit is then reported.
             let _ = kill_process(pid, signal);
         }
     }

@@ -14,12 +14,12 @@ pub(crate) struct Ready {
 }
 
 impl Ready {
-    /// Announces these URLs; `file` is that of the ready descriptor.
+    /// Announces these URLs. `file` is the file of the ready descriptor.
     pub(crate) fn new(urls: Vec<String>, file: Option<File>) -> Ready {
         Ready { urls, file }
     }
 
-    /// Logs where the server listens, and writes it to the descriptor.
+    /// Logs the URLs at which the server listens, and writes them to the descriptor.
     pub(crate) fn announce(&mut self, version: &str, log: &Log) {
         for url in &self.urls {
             log.info(
@@ -31,7 +31,7 @@ impl Ready {
                 ],
             );
         }
-        // Whoever waits for the descriptor may read the log next.
+        // The reader of the descriptor may read the log next.
         log.finish();
         if let Err(error) = self.write_urls() {
             log.warn("cannot write to --ready-fd", &[("cause", &error)]);
@@ -47,8 +47,8 @@ impl Ready {
     }
 }
 
-/// Takes over the ready descriptor. Its reader sees the end of file only when neither the edge nor a process that it
-/// starts keeps it open. Needs the rights of the user that opened it.
+/// Takes over the ready descriptor. Its reader sees the end of file only when neither the edge nor any process that the
+/// edge starts has it open. Needs the rights of the user that opened it.
 pub(crate) fn take_descriptor(fd: Option<i32>) -> io::Result<Option<File>> {
     fd.map(take).transpose()
 }

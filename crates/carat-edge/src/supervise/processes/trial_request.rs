@@ -11,10 +11,10 @@ use carat_http::{Part, PartList};
 use carat_settings::Settings;
 use carat_wire::Scheme;
 
-/// The host that a check asks for.
+/// The host that a check request names.
 const SELF: &str = "localhost";
 
-/// Sends each request of `restart_check` to a worker on trial. An error says which one failed, and how.
+/// Sends each request of `restart_check` to a worker on trial. An error says which request failed, and how.
 pub(crate) async fn check_worker(
     dispatcher: Rc<Dispatcher>,
     lane: Rc<Lane>,
@@ -35,7 +35,7 @@ pub(crate) async fn check_worker(
     Ok(())
 }
 
-/// The scheme of clients' requests: HTTPS where clients cannot come in clear.
+/// The scheme of clients' requests: HTTPS if no client can use unencrypted HTTP.
 pub(crate) fn client_scheme(parts: &PartList) -> Scheme {
     if parts.iter().any(Part::demands_https) {
         Scheme::Https
@@ -44,7 +44,7 @@ pub(crate) fn client_scheme(parts: &PartList) -> Scheme {
     }
 }
 
-/// A worker that is to prove itself.
+/// The trial of a worker.
 struct WorkerTrial {
     dispatcher: Rc<Dispatcher>,
     lane: Rc<Lane>,
@@ -53,7 +53,8 @@ struct WorkerTrial {
 }
 
 impl WorkerTrial {
-    /// Asks once more over HTTPS where the application demands it: it trusts a proxy's word.
+    /// Sends a request. If the application redirects it to HTTPS, sends it again as a proxy would pass on an HTTPS
+    /// request.
     async fn check(&self, target: &str, scheme: Scheme) -> Result<(), String> {
         let (status, headers) = self.ask(target, scheme).await?;
         match redirect(target, scheme, status, &headers) {
@@ -105,10 +106,10 @@ fn not_reached(status: StatusCode, headers: &HeaderMap) -> String {
     )
 }
 
-/// Where a response leads the client that asked for the same path.
+/// Where a response redirects the client, if the path stays the same.
 #[derive(Debug, PartialEq, Eq)]
 enum Redirect {
-    /// The response leads nowhere, or to another path, which is the application's to decide.
+    /// The response is no redirect, or leads to another path, which is the application's decision.
     None,
     /// The response leads to this host, over HTTPS.
     Https,
@@ -125,7 +126,7 @@ fn redirect(target: &str, scheme: Scheme, status: StatusCode, headers: &HeaderMa
     let (path, query) = (parts.next().unwrap_or_default(), parts.next());
     match (uri.scheme_str(), uri.host()) {
         (Some(_), Some(_)) if uri.path() != path => Redirect::None,
-        // Such as a locale: another query at the place where the request came in is the application's own.
+        // A redirect that only changes the query, such as to add a locale, is the application's decision, too.
         (Some(to), Some(SELF)) if to == scheme.name() && uri.query() != query => Redirect::None,
         (Some("https"), Some(SELF)) => Redirect::Https,
         (Some(_), Some(_)) => Redirect::Elsewhere,

@@ -12,7 +12,7 @@ use crate::supervise::processes::Host;
 use carat_log::Log;
 use carat_supervisor::{MemoryReading, ProcessMemory, RubyProcess, State};
 
-/// The questions to the processes that are open, and the answers that are kept.
+/// The open questions to the processes, and the answers that are kept.
 pub(crate) struct ProcessReports {
     pub(crate) profiles: Profiles,
     pub(crate) stacks: Stacks,
@@ -44,12 +44,12 @@ impl ProcessReports {
         self.stats.handle(message, state, executor);
     }
 
-    /// Keeps what was read of each process.
+    /// Keeps the memory of each process.
     pub(crate) fn keep_memory(&mut self, reading: &mut MemoryReading) {
         self.memory = take(&mut reading.processes);
     }
 
-    /// Forgets the questions to a process that answers nobody any more: it has ended, or is another one now.
+    /// Forgets the open questions to a process that does not answer any more: it has ended, or has another role now.
     pub(crate) fn gone(
         &mut self,
         process: RubyProcess,
@@ -65,13 +65,13 @@ impl ProcessReports {
         self.stats.receive(process, None, state, executor);
     }
 
-    /// Asks the Ruby processes what garbage collection and machine code take.
+    /// Asks the Ruby processes for the figures of garbage collection and machine code.
     pub(crate) fn ask_ruby(&mut self, state: &State, executor: &Executor<impl Host>) {
         self.ruby.ask(&state.processes().running(), executor);
     }
 
-    /// Adds the memory of each process when it was last read to the status, and what garbage collection and machine code
-    /// take, which is asked only where somebody measures.
+    /// Adds to the status the last known memory of each process, and the figures of garbage collection and machine
+    /// code. The latter are asked only while monitoring is on.
     pub(crate) fn add_to_status(&self, status: &mut Value) {
         status["memory"] = json!(self.memory);
         status["ruby"] = self.ruby.report().into();

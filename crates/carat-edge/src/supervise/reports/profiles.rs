@@ -12,8 +12,8 @@ use crate::supervise::processes::Host;
 use carat_log::WorkerId;
 use carat_supervisor::{RubyProcess, State};
 
-/// The workers that are being profiled. Each has at most one profile, which ends when its time is over, when somebody
-/// ends it, or when whoever wanted it is gone.
+/// The profiles of workers that are under way. A worker has at most one. It ends when its time is over, when a command
+/// ends it, or when the client that wanted it is gone.
 pub(crate) struct Profiles {
     mailbox: Mailbox,
     latest: u64,
@@ -24,7 +24,8 @@ struct RunningProfile {
     number: u64,
     worker: WorkerId,
     pid: u32,
-    /// Nobody, once the reply is late or whoever wanted it is gone: the worker may still be at it.
+    /// The client that waits for the profile. `None` when the reply is late or the client is gone, although the worker
+    /// may still be at work.
     asker: Option<oneshot::Sender<ProfileReply>>,
 }
 
@@ -46,7 +47,7 @@ impl Profiles {
         match message {
             ProfileMessage::Begin(order, asker) => match self.choose(order.worker, state) {
                 Ok((worker, pid)) => self.begin(order, asker, worker, pid, executor),
-                // Whoever asked may be gone.
+                // The client may be gone.
                 Err(reason) => drop(asker.send(Err(reason))),
             },
             ProfileMessage::TimeIsOver(number) => {
@@ -70,7 +71,7 @@ impl Profiles {
         Ok(json!({ "worker": worker }))
     }
 
-    /// The worker is not a worker any more.
+    /// Ends the profile of a worker that has ended or become the mold.
     pub(crate) fn gone(&mut self, worker: WorkerId, what: &str) {
         if let Some(mut profile) = self.take(worker) {
             let number = worker.number;
@@ -159,13 +160,13 @@ impl Profiles {
 impl RunningProfile {
     fn reply(&mut self, reply: ProfileReply) {
         if let Some(asker) = self.asker.take() {
-            // Whoever asked may be gone.
+            // The client may be gone.
             let _ = asker.send(reply);
         }
     }
 }
 
-/// The worker with this number, and its process id. An error names the numbers that there are.
+/// The worker with this number, and its process id. An error lists the existing numbers.
 pub(crate) fn numbered_worker(number: u32, state: &State) -> Result<(WorkerId, u32), String> {
     let workers = state.processes().workers_by_number();
     let found = workers.iter().find(|(worker, _)| worker.number == number);

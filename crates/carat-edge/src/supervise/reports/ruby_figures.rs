@@ -9,12 +9,12 @@ use crate::supervise::executor::Executor;
 use crate::supervise::messages::StatsMessage;
 use crate::supervise::processes::Host;
 
-/// The time and memory that the garbage collectors and the compilers of the Ruby processes take, where
-/// somebody measures. Workers are asked every few seconds, and only those that have served since: an idle one keeps the pages
-/// that it shares.
+/// The time of the garbage collectors, and the memory of the compilers, of the Ruby processes; collected while
+/// monitoring is on. Workers are asked every few seconds, and only if they have served since: a question would make an
+/// idle worker write to the pages that it shares.
 #[derive(Default)]
 pub(crate) struct RubyFigures {
-    /// By process id.
+    /// The figures by process id.
     known: HashMap<u32, Figures>,
     gc_seconds: [f64; KINDS.len()],
 }
@@ -25,10 +25,11 @@ const KINDS: [&str; 2] = ["mold", "worker"];
 #[derive(Clone, Copy)]
 struct Figures {
     process: RubyProcess,
-    /// How many requests it had been given when it was asked.
+    /// How many requests the worker had been given when it was asked.
     requests: u64,
     is_silent: bool,
-    /// `None` for a worker that has become the mold: its clock then includes that of its mold.
+    /// The seconds of garbage collection. `None` for a worker that has become the mold: its clock then includes the
+    /// time before.
     gc_seconds: Option<f64>,
     jit_bytes: u64,
 }
@@ -89,7 +90,7 @@ impl RubyFigures {
         true
     }
 
-    /// A process may have replied with its stats.
+    /// Notes the figures if the message is the reply of a process.
     pub(crate) fn receive(&mut self, message: &StatsMessage) {
         if let StatsMessage::Reply { process, json } = message {
             self.note(*process, json);
@@ -108,8 +109,8 @@ impl RubyFigures {
         known.jit_bytes = said.jit.and_then(|jit| jit.code).unwrap_or(0);
     }
 
-    /// By kind, the CPU time of the garbage collectors, those included that have ended, and the bytes of machine code of
-    /// those that run.
+    /// The figures for each kind of process: the CPU time of the garbage collectors, including processes that have
+    /// ended, and the bytes of machine code of the running ones.
     pub(crate) fn report(&self) -> Vec<Value> {
         let figure = |(index, kind_name): (usize, &&'static str)| {
             let of_kind = self.known.values().filter(|it| kind(it.process) == index);

@@ -28,23 +28,23 @@ pub(crate) fn server_status(
         },
         "listeners": executor.ready.urls,
         "uptime": now.saturating_duration_since(server.life().started).as_secs_f64(),
-        // Of the mold that forks.
+        // The generation of the mold that forks.
         "generation": processes.generation(),
         "connections": server.connections(),
-        // Requests that the workers have, and those that wait for one.
+        // The requests that workers hold, and the requests that wait for a worker.
         "running": figures.running(),
         "waiting": figures.waiting(),
         "queue_limit": figures.queue_limit(),
         "pools": figures.pools(),
-        // Full garbage collections of the workers, by what they stopped.
+        // The full garbage collections of the workers, by what they delayed.
         "collections": figures.collections(),
-        // How much longer a pause lasts, and the server serves before it stops.
+        // How much longer a pause lasts, and how much longer the server serves before it stops.
         "paused_for": paused_for,
         "draining_for": state.draining_for(now).map(|left| left.as_secs_f64()),
-        // What the restart or upgrade under way does.
+        // The step of the restart or upgrade under way.
         "restart": state.restarts().stage(),
         "upgrade": state.upgrades().is_under_way().then_some("starting"),
-        // Why the last worker that was to become the mold did not.
+        // Why the last worker that was to become the mold did not become it.
         "refork": state.refork_refusal(),
         "workers": { "min": bounds.min, "max": bounds.max, "wanted": processes.workers.wanted },
         "processes": processes.worker_statuses(now).map(worker).collect::<Vec<_>>(),
@@ -74,7 +74,7 @@ fn worker(status: &WorkerStatus, server: &Server, executor: &Executor<impl Host>
         "generation": status.generation,
         "pid": status.pid,
         "state": status.stage,
-        // How long it has been ready; 0 before.
+        // How long the worker has been ready; 0 before that.
         "age": status.age.as_secs_f64(),
         "requests": executor.requests(status.id),
         "running": figures.running_on(status.id),
@@ -90,9 +90,9 @@ fn app(status: &AppProcessStatus) -> Value {
         "generation": status.generation,
         "pid": status.pid,
         "state": status.stage,
-        // How long it has run.
+        // How long the process has run.
         "age": status.age.as_secs_f64(),
-        // With that of its descendants.
+        // The private memory, including the memory of descendants.
         "private": status.private,
         "descendants": status.descendants,
     })
@@ -104,7 +104,7 @@ fn app_count(wanted: &WantedProcesses) -> Value {
         "min": wanted.bounds.start(),
         "max": wanted.bounds.end(),
         "wanted": wanted.wanted,
-        // When it was last measured.
+        // The load when it was last measured.
         "load": wanted.load,
     })
 }

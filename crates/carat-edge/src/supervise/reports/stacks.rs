@@ -10,31 +10,31 @@ use carat_exchange::clock;
 use carat_log::{Log, WorkerId};
 use carat_supervisor::StackReport;
 
-/// How long a worker has to say where a request stands. One whose threads keep Ruby's lock does not.
+/// How long a worker has to report the stack of a request. A worker whose threads keep Ruby's lock does not reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
-/// The log says of at most so many slow requests a second where they stand.
+/// The most slow requests per second whose stacks are logged.
 const SLOW_LIMIT: u32 = 10;
-/// A report has at most so many requests, the oldest.
+/// The most requests in a report; the oldest are chosen.
 const REQUEST_LIMIT: usize = 256;
 /// The longest stack and the longest target of a request in a report, in bytes: the command reads up to 8 MiB.
 const STACK_LIMIT: usize = 16 * 1024;
 const TARGET_LIMIT: usize = 1024;
-/// A list of requests has at most so many, the oldest, and so many bytes of the path of each.
+/// The most requests in a list, of which the oldest are chosen, and the most bytes of each path.
 const LISTED_LIMIT: usize = 50;
 const PATH_LIMIT: usize = 256;
-/// The text in place of a reply that does not come.
+/// The text in place of a reply that did not come.
 const NO_REPLY: &str = "unknown: the worker does not reply, so its threads may keep Ruby's lock";
 
-/// Asks workers where requests stand: those over `slow_request` for the log, and all for whoever wants to know.
+/// Asks workers for the stacks of requests: of slow requests for the log, and of all requests for a client that asks.
 #[derive(Default)]
 pub(crate) struct Stacks {
     /// The questions that workers have not answered: at most one for each request that they have begun.
     open: Vec<StackQuestion>,
     report: Option<StackQuery>,
-    /// When the second began that `slow` counts.
+    /// The beginning of the second for which `slow` counts.
     second: Option<Instant>,
     slow: u32,
-    /// Slow requests of which the log has not said where they stand.
+    /// How many slow requests were not logged.
     omitted: u64,
 }
 
@@ -58,7 +58,8 @@ struct ReportedRequest {
 }
 
 impl Stacks {
-    /// A request is slow: the log says so when its worker has answered, or cannot.
+    /// Asks for the stack of a slow request. It is logged when the worker has answered, or when it is clear that it
+    /// cannot.
     pub(crate) fn ask_slow(&mut self, request: RunningRequest, executor: &Executor<impl Host>) {
         self.second.get_or_insert_with(clock::now);
         if self.slow == SLOW_LIMIT {
@@ -69,7 +70,7 @@ impl Stacks {
         self.put(request, true, executor);
     }
 
-    /// Somebody wants to know where the requests stand, the oldest first.
+    /// Asks for the stacks of all requests, the oldest first, for a client.
     pub(crate) fn ask(
         &mut self,
         asker: oneshot::Sender<Value>,
@@ -97,7 +98,8 @@ impl Stacks {
         self.report_if_complete();
     }
 
-    /// Asks unless the question is open already: questions to a worker that never answers would pile up.
+    /// Asks a worker, unless the same question is open already. Otherwise, questions to a worker that never answers
+    /// would pile up.
     fn put(&mut self, request: RunningRequest, is_slow: bool, executor: &Executor<impl Host>) {
         let mut open = self.open.iter_mut();
         let same = open.find(|it| it.request.key() == request.key());
@@ -116,7 +118,7 @@ impl Stacks {
         });
     }
 
-    /// A worker answered. Returns the answer to somebody else's question.
+    /// Takes the answer of a worker. Returns it if the question was not asked here.
     pub(crate) fn receive(&mut self, answer: StackReport, log: &Log) -> Option<StackReport> {
         let key = (answer.tag, answer.request);
         let mut open = self.open.iter();
@@ -137,7 +139,7 @@ impl Stacks {
         None
     }
 
-    /// The worker is not a worker any more.
+    /// Ends the questions to a worker that has ended or become the mold.
     pub(crate) fn gone(&mut self, worker: WorkerId, log: &Log) {
         let is_of = |question: &StackQuestion| question.request.tag.worker == worker;
         let (gone, open) = std::mem::take(&mut self.open).into_iter().partition(is_of);
@@ -149,7 +151,7 @@ impl Stacks {
         self.report_if_complete();
     }
 
-    /// Goes on without those who have had long enough.
+    /// Gives up the questions that have not been answered in time.
     pub(crate) fn tick(&mut self, log: &Log) {
         let now = clock::now();
         let is_over = |since| now.saturating_duration_since(since) >= Duration::from_secs(1);
@@ -197,7 +199,7 @@ impl Stacks {
         let rows: Vec<_> = report.rows.iter().map(ReportedRequest::json).collect();
         let json = json!({ "requests": rows, "omitted": report.omitted });
         for asker in report.askers {
-            // Whoever asked may be gone.
+            // The client may be gone.
             let _ = asker.send(json.clone());
         }
     }
@@ -213,8 +215,8 @@ impl ReportedRequest {
     }
 }
 
-/// The requests that run, the oldest first, and how many more there are. No worker is asked. The list leaves out the
-/// query of a target: whoever may see the list need not see what it has, such as tokens.
+/// The running requests, the oldest first, and how many more there are. No worker is asked. The query of a target is
+/// left out, because a user who may see the list need not see what the query contains, such as tokens.
 pub(crate) fn listed_requests(figures: RequestFigures<'_>) -> (Value, Value) {
     let (running, omitted) = figures.running_requests(clock::now(), LISTED_LIMIT);
     let row = |request: &RunningRequest| {
@@ -250,7 +252,7 @@ fn write(request: &RunningRequest, waits_for: &str, stack: &str, log: &Log) {
     );
 }
 
-/// The start of a text, up to so many bytes.
+/// The beginning of a text, up to `limit` bytes.
 fn cut(text: &str, limit: usize) -> &str {
     let mut end = text.len().min(limit);
     while !text.is_char_boundary(end) {

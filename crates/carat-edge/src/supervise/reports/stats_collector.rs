@@ -16,11 +16,11 @@ use carat_supervisor::{RubyProcess, RunningProcess, State};
 /// How long a process has to reply with its stats. A process whose threads keep Ruby's lock does not reply.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Collects the stats of all processes for those who ask.
+/// Collects the stats of all processes for clients that ask.
 pub(crate) struct StatsCollector {
     mailbox: Mailbox,
     query: StatsQuery,
-    /// Ends the query.
+    /// The task that ends the query.
     timeout: JoinSet<()>,
     /// The machine's memory.
     machine: Option<u64>,
@@ -54,7 +54,7 @@ impl StatsCollector {
         }
     }
 
-    /// A process replied, or is gone.
+    /// Notes that a process replied, or is gone.
     pub(crate) fn receive(
         &mut self,
         process: RubyProcess,
@@ -121,7 +121,7 @@ impl StatsCollector {
             allowance,
         };
         for asker in self.query.close() {
-            // Whoever asked may be gone.
+            // The client may be gone.
             let _ = asker.send(report.clone());
         }
     }

@@ -3,14 +3,14 @@ use tokio::sync::oneshot;
 use crate::supervise::messages::StatsReport;
 use carat_supervisor::RubyProcess;
 
-/// A question to all processes, shared by everybody who asks while it is open.
+/// A question to all processes, shared by all clients that ask while it is open.
 #[derive(Default)]
 pub(crate) struct StatsQuery {
     number: u64,
     askers: Vec<oneshot::Sender<StatsReport>>,
     replies: Vec<(RubyProcess, String)>,
-    /// The processes that were asked, now or before, and have not replied. None is asked twice: its reply to the first
-    /// question will do, and questions to a process that never replies would pile up.
+    /// The processes that were asked, now or earlier, and have not replied. None is asked twice: its reply to the first
+    /// question is enough, and questions to a process that never replies would pile up.
     silent: Vec<RubyProcess>,
 }
 
@@ -34,7 +34,7 @@ impl StatsQuery {
         is_new
     }
 
-    /// The process replied, or is gone.
+    /// Notes that the process replied, or is gone.
     pub(crate) fn receive(&mut self, process: RubyProcess, json: Option<String>) {
         self.silent.retain(|known| *known != process);
         if let Some(json) = json.filter(|_| !self.askers.is_empty()) {
@@ -42,7 +42,7 @@ impl StatsQuery {
         }
     }
 
-    /// Whether everybody replied.
+    /// Whether all processes have replied.
     pub(crate) fn is_complete(&self) -> bool {
         self.silent.is_empty()
     }
@@ -59,7 +59,7 @@ impl StatsQuery {
         Some(self.replies.swap_remove(index).1)
     }
 
-    /// Closes the query, and returns who asked.
+    /// Closes the query, and returns the clients that asked.
     pub(crate) fn close(&mut self) -> Vec<oneshot::Sender<StatsReport>> {
         self.replies.clear();
         std::mem::take(&mut self.askers)

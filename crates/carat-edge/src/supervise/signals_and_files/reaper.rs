@@ -9,7 +9,7 @@ use carat_machine::Container;
 use carat_supervisor::{Event, ExitStatus, ProcessEvent};
 
 /// Reaps child processes. The edge is the subreaper of all Ruby processes: a worker becomes its child when the process
-/// that forked it is gone. Never returns without an error.
+/// that forked the worker is gone. Returns only with an error.
 pub(crate) async fn reap(mailbox: Mailbox) -> io::Result<()> {
     let container = Container::find(Path::new("/"));
     let mut signals = signal(SignalKind::child())?;

@@ -11,7 +11,7 @@ use carat_files::CONFIGURATION_THREADS;
 use carat_settings::Settings;
 use carat_supervisor::{Event, RestartEvent};
 
-/// How often the file is looked at.
+/// How often the file is checked.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The device and inode of a file, and the time when the file was last touched.
@@ -22,15 +22,15 @@ fn touch(path: &Path) -> Option<Touch> {
     Some((found.dev(), found.ino(), found.mtime(), found.mtime_nsec()))
 }
 
-/// The path of `restart_file`. A relative one begins in the directory of the start, whose links are followed anew at each
-/// look.
+/// The path of `restart_file`. A relative path begins in the directory of the start; symbolic links in it are followed
+/// anew at each check.
 pub(crate) fn restart_path(settings: &Settings) -> Option<PathBuf> {
     let path = settings.restart_file.as_ref()?;
     Some(Path::new(&settings.directory).join(path))
 }
 
-/// Requests a restart whenever the file has been made or touched. A file that is there at the start has no effect. A disk
-/// that does not respond holds one thread. Never returns if there is a path, except with an error.
+/// Requests a restart whenever the file has been created or touched. A file that exists at the start has no effect. A
+/// disk that does not respond blocks one thread only. If there is a path, this returns only with an error.
 pub(crate) async fn watch_restart_file(path: Option<PathBuf>, mailbox: Mailbox) -> io::Result<()> {
     let Some(path) = path else {
         return Ok(());

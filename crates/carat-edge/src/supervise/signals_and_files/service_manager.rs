@@ -9,15 +9,15 @@ use carat_exchange::clock;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The service manager that started the server, such as systemd: it learns what `sd_notify(3)` describes. Without one,
-/// nothing happens.
+/// The service manager that started the server, such as systemd. It is notified as `sd_notify(3)` describes. Without a
+/// service manager, nothing happens.
 pub(crate) struct ServiceManager {
     socket: Option<(UnixDatagram, SocketAddr)>,
-    /// How often it wants a sign of life, and when it got the last one.
+    /// How often the watchdog wants a sign of life, and when it got the last one.
     watchdog: Option<(Duration, Instant)>,
     is_ready: bool,
     is_restarting: bool,
-    /// Whether the other edge talks to the service manager.
+    /// Whether the other edge of an upgrade notifies the service manager.
     is_silent: bool,
 }
 
@@ -47,29 +47,29 @@ impl ServiceManager {
         }
     }
 
-    /// The first worker is ready, or a reload is over.
+    /// Notifies that the server is ready: the first worker is, or a reload is over.
     pub(crate) fn ready(&mut self) {
         self.is_ready = true;
         self.notify("READY=1\nSTATUS=serving");
     }
 
-    /// The server begins a `systemctl reload`. While it boots or stops, it is not ready afterward either, and a restart
-    /// that is under way still is.
+    /// Notifies that a `systemctl reload` begins. Not while the server boots or stops, because it is not ready
+    /// afterwards either, and not during a restart, which is a reload already.
     pub(crate) fn reopening_begins(&mut self) {
         if self.is_ready && !self.is_restarting {
             self.reloading("reloading");
         }
     }
 
-    /// A `systemctl reload` is over.
+    /// Notifies that a `systemctl reload` is over.
     pub(crate) fn reopening_ends(&mut self) {
         if self.is_ready && !self.is_restarting {
             self.ready();
         }
     }
 
-    /// New code or a new edge takes over, or that has ended: what happens, if anything. To the service manager it is a
-    /// reload.
+    /// Notifies of a restart or an upgrade, which is a reload to the service manager. `status` says what happens;
+    /// `None` if that is over.
     pub(crate) fn follow_restart(&mut self, status: Option<&str>) {
         let is_restarting = status.is_some();
         if !self.is_ready || self.is_restarting == is_restarting {
@@ -91,45 +91,45 @@ impl ServiceManager {
         ));
     }
 
-    /// The server has this main process from now on. Only the old one may say so.
+    /// Notifies that the server has this main process from now on. Only the old main process may do so.
     pub(crate) fn main_process(&self, pid: u32) {
         if self.watchdog.is_some() {
-            // The first sign of the new one may take half of the time.
+            // The first sign of life of the new process may take half of the watchdog's time.
             self.notify("WATCHDOG=1");
         }
         self.notify(&format!("MAINPID={pid}"));
     }
 
-    /// Leaves it to the other edge to talk to the service manager.
+    /// Leaves it to the other edge to notify the service manager.
     pub(crate) fn fall_silent(&mut self) {
         self.is_silent = true;
     }
 
-    /// Talks to the service manager from now on. The old edge has said that the server is ready.
+    /// Notifies the service manager from now on. The old edge has already said that the server is ready.
     pub(crate) fn speak(&mut self) {
         self.is_silent = false;
         self.is_ready = true;
     }
 
-    /// The server is about to stop.
+    /// Notifies that the server is about to stop.
     pub(crate) fn draining(&mut self) {
         self.is_ready = false;
         self.notify("STOPPING=1\nSTATUS=draining");
     }
 
-    /// The server has begun to stop.
+    /// Notifies that the server has begun to stop.
     pub(crate) fn stopping(&mut self) {
         self.is_ready = false;
         self.notify("STOPPING=1\nSTATUS=stopping");
     }
 
-    /// The server cannot go on.
+    /// Notifies that the server cannot go on.
     pub(crate) fn failed(&self, cause: &str) {
         let line = cause.lines().next().unwrap_or_default();
         self.notify(&format!("STATUS=failed: {line}"));
     }
 
-    /// The server is alive.
+    /// Gives the watchdog a sign of life when one is due.
     pub(crate) fn tick(&mut self, now: Instant) {
         let Some((period, last)) = &mut self.watchdog else {
             return;
@@ -143,7 +143,7 @@ impl ServiceManager {
     fn notify(&self, state: &str) {
         let socket = self.socket.as_ref().filter(|_| !self.is_silent);
         if let Some((socket, address)) = socket {
-            // The server serves without a service manager, too.
+            // An error does not matter: the server serves without a service manager, too.
             let _ = socket.send_to_addr(state.as_bytes(), address);
         }
     }

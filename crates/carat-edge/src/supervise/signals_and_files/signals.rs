@@ -60,7 +60,7 @@ impl Signals {
         self.terminal.look(now);
     }
 
-    /// Waits for the next one.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) -> SignalRequest {
         tokio::select! {
             _ = self.terminate.recv() => SignalRequest::Stop,

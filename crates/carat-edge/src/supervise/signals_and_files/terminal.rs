@@ -5,12 +5,12 @@ use rustix::fs::{Mode, OFlags, open};
 /// The controlling terminal of this process, whatever it is called.
 const TERMINAL: &str = "/dev/tty";
 
-/// How long after the end of a terminal its shell may tell its jobs.
+/// How long after the end of a terminal its shell may send SIGHUP to its jobs.
 const SHELL_TIME: Duration = Duration::from_secs(5);
 
-/// The terminal that the server was started from. A SIGHUP that comes with its end asks the server to end, too; any other
-/// one is about log files. Who sends it does not tell them apart: when a terminal is closed, the kernel tells the shell,
-/// and the shell its jobs.
+/// The terminal that the server was started from. A SIGHUP at the end of the terminal asks the server to end, too; any
+/// other SIGHUP is about log files. The sender does not tell them apart: the kernel signals the shell, and the shell
+/// signals its jobs.
 pub(crate) struct Terminal(TerminalState);
 
 #[derive(Clone, Copy)]
@@ -31,14 +31,14 @@ impl Terminal {
         })
     }
 
-    /// Notes whether it is still there.
+    /// Notes whether the terminal is still there.
     pub(crate) fn look(&mut self, now: Instant) {
         if matches!(self.0, TerminalState::There) && !is_there() {
             self.0 = TerminalState::Gone(now);
         }
     }
 
-    /// Whether it has just gone. If it went long ago, the server was told to outlive it, such as by `disown`.
+    /// Whether the terminal has just gone. If it went long ago, the server was told to outlive it, such as by `disown`.
     pub(crate) fn has_just_gone(&mut self, now: Instant) -> bool {
         self.look(now);
         let is_recent = |at| now.saturating_duration_since(at) < SHELL_TIME;
@@ -46,7 +46,7 @@ impl Terminal {
     }
 }
 
-/// Whether this process has a controlling terminal. The kernel takes it away when it ends.
+/// Whether this process has a controlling terminal. The kernel takes the terminal away when it ends.
 fn is_there() -> bool {
     let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     open(TERMINAL, flags, Mode::empty()).is_ok()

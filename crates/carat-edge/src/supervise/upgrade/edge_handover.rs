@@ -9,7 +9,7 @@ use crate::supervise::messages::{ControlReply, Mailbox};
 use crate::supervise::signals_and_files::ServiceManager;
 use carat_supervisor::UpgradeCommand;
 
-/// The upgrade that this edge takes part in: the old edge, and who waits for the new one.
+/// The upgrade that this edge takes part in: the old edge, and the client that waits for the new one.
 #[derive(Default)]
 pub(in crate::supervise) struct EdgeHandover {
     /// The old edge, if this one takes over from one.
@@ -19,7 +19,7 @@ pub(in crate::supervise) struct EdgeHandover {
 }
 
 impl EdgeHandover {
-    /// Takes over from another edge, whose end the mailbox hears of.
+    /// Takes over from an old edge. Its end is reported to the mailbox.
     pub(in crate::supervise) fn follow(
         &mut self,
         predecessor: Rc<Predecessor>,
@@ -47,17 +47,17 @@ impl EdgeHandover {
         Ok(())
     }
 
-    /// A client of the control socket waits for the end of the upgrade that is about to begin.
+    /// Keeps the client of the control socket that waits for the end of the upgrade.
     pub(in crate::supervise) fn await_reply(&mut self, asker: oneshot::Sender<ControlReply>) {
         self.asker = Some(asker);
     }
 
-    /// Whether a client of the control socket waits.
+    /// Whether a client of the control socket waits for the end of the upgrade.
     pub(in crate::supervise) fn is_awaited(&self) -> bool {
         self.asker.is_some()
     }
 
-    /// Tells the client and the service manager what is about to be carried out.
+    /// Reports a command to the client and the service manager before it is carried out.
     pub(in crate::supervise) fn note(
         &mut self,
         command: &UpgradeCommand,
@@ -69,7 +69,7 @@ impl EdgeHandover {
                 self.answer(Err(format!("not upgraded: {cause}")));
             }
             UpgradeCommand::HandOver { pid } => {
-                // Only the main process may say that it is ready, and which one follows.
+                // Only the main process may notify that it is ready, and which process follows.
                 service_manager.follow_restart(None);
                 service_manager.main_process(*pid);
                 service_manager.fall_silent();
@@ -77,14 +77,14 @@ impl EdgeHandover {
         }
     }
 
-    /// The files of the server are those of the new edge with this process id.
+    /// Replies to the client: the new edge with this process id has taken over the files of the server.
     pub(in crate::supervise) fn settled(&mut self, pid: u32) {
         self.answer(Ok(json!({ "pid": pid })));
     }
 
     fn answer(&mut self, reply: ControlReply) {
         if let Some(asker) = self.asker.take() {
-            // Whoever asked may be gone.
+            // The client may be gone.
             let _ = asker.send(reply);
         }
     }

@@ -1,9 +1,9 @@
-//! Two edges, one after the other, as with nginx: the old one starts the new one with its listeners, and stops accepting
-//! clients when that one is ready.
+//! The upgrade from one edge to the next, as in nginx: the old edge starts the new one with its listeners, and stops
+//! accepting clients when the new one is ready.
 //!
-//! Between them is a socket pair. The new edge writes a line: that it is ready, or why it cannot be. It closes its
-//! direction when its files are in place. The old edge writes nothing, and closes the socket when its further processes of
-//! the application have ended. Its end before tells each that the other one is gone.
+//! Between the two is a socket pair. The new edge writes one line: that it is ready, or why it cannot be. It closes its
+//! direction when it has taken over the files. The old edge writes nothing, and closes the socket when its further
+//! processes have ended. If the socket ends earlier, the other edge is gone.
 
 mod edge_handover;
 mod predecessor;
@@ -21,11 +21,11 @@ pub(super) use successor::container_obstacle;
 /// The line that the new edge writes when it accepts clients.
 const READY: &str = "ready";
 
-/// The inheritance that the old edge leaves to the new one, in an environment variable. The launcher reads the
-/// descriptors.
+/// What the old edge leaves to the new one, as JSON in an environment variable. The launcher reads the descriptors from
+/// it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Inheritance {
-    /// The socket between the two.
+    /// The descriptor of the socket between the two edges.
     socket: i32,
     /// The places and the descriptors of the listeners.
     listeners: Vec<(String, i32)>,

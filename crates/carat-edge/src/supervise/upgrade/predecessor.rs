@@ -77,19 +77,19 @@ impl Predecessor {
         self.socket.set_nonblocking(true)?;
         let mut socket = UnixStream::from_std(self.socket.try_clone()?)?;
         spawn_local(async move {
-            // It writes nothing. An error is the end as well.
+            // The old edge writes nothing. An error counts as its end, too.
             let _ = socket.read(&mut [0]).await;
             mailbox.event(Event::Upgrade(UpgradeEvent::PredecessorLeft));
         });
         Ok(())
     }
 
-    /// Tells the old edge that this one is about to accept clients. An error means that the old one is gone.
+    /// Tells the old edge that this one is about to accept clients. An error means that the old edge is gone.
     pub(crate) fn say_ready(&self) -> io::Result<()> {
         self.write(READY)
     }
 
-    /// The files of the server are those of this edge.
+    /// Tells the old edge that this one has taken over the files of the server.
     pub(crate) fn say_settled(&self) {
         // The old edge may be gone.
         let _ = self.socket.shutdown(Shutdown::Write);
@@ -97,7 +97,7 @@ impl Predecessor {
 
     /// Tells the old edge why this one cannot take over.
     pub(crate) fn say_failed(&self, cause: &str) {
-        // As above.
+        // The old edge may be gone.
         let _ = self.write(&cause.replace('\n', " "));
     }
 

@@ -16,13 +16,13 @@ use carat_http::InheritedListener;
 use carat_settings::{SETTINGS_VARIABLE, Settings, UPGRADE_VARIABLE};
 use carat_supervisor::{Event, UpgradeEvent};
 
-/// Runs its arguments with SIGHUP ignored: what this process handles, its children have by default.
+/// Runs its arguments with SIGHUP ignored. A signal that this process handles has its default effect in a child.
 const IGNORE_HANGUP: [&str; 4] = ["/bin/sh", "-c", r#"trap "" HUP; exec "$@""#, "carat"];
 
-/// More than a new edge says.
+/// The most bytes that are read from the new edge, which writes much less.
 const MESSAGES_LIMIT: u64 = 64 * 1024;
 
-/// Programs that run as process 1 of a container only to start another one, and end with it.
+/// Programs that run as process 1 of a container, only start another process, and end with it.
 const INITS: [&str; 5] = [
     "tini",
     "docker-init",
@@ -40,8 +40,8 @@ pub(crate) struct Successor {
 }
 
 impl Successor {
-    /// Runs the command with which this edge was started, with these copies of its listeners. What the new edge says goes
-    /// to the mailbox.
+    /// Runs the command that started this edge, with copies of its listeners. The messages of the new edge go to the
+    /// mailbox.
     pub(crate) fn start(
         settings: &Settings,
         listeners: &[InheritedListener],
@@ -73,7 +73,7 @@ fn spawn(
         .split_first()
         .filter(|_| !settings.launch.upgrade_command.is_empty())
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "upgrade_command is empty"))?;
-    // The only descriptors that it inherits; this edge's copies are closed when it runs.
+    // The new edge inherits only these descriptors. This edge's copies are closed when it runs.
     fcntl_setfd(socket, FdFlags::empty())?;
     for listener in listeners {
         fcntl_setfd(&listener.socket, FdFlags::empty())?;
@@ -94,10 +94,10 @@ fn spawn(
         .env("PWD", &settings.directory)
         .env(UPGRADE_VARIABLE, serde_json::to_string(&inheritance)?)
         .env_remove(SETTINGS_VARIABLE)
-        // The watchdog is its own when it serves.
+        // The new edge uses the watchdog when it serves.
         .env_remove("WATCHDOG_PID");
     if settings.identity.is_some() {
-        // It cannot tell any more that root started this one.
+        // The new edge cannot know that root started this one.
         let variables = settings.launch.mold_environment.iter();
         command.envs(variables.filter(|(name, _)| is_of_user(name)));
     }
@@ -111,7 +111,7 @@ fn is_of_user(variable: &str) -> bool {
 /// Reads until the new edge closes its direction, or ends.
 async fn listen(socket: UnixStream, pid: u32, mailbox: Mailbox) {
     let mut lines = BufReader::new(socket.take(MESSAGES_LIMIT)).lines();
-    // An error is the end as well.
+    // An error counts as the end, too.
     let first = lines.next_line().await.unwrap_or_default();
     if first.as_deref() == Some(READY) {
         mailbox.event(Event::Upgrade(UpgradeEvent::SuccessorReady { pid }));
@@ -123,7 +123,7 @@ async fn listen(socket: UnixStream, pid: u32, mailbox: Mailbox) {
     mailbox.event(Event::Upgrade(UpgradeEvent::SuccessorFailed { pid, cause }));
 }
 
-/// Why the process with which the server started cannot end before it; `None` if it can.
+/// Why the process that started the server must not end before it; `None` if it may.
 pub(in crate::supervise) fn container_obstacle() -> Option<&'static str> {
     let parent = getppid().map_or(0, Pid::as_raw_pid);
     let init = fs::read_to_string("/proc/1/comm").unwrap_or_default();

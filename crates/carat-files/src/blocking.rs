@@ -9,23 +9,23 @@ use tokio::sync::Semaphore;
 use tokio::sync::oneshot::channel;
 use tokio::task::{JoinError, spawn_blocking};
 
-/// Most pieces that are encoded or decoded at a time, on any number of processors.
+/// The most pieces that are encoded or decoded at a time, however many processors there are.
 const CODING_LIMIT: usize = 8;
 
-/// Create and write the files of request bodies.
+/// The threads that create and write the files of request bodies.
 pub static BODY_THREADS: BlockingThreads = BlockingThreads::new(4);
-/// Read the files of responses.
+/// The threads that read the files of responses.
 pub static FILE_THREADS: BlockingThreads = BlockingThreads::new(4);
-/// Look for files that clients, or applications, name.
+/// The threads that look up files that clients or applications name.
 pub static LOOKUP_THREADS: BlockingThreads = BlockingThreads::new(4);
-/// Read the files that the configuration names. Each watcher of such a file looks at it once at a time, so a thread
-/// remains.
+/// The threads that read the files that the configuration names. Each watcher of such a file uses one thread at most,
+/// so a thread remains free.
 pub static CONFIGURATION_THREADS: BlockingThreads = BlockingThreads::new(6);
-/// Reads the memory of the processes, for the limits on it.
+/// The thread that reads the memory of the processes, for the limits on it.
 pub static MEMORY_THREAD: BlockingThreads = BlockingThreads::new(1);
-/// Reads the memory of the processes, for reports.
+/// The thread that reads the memory of the processes, for reports.
 pub static REPORT_THREAD: BlockingThreads = BlockingThreads::new(1);
-/// Encode and decode bodies.
+/// The threads that encode and decode bodies.
 pub static CODING_THREADS: LazyLock<BlockingThreads> = LazyLock::new(|| {
     BlockingThreads::new(available_parallelism().map_or(1, |count| count.get().min(CODING_LIMIT)))
 });
@@ -49,8 +49,8 @@ impl BlockingThreads {
         self.count
     }
 
-    /// Does the work when a thread is free. Dropping the future drops work that has not begun, so only those who wait
-    /// hold it. An error when the work panicked.
+    /// Does the work when a thread is free. Dropping the future drops work that has not begun, so waiting work belongs
+    /// to the callers that wait for it. Returns an error if the work panicked.
     pub async fn run<T: Send + 'static>(
         &'static self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -65,7 +65,7 @@ impl BlockingThreads {
         .await
     }
 
-    /// [`BlockingThreads::run`] for work that may fail; a panic is a failure, too.
+    /// Like [`BlockingThreads::run`], for work that may fail; a panic is a failure, too.
     pub async fn try_run<T: Send + 'static>(
         &'static self,
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
@@ -75,14 +75,14 @@ impl BlockingThreads {
     }
 }
 
-/// Does the work on a thread of its own, which ends with it. For callers with one piece of work at a time: work that
-/// never returns holds up nobody else. An error when there is no such thread, or the work panicked.
+/// Does the work on a thread of its own, which ends with it. This is for callers with one piece of work at a time: work
+/// that never returns blocks no other work. Returns an error if no thread can be started, or the work panicked.
 pub async fn on_own_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<T> {
     let (done, result) = channel();
     let thread = thread::Builder::new().name("carat file".to_owned());
-    // Whoever waited may be gone.
+    // The caller may be gone.
     thread.spawn(move || drop(done.send(work())))?;
     result.await.map_err(io::Error::other)
 }

@@ -1,4 +1,4 @@
-//! Files that the configuration names: keys, pages, the pid file. There may be anything at their paths.
+//! Files that the configuration names: keys, pages, the pid file. Any kind of file may be at their paths.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags, open};
 
-/// How long a disk may take at the start.
+/// How long a disk may take when the server starts.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reads a file of at most `limit` bytes. Neither a FIFO nor a device is waited for: what is not a regular file is an error,
-/// as is one that is larger. Blocks as long as the disk does.
+/// Reads a file of at most `limit` bytes. A file that is not regular, or is larger, is an error; a FIFO or a device is
+/// not waited for. Blocks as long as the disk does.
 pub fn read_configured(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(open(path, flags, Mode::empty())?);
@@ -34,14 +34,14 @@ pub fn read_configured(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Does work at the start that may wait for a disk. Fails when it takes too long.
+/// Does work at the start of the server that may wait for a disk. Fails if it takes too long.
 pub fn in_time<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
     let (done, result) = channel();
     let thread = thread::Builder::new().name("carat start".to_owned());
     let thread = thread.spawn(move || {
-        // Nobody waits any more after the timeout.
+        // After the timeout, the receiver is gone.
         let _ = done.send(work());
     });
     thread.map_err(|error| error.to_string())?;

@@ -6,7 +6,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::configured_file::read_configured;
 
-/// More than any process id takes.
+/// The most bytes that are read; a process id takes less.
 const PID_LIMIT: u64 = 1024;
 
 /// The first word of the edge's command line.
@@ -41,15 +41,15 @@ impl PidFile {
         self.take_over()
     }
 
-    /// Writes the file in place of whatever is there.
+    /// Writes the file in place of any other pid file.
     pub fn take_over(&self) -> Result<(), String> {
         let path = self.path.display();
         self.replace()
             .map_err(|error| format!("pidfile: cannot write {path}: {error}; choose another file"))
     }
 
-    /// Readers see the old content or the new one. A link is replaced, not followed. On a full disk the old file is
-    /// overwritten, since it has its space already.
+    /// Replaces the file, so that readers see either the old content or the new one. A link is replaced, not followed.
+    /// On a full disk the old file is overwritten, because its space is already allocated.
     fn replace(&self) -> io::Result<()> {
         if !is_replaceable(&self.path)? {
             return Err(io::Error::other("it is not a pid file"));
@@ -76,7 +76,7 @@ impl PidFile {
         let mut file = OpenOptions::new().write(true).create_new(true).open(new)?;
         let written = writeln!(file, "{}", self.pid).and_then(|()| fs::rename(new, &self.path));
         if written.is_err() {
-            // The error of the write counts.
+            // Only the error of the write is reported.
             let _ = fs::remove_file(new);
         }
         written
@@ -108,7 +108,7 @@ fn named(path: &Path) -> Option<u32> {
     std::str::from_utf8(&text).ok()?.trim().parse().ok()
 }
 
-/// Whether the process is an edge: after a reboot, its id may belong to anything.
+/// Whether the process is an edge. After a reboot, its process id may belong to another program.
 fn is_server(pid: u32) -> bool {
     fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| words.starts_with(PROGRAM))
 }

@@ -9,21 +9,22 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How many files of responses may always wait to be closed, within the reserve of the budget of descriptors.
-/// `set_further_waiting` adds what the budget has left. Requests that have begun may add their files, which other
-/// parts of the budget cover.
+/// How many files of responses may always wait to be closed, within the reserve of the descriptor budget.
+/// `set_further_waiting` adds the descriptors that the budget has left. Requests that have begun may add their files
+/// beyond this, which other shares of the budget cover.
 const RESPONSES_LEAST: usize = 16;
 
 /// A disk that takes this long to close a file does not respond.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 
-/// Files of request bodies, whose number the budget of descriptors limits until they are closed.
+/// The thread that closes the files of request bodies. The descriptor budget limits their number until they are closed.
 static BODIES: ClosingThread = ClosingThread::new();
-/// Files of responses. A disk that does not respond holds up only one of the two kinds.
+/// The thread that closes the files of responses. A disk that does not respond blocks only one of the two kinds.
 static RESPONSES: ClosingThread = ClosingThread::new();
 static FURTHER_RESPONSES: AtomicUsize = AtomicUsize::new(0);
 
-/// An open file that another thread closes: the last descriptor of an unlinked file of 3 GB takes more than a second.
+/// An open file that is closed on another thread: closing the last descriptor of an unlinked file of 3 GB takes more
+/// than a second.
 #[derive(Debug)]
 pub struct SlowFile<H: Send + 'static = ()> {
     /// `None` while the file is being dropped.
@@ -46,7 +47,7 @@ impl From<File> for SlowFile {
 }
 
 impl SlowFile {
-    /// The file, which is quick to close: it is a socket.
+    /// The bare file. The caller closes it, which is quick for a socket.
     pub fn into_file(mut self) -> File {
         let open = self.open.take();
         open.expect("open until it is dropped").file
@@ -58,20 +59,20 @@ pub fn set_further_waiting(count: usize) {
     FURTHER_RESPONSES.store(count, Ordering::Relaxed);
 }
 
-/// Whether no further request may begin: too many files of responses wait to be closed, on a disk that does not
+/// Whether no further request may begin, because too many files of responses wait to be closed on a disk that does not
 /// respond.
 pub fn are_too_many_waiting(now: impl FnOnce() -> Instant) -> bool {
     let limit = RESPONSES_LEAST + FURTHER_RESPONSES.load(Ordering::Relaxed);
     RESPONSES.waiting.load(Ordering::Relaxed) > limit && RESPONSES.is_stuck(now())
 }
 
-/// Drops on another thread what may hold files of responses.
+/// Drops a value on another thread, because it may hold files of responses.
 pub fn drop_elsewhere(holder: impl Send + 'static) {
     RESPONSES.close(Box::new(holder));
 }
 
 impl<H: Send + 'static> SlowFile<H> {
-    /// The file of a request body, with `held`, its part of the limit on their number.
+    /// The file of a request body. `held` is its share of the limit on the number of such files.
     pub fn of_body(file: File, held: H) -> SlowFile<H> {
         SlowFile::new(file, held, &BODIES)
     }
@@ -121,7 +122,7 @@ struct ClosingThread {
     waiting: AtomicUsize,
     /// When the thread began to close the current file.
     begun: Mutex<Option<Instant>>,
-    /// `None` where the system has no thread to give.
+    /// The queue of the thread; `None` if no thread can be started.
     queue: OnceLock<Option<Sender<Box<dyn Send>>>>,
 }
 
@@ -134,11 +135,11 @@ impl ClosingThread {
         }
     }
 
-    /// Has the thread drop the file. Without a thread, the caller does.
+    /// Makes the thread drop the file. Without a thread, the caller drops it.
     fn close(&'static self, open: Box<dyn Send>) {
         if let Some(queue) = self.queue.get_or_init(|| self.start()) {
             self.waiting.fetch_add(1, Ordering::Relaxed);
-            // The thread never ends.
+            // Sending cannot fail, because the thread never ends.
             let _ = queue.send(open);
         }
     }

@@ -13,7 +13,7 @@ pub struct SocketFile {
     identity: Option<FileIdentity>,
 }
 
-/// Device and inode.
+/// The device and the inode of a file.
 type FileIdentity = (u64, u64);
 
 impl SocketFile {
@@ -34,8 +34,8 @@ impl SocketFile {
         Ok(file)
     }
 
-    /// Binds a socket to a path in place of any other socket, and listens: at any time, the path has a socket that
-    /// accepts clients. A file that is no socket stays.
+    /// Binds a socket to a path in place of any other socket, and listens. At any time, the path has a socket that
+    /// accepts clients. A file that is no socket is left in place, which is an error.
     pub fn replace(socket: &Socket, path: &Path, backlog: i32) -> io::Result<SocketFile> {
         if fs::symlink_metadata(path).is_ok_and(|found| !found.file_type().is_socket()) {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -48,7 +48,7 @@ impl SocketFile {
         Ok(SocketFile::of(path.to_owned()))
     }
 
-    /// The file of a socket that another server has bound, and that this one takes over.
+    /// The file of a socket that another server has bound, and that this server takes over.
     pub fn of(path: PathBuf) -> SocketFile {
         let identity = identity(&path);
         SocketFile { path, identity }
@@ -69,8 +69,8 @@ impl Drop for SocketFile {
     }
 }
 
-/// Removes the socket of a server that is gone: one that refuses connections, and is still the same file afterwards. A
-/// socket that somebody listens on stays, and so does a file that is no socket.
+/// Removes the socket of a server that is gone: it refuses connections, and is still the same file afterwards. A socket
+/// with a listener stays, and so does a file that is no socket.
 pub fn remove_stale(path: &Path) -> io::Result<()> {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
     if !is_socket {
@@ -83,8 +83,8 @@ pub fn remove_stale(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether nobody listens on the socket. Other errors do not say so: a server with a full backlog, or one that this
-/// user may not connect to, listens, too.
+/// Whether the socket has no listener. Only a refused connection shows that; a server with a full backlog, or one that
+/// this user may not connect to, has a listener, too.
 fn is_refused(path: &Path) -> io::Result<bool> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;

@@ -15,11 +15,11 @@ use crate::step::{Readiness, Step};
 /// A message of the edge.
 #[derive(Debug)]
 pub enum ControlMessage {
-    /// Finish the requests that were taken, and end.
+    /// Finish the requests that were taken, and then end.
     Drain,
     /// The server ends.
     Bye,
-    /// Report where a request stands.
+    /// Report the stack of a request.
     AskStack(AskStack),
     /// Report statistics.
     AskStats,
@@ -39,7 +39,7 @@ pub enum ControlMessage {
     ForkApp(AppOrder, OwnedFd),
     /// Run the application's block.
     Begin,
-    /// Run this on these standard streams.
+    /// Run this order of a client, on the client's standard streams.
     OneOff(Vec<u8>, Vec<OwnedFd>),
     /// Become the mold of this generation.
     Promote(u32),
@@ -52,7 +52,7 @@ pub enum ControlMessage {
 pub struct AppOrder {
     /// The name of the block of the config file that the process runs.
     pub name: String,
-    /// The number of the process among those of its name.
+    /// The number of the process among the processes of its name.
     pub number: u32,
     /// The generation of the mold.
     pub generation: u32,
@@ -71,7 +71,8 @@ impl ControlSession {
         self.outbox.buffer()
     }
 
-    /// Sends the messages. A socket whose other end is closed takes everything: `receive` reports that.
+    /// Sends the messages. If the other end of the socket is closed, the messages are dropped, and `receive` reports
+    /// the end.
     pub fn flush(&mut self, socket: BorrowedFd<'_>) -> Result<Step<()>, LinkError> {
         match self.outbox.flush(socket) {
             Ok(Flush::Done) => Ok(Step::Done(())),
@@ -95,7 +96,7 @@ impl ControlSession {
         }
     }
 
-    /// Drops what has arrived and was not received, and closes its descriptors.
+    /// Drops the messages that have arrived and were not received, and closes their descriptors.
     pub fn discard(&mut self) {
         self.inbox = Inbox::default();
     }

@@ -10,7 +10,8 @@ const SHORT_LIMIT: usize = 128;
 /// The headers whose keys Rack wants without the prefix.
 const UNPREFIXED: [&[u8]; 2] = [b"content-type", b"content-length"];
 
-/// Calls `with` with the env key of a lower-case header name, or with the name that follows the mark of a variable.
+/// Calls `with` with the env key of a lower-case header name. If the name begins with the mark of a variable, the rest
+/// of it is passed unchanged.
 pub fn with_env_key<T>(name: &[u8], with: impl FnOnce(&[u8]) -> T) -> T {
     if let Some((&VARIABLE_MARK, variable)) = name.split_first() {
         return with(variable);

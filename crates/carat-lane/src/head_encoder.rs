@@ -12,19 +12,19 @@ const HEADERS_LIMIT: usize = 256 * 1024;
 /// Maximum number of header fields per response. The edge's header map takes at most 24 575.
 const HEADER_COUNT_LIMIT: u16 = 1024;
 
-/// Longest name of a header, in bytes.
+/// The longest name of a header, in bytes.
 const NAME_LIMIT: usize = 1024;
 
-/// Final statuses; the edge alone sends 1xx.
+/// The final statuses, which the application may send. Only the edge sends 1xx.
 const STATUSES: RangeInclusive<u16> = 200..=599;
 
-/// The status before another protocol (RFC 9110, section 15.2.2). What follows is no body, but a tunnel.
+/// The status before a change of protocol (RFC 9110, section 15.2.2). A tunnel follows it, and no body.
 pub const SWITCHING_PROTOCOLS: u16 = 101;
 
 /// The prefix of the names of headers that are meant for the server, not for the client.
 const PRIVATE_PREFIX: &[u8] = b"rack.";
 
-/// The header whose value the server calls with a socket, in Rack 2 and 3.
+/// The header whose value is a callable that the server calls with a socket, in Rack 2 and 3.
 const HIJACK: &[u8] = b"rack.hijack";
 
 const CONTENT_LENGTH: &[u8] = b"content-length";
@@ -54,7 +54,7 @@ pub struct HeadEncoder {
 }
 
 impl HeadEncoder {
-    /// `splits_lines` says whether a line break in a value separates two headers, as in Rack 2.
+    /// An encoder. `splits_lines` says whether a line break in a value separates two headers, as in Rack 2.
     pub fn new(splits_lines: bool) -> HeadEncoder {
         HeadEncoder {
             splits_lines,
@@ -83,8 +83,8 @@ impl HeadEncoder {
         Ok(())
     }
 
-    /// Whether a header of this name, which is meant for the server, holds the callable that takes over the
-    /// connection.
+    /// Whether the header of this name has the callable that takes over the connection. It is meant for the server, not
+    /// for the client.
     pub fn is_hijack(name: &[u8]) -> bool {
         name == HIJACK
     }
@@ -96,7 +96,7 @@ impl HeadEncoder {
         self.status = FAILED;
     }
 
-    /// Begins early hints. Rails separates their links by line breaks, whatever the release of Rack.
+    /// Begins early hints. Rails separates their links by line breaks, with every release of Rack.
     pub fn start_hints(&mut self) {
         self.clear();
         self.is_hint = true;
@@ -127,7 +127,7 @@ impl HeadEncoder {
     /// (RFC 9110, section 9.3.2).
     pub(crate) fn add_length(&mut self, bytes: u32) {
         if !self.has_length && !self.is_bodiless() {
-            // Headers at their limit stay as they are.
+            // If the headers are at their limit, the length is left out.
             let _ = self.push(CONTENT_LENGTH, bytes.to_string().as_bytes());
         }
     }

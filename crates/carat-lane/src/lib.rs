@@ -1,7 +1,7 @@
 //! The worker's side of a lane, and of a control socket, without Ruby.
 //!
-//! A [`LaneSession`] takes requests from the edge and sends responses. It never blocks: where it would, it returns a
-//! [`Step`] that says what to wait for, and the caller waits as its runtime does.
+//! A [`LaneSession`] takes requests from the edge and sends responses. It never blocks: in place of blocking, it
+//! returns a [`Step`] that says what to wait for, and the caller waits in the way of its runtime.
 //!
 //! ```
 //! use std::os::fd::AsFd;

@@ -25,7 +25,7 @@ pub struct Cut<'a> {
 }
 
 impl Portion {
-    /// How many bytes to reserve: at most a window, because what the client has announced has not arrived yet.
+    /// How many bytes to reserve: at most a window, because the announced bytes have not arrived yet.
     pub fn room(self) -> usize {
         match self {
             Portion::Bytes(length) | Portion::Arrived(length) => length.min(STREAM_WINDOW as usize),

@@ -30,7 +30,7 @@ pub trait BodyPieces {
     fn pieces(&self) -> impl Iterator<Item = &[u8]>;
 }
 
-/// The body of a response, in the form in which it travels.
+/// The body of a response, in the form in which it is sent.
 pub enum OutgoingBody<P> {
     /// No body.
     Empty,
@@ -66,8 +66,8 @@ pub enum StreamEnd {
 }
 
 impl LaneSession {
-    /// Appends a response to the outbox at this time. Returns whether the request goes on: its body follows in pieces, or
-    /// the application has taken over the connection.
+    /// Appends a response to the outbox. `now` is the time of the response. Returns whether the request goes on: its
+    /// body follows in pieces, or the application has taken over the connection.
     pub fn respond<P: BodyPieces>(
         &mut self,
         request: CurrentRequest,
@@ -101,8 +101,8 @@ impl LaneSession {
         is_streamed
     }
 
-    /// Appends at this time that the application takes over the connection of a request before it responds. `socket`
-    /// is the far end of the application's. The request goes on until [`end_stream`](LaneSession::end_stream).
+    /// Appends that the application takes over the connection of a request before it responds. `socket` is the far end
+    /// of the application's socket. The request goes on until [`end_stream`](LaneSession::end_stream).
     pub fn hijack(&mut self, request: CurrentRequest, socket: OwnedFd, now: Instant) {
         let hijack = Hijack {
             id: request.id,
@@ -112,7 +112,7 @@ impl LaneSession {
         hijack.encode(self.outbox.buffer());
     }
 
-    /// Notes that the application responds at this time. Returns how long that took, in microseconds.
+    /// Notes that the application responds at the time `now`. Returns how long the response took, in microseconds.
     fn note_response(&mut self, request: CurrentRequest, now: Instant) -> u32 {
         let spent = now.saturating_duration_since(request.started);
         self.flush_policy.responded(now, spent);

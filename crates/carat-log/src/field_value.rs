@@ -5,7 +5,8 @@ use std::path;
 
 use serde_json::Value;
 
-/// The value of a log field: text as it displays, JSON by its type. A string of digits stays a string.
+/// The value of a log field. In a text line it is written as it displays; in a JSON line it has its type, so that a
+/// string of digits stays a string.
 pub trait FieldValue: Display {
     /// The value in a JSON line.
     fn json(&self) -> Value {

@@ -19,7 +19,8 @@ use crate::log_writer::LogWriter;
 use crate::timestamp::Timestamp;
 use carat_settings::{LogFormat, Settings};
 
-/// The name by which the settings mean standard output, which is not opened: that fails for a socket.
+/// The path that stands for standard output in the settings. It is not opened, because that fails if standard output is
+/// a socket.
 const STANDARD_OUTPUT: &str = "/dev/stdout";
 
 /// Access lines are gathered up to this many bytes before they are written.
@@ -135,12 +136,12 @@ impl Log {
         self.event(Level::Warn, message, fields);
     }
 
-    /// Logs an event that cost a user something.
+    /// Logs a failure.
     pub fn error(&self, message: &str, fields: &[Field<'_>]) {
         self.event(Level::Error, message, fields);
     }
 
-    /// Gathers an access line. The next tick writes it, or a full buffer before.
+    /// Gathers an access line. It is written at the next tick, or as soon as the buffer is full.
     pub fn gather(&self, line: &[u8]) {
         let gathered = {
             let mut buffer = self.buffer.borrow_mut();
@@ -152,7 +153,7 @@ impl Log {
         }
     }
 
-    /// Writes the gathered lines, and logs how many were dropped before.
+    /// Writes the gathered lines, and logs how many lines were dropped before.
     pub fn flush(&self) {
         if let Some(dropped) = self.writer.take_dropped() {
             self.dropped.set(self.dropped.get() + dropped);
@@ -177,7 +178,7 @@ impl Log {
     }
 }
 
-/// Why the server cannot run, as one line or block of standard error, in the format of the log.
+/// The text for standard error that says why the server cannot run, in the format of the log.
 pub fn complaint(format: LogFormat, cause: &str) -> String {
     match format {
         LogFormat::Text => format!("carat: {}\n", block(cause)),
@@ -190,18 +191,18 @@ pub fn complaint(format: LogFormat, cause: &str) -> String {
     }
 }
 
-/// Says on standard error, which a log file leaves to the application, that the file cannot be written.
+/// Returns a function that says on standard error that the log file cannot be written.
 fn lost_lines(format: LogFormat, path: PathBuf) -> impl Fn(&io::Error) {
     move |error| {
         let message = "log lines are lost: free some space, or choose another log";
         let fields: [Field<'_>; 2] = [("log", &path.display()), ("cause", error)];
         let line = stamped_line(format, Level::Error, message, &fields);
-        // The server goes on in any case.
+        // An error is ignored, because the server goes on in any case.
         let _ = io::stderr().write_all(line.as_bytes());
     }
 }
 
-/// Fails for a FIFO that nobody reads, instead of waiting for a reader.
+/// Opens a log file. A FIFO that nobody reads is an error, so that the server does not wait for a reader.
 fn append_to(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let nonblocking = OFlags::NONBLOCK | OFlags::NOCTTY;

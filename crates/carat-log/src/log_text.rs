@@ -1,18 +1,18 @@
-//! Text from elsewhere as a log line may contain it: it can neither begin a line of its own nor control
-//! a terminal, and has a bound.
+//! Text from elsewhere, made safe for a log line: it can neither begin a line of its own nor control a terminal, and
+//! its length is limited.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use carat_policy::Counted;
 
-/// Most bytes of a text in a log line, before it is escaped; the middle of a longer one is left out.
+/// The most bytes of a text in a log line, before it is escaped. Of a longer text, the middle is left out.
 const TEXT_LIMIT: usize = 16 * 1024;
 
-/// How many of the bytes of a text that is too long come from its end.
+/// How many bytes of a text that is too long are taken from its end.
 const TAIL: usize = TEXT_LIMIT / 4;
 
-/// Begins the second and each further line of a text.
+/// The beginning of the second and each further line of a text.
 const INDENT: &str = "    ";
 
 /// Quotes a value that is not a single word. A text of several lines begins on the next line.
@@ -63,7 +63,7 @@ pub fn shortened(text: &str) -> Cow<'_, str> {
     ))
 }
 
-/// Escapes what JSON allows in a string and a terminal or a pager would obey. Outside of strings, JSON
+/// Escapes characters that JSON allows in a string, and that a terminal or a pager would obey. Outside of strings, JSON
 /// has none of these characters.
 pub fn json_printable(json: String) -> String {
     if !json.chars().any(is_hidden) {
@@ -84,7 +84,8 @@ fn is_plain(character: char) -> bool {
     !matches!(character, ' ' | '"' | '=') && !character.is_control() && !is_hidden(character)
 }
 
-/// Control characters above ASCII, line separators, and what changes the direction of a text.
+/// Whether this is a control character above ASCII, a line separator, or a character that changes the direction of a
+/// text.
 pub fn is_hidden(character: char) -> bool {
     matches!(
         character,

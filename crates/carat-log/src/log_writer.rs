@@ -15,7 +15,7 @@ use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 /// How long the server waits for its lines to be written, when it is ready and when it ends.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Most bytes that wait to be written; as many may be under way. Further lines are dropped and counted.
+/// The most bytes that wait to be written; as many again may be under way. Further lines are dropped and counted.
 const QUEUE_LIMIT: usize = 1024 * 1024;
 
 /// Hands lines to a thread that writes them. Clones share the thread and the queue.
@@ -28,7 +28,7 @@ impl fmt::Debug for LogWriter {
     }
 }
 
-/// Opens another file, if it can, and says so in a line.
+/// A function that opens another file, if it can, and returns a line that says so.
 type Reopening = Box<dyn FnOnce() -> (Option<File>, String) + Send>;
 
 #[derive(Default)]
@@ -40,15 +40,15 @@ struct Shared {
 #[derive(Default)]
 struct LogQueue {
     bytes: Vec<u8>,
-    /// Opens the file for further lines, when it is another one.
+    /// The function that opens another file for further lines, if there is to be one.
     reopening: Option<Reopening>,
     is_writing: bool,
     dropped_lines: u64,
 }
 
 impl LogWriter {
-    /// Starts the thread, which writes to `file`. When a write fails and lines are lost, it calls `complain`, and not
-    /// again before a write succeeds.
+    /// Starts the thread, which writes to `file`. When a write fails and lines are lost, it calls `complain` once,
+    /// until a write succeeds again.
     pub fn start(
         file: File,
         complain: impl Fn(&io::Error) + Send + 'static,
@@ -61,13 +61,13 @@ impl LogWriter {
         Ok(writer)
     }
 
-    /// Starts a thread that writes to standard error. When that cannot be written, there is nowhere to say so.
+    /// Starts a thread that writes to standard error. If that fails, there is no place to say so.
     pub fn to_stderr() -> io::Result<LogWriter> {
         LogWriter::to_stream(&io::stderr(), |_| {})
     }
 
-    /// Starts a thread that writes to a standard stream by its descriptor: through the type of `std`, a thread that
-    /// hangs would keep the lock.
+    /// Starts a thread that writes to a standard stream, through its descriptor. With the type of `std`, a thread that
+    /// hangs would keep the lock of the stream.
     pub fn to_stream(
         stream: &impl AsFd,
         complain: impl Fn(&io::Error) + Send + 'static,
@@ -78,7 +78,7 @@ impl LogWriter {
         LogWriter::start(stream.as_fd().try_clone_to_owned()?.into(), complain)
     }
 
-    /// Queues whole lines. When the queue has no room for them, they are dropped and counted.
+    /// Queues whole lines. If the queue has no room for them, they are dropped and counted.
     pub fn write(&self, lines: &[u8]) {
         let mut queue = self.0.lock();
         if queue.bytes.len() + lines.len() > QUEUE_LIMIT {
@@ -91,14 +91,14 @@ impl LogWriter {
         self.0.changed.notify_all();
     }
 
-    /// Writes further lines to the file that `reopen` opens, if it succeeds. Lines that wait go there, too, behind
-    /// the line that `reopen` returns.
+    /// Writes further lines to the file that `reopen` opens, if that succeeds. The lines in the queue go there, too,
+    /// after the line that `reopen` returns.
     pub fn switch_to(&self, reopen: impl FnOnce() -> (Option<File>, String) + Send + 'static) {
         self.0.lock().reopening = Some(Box::new(reopen));
         self.0.changed.notify_all();
     }
 
-    /// How many lines were dropped since the last call, once there is room for a line that says so.
+    /// How many lines were dropped since the last call; `None` until there is room for a line that says so.
     pub fn take_dropped(&self) -> Option<u64> {
         let mut queue = self.0.lock();
         let has_room = queue.bytes.len() < QUEUE_LIMIT / 2;
@@ -120,8 +120,8 @@ impl LogWriter {
     }
 }
 
-/// With standard output and standard error opened separately on one file, each would otherwise write over the lines of
-/// the other.
+/// Makes a standard stream that is a file append to it. If standard output and standard error were opened separately
+/// for one file, each would otherwise overwrite the lines of the other.
 fn append_only(stream: impl AsFd) -> io::Result<()> {
     let kind = FileType::from_raw_mode(fstat(&stream)?.st_mode);
     if kind == FileType::RegularFile {
@@ -131,7 +131,7 @@ fn append_only(stream: impl AsFd) -> io::Result<()> {
 }
 
 impl Shared {
-    /// No code panics while it holds the lock, and a log goes on in any case.
+    /// Locks the queue. A poisoned lock is ignored: no code panics while it holds the lock, and the log has to go on.
     fn lock(&self) -> MutexGuard<'_, LogQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -19,7 +19,7 @@ pub struct Timestamp {
 
 impl From<SystemTime> for Timestamp {
     fn from(time: SystemTime) -> Self {
-        // A clock before 1970 was never set.
+        // A clock that stands before 1970 was never set.
         let elapsed = time
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or_default();

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use crate::field_value::FieldValue;
 
-/// Identifies a worker, also among those that had the same number before.
+/// Identifies a worker, and distinguishes it from earlier workers with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkerId {
-    /// The name for people; reused when the worker is dead.
+    /// The number that people see. It is reused when the worker is dead.
     pub number: u32,
     /// How many workers were forked before this one.
     pub serial: u64,

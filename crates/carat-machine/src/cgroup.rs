@@ -2,14 +2,14 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
-/// The version of a hierarchy, which decides its files (cgroups(7)).
+/// The version of a cgroup hierarchy, which determines its files (cgroups(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CgroupVersion {
     One,
     Two,
 }
 
-/// The control group of this process, as far as it is visible from here.
+/// The control group of this process, as far as this process can see it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Cgroup {
     pub(crate) version: CgroupVersion,
@@ -20,7 +20,7 @@ pub(crate) struct Cgroup {
 }
 
 impl Cgroup {
-    /// Finds the group of a controller (`memory`, `cpu`), or `None` where there is none. `root` is `/`.
+    /// Finds the group of a controller (`memory`, `cpu`); `None` if there is none. `root` is `/`.
     pub(crate) fn find(root: &Path, controller: &str) -> Option<Cgroup> {
         let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
         let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).ok()?;
@@ -32,7 +32,7 @@ impl Cgroup {
         Some(Cgroup { version, top, own })
     }
 
-    /// The group's own directory and those above it, whose limits apply too.
+    /// The group's own directory and the directories above it, whose limits apply, too.
     pub(crate) fn levels(&self) -> impl Iterator<Item = &Path> {
         let levels = self.own.ancestors();
         levels.take_while(|level| level.starts_with(&self.top))
@@ -44,7 +44,7 @@ impl Cgroup {
     }
 }
 
-/// The number in a file that holds nothing else.
+/// The number in a file that contains nothing else.
 pub(crate) fn read_number<T: FromStr>(path: &Path) -> Option<T> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
@@ -57,7 +57,8 @@ pub(crate) fn read_entry(path: &Path, name: &str) -> Option<u64> {
     number.trim().parse().ok()
 }
 
-/// The hierarchy that has the controller, and the path in it: `4:memory:/docker/42`, else `0::/system.slice/x.service`.
+/// The version of the hierarchy that has the controller, and the group's path in it: from a line such as
+/// `4:memory:/docker/42`, or else `0::/system.slice/x.service`.
 fn membership<'a>(groups: &'a str, controller: &str) -> Option<(CgroupVersion, &'a str)> {
     let fields = |line: &'a str| {
         let mut fields = line.splitn(3, ':').skip(1);
@@ -74,7 +75,7 @@ fn membership<'a>(groups: &'a str, controller: &str) -> Option<(CgroupVersion, &
 /// A line of `/proc/self/mountinfo`, see `proc_pid_mountinfo(5)`.
 #[derive(PartialEq, Eq)]
 struct Mount<'a> {
-    /// The directory of the hierarchy that is mounted.
+    /// The directory of the hierarchy that is mounted at `point`.
     root: &'a str,
     point: &'a str,
     kind: &'a str,
@@ -103,8 +104,8 @@ impl<'a> Mount<'a> {
         }
     }
 
-    /// A path relative to the mounted directory. A container often sees the host's path of the group, while its own
-    /// directory is at the top.
+    /// A path relative to the mounted directory. A container often sees the path that the group has on the host, while
+    /// the group's directory is at the top of the mount.
     fn below(&self, path: &str) -> PathBuf {
         let path = Path::new(path);
         let inner = path.strip_prefix(self.root).unwrap_or(path);

@@ -5,7 +5,7 @@ use carat_policy::ContainerMemory;
 use crate::cgroup::{Cgroup, CgroupVersion, read_entry, read_number};
 use crate::machine::Machine;
 
-/// A limit this large means no limit: version 1 says 2^63 minus a page.
+/// A limit of this size or more means that there is no limit: version 1 writes 2^63 minus a page.
 const NO_LIMIT: u64 = 1 << 60;
 
 /// The control group of this process.
@@ -39,8 +39,8 @@ impl Container {
         Machine::read(&self.root).processors
     }
 
-    /// How many processes the OOM killer has killed in the group, or on the machine where the kernel does not count
-    /// by group.
+    /// How many processes the OOM killer has killed in the group; on the whole machine if the kernel does not count by
+    /// group.
     pub fn oom_kills(&self) -> u64 {
         let of_group = self.group.as_ref().and_then(|group| {
             let file = match group.version {

@@ -1,7 +1,7 @@
 use std::fs;
 
-/// The processes of these process groups, each with the number of its group. Looks at all processes of the machine:
-/// never call it on the thread that serves the connections.
+/// The processes of these process groups, each with the number of its group. This reads all processes of the machine,
+/// so never call it on the thread that serves the connections.
 pub fn group_members(groups: &[u32]) -> Vec<(u32, u32)> {
     if groups.is_empty() {
         return Vec::new();
@@ -15,7 +15,8 @@ pub fn group_members(groups: &[u32]) -> Vec<(u32, u32)> {
     members.collect()
 }
 
-/// The third field after the name, which may contain spaces and parentheses (`proc_pid_stat(5)`).
+/// The process group in a line of `/proc/PID/stat`: the third field after the name, which may contain spaces and
+/// parentheses (`proc_pid_stat(5)`).
 fn group_of(stat: &str) -> Option<u32> {
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_ascii_whitespace().nth(2)?.parse().ok()

@@ -6,7 +6,7 @@ use crate::cgroup::{Cgroup, CgroupVersion, read_number};
 /// The part of the machine that this process may use.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Machine {
-    /// How many processors; at least one.
+    /// The number of processors; at least one.
     pub processors: u32,
     /// The machine's memory in bytes; `None` where the kernel does not say.
     pub memory: Option<u64>,
@@ -22,7 +22,7 @@ impl Machine {
     }
 }
 
-/// A part of a processor counts as one, for a worker that often waits.
+/// The number of processors. A part of a processor counts as one, because a worker often waits.
 fn processors(affine: u32, quota: Option<f64>) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
@@ -40,7 +40,7 @@ fn affine() -> u32 {
     rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count())
 }
 
-/// How many processors' time the control group may use.
+/// How many processors the control group may use, by its CPU quota.
 fn quota(root: &Path) -> Option<f64> {
     let group = Cgroup::find(root, "cpu")?;
     let quotas = group.levels().filter_map(|level| match group.version {
@@ -57,7 +57,7 @@ fn quota(root: &Path) -> Option<f64> {
     quotas.min_by(f64::total_cmp)
 }
 
-/// Version 1 writes -1 for no quota.
+/// The quota in processors; `None` without a quota, for which version 1 writes -1.
 fn ratio(quota: f64, period: f64) -> Option<f64> {
     (quota > 0.0 && period > 0.0).then_some(quota / period)
 }

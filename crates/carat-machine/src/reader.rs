@@ -7,11 +7,11 @@ use crate::group::group_members;
 use crate::rollup::Rollup;
 use carat_supervisor::{AppReading, AppSubject, MemoryReading, MemorySubjects, ProcessMemory};
 
-/// Most processes of one group whose memory is read: each takes the kernel milliseconds.
+/// The most processes of one group whose memory is read: each takes the kernel milliseconds.
 const MEASURED_LIMIT: u32 = 1000;
 
-/// Reads the memory of the edge, whose clients make it hold `clients` bytes, and of the other processes. The kernel walks
-/// each process for milliseconds: never call it on the thread that serves the connections.
+/// Reads the memory of the edge and of the other processes. Clients make the edge hold `clients` bytes. The kernel
+/// walks each process for milliseconds, so never call this on the thread that serves the connections.
 pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container) -> MemoryReading {
     let at = Instant::now();
     let edge = Rollup::of(std::process::id()).unwrap_or_default();
@@ -20,7 +20,7 @@ pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container
     let mut ruby = 0;
     let mut read = |kind, owner, pid| {
         let rollup = Rollup::of(pid).ok()?;
-        // The kernel takes pages of files back before it kills.
+        // Pages of files do not count, because the kernel takes them back before it kills a process.
         ruby += rollup.anonymous_pss + rollup.swap;
         add(&mut processes, kind, owner, &rollup);
         Some(rollup)
@@ -57,7 +57,8 @@ pub fn read_memory(subjects: MemorySubjects, clients: u64, container: &Container
     }
 }
 
-/// The peak of a process's anonymous memory in bytes, if the pages of files that it has now were resident then.
+/// The peak of a process's anonymous memory in bytes. The result assumes that as many pages of files were resident at
+/// the peak as now.
 fn anonymous_peak(pid: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let bytes = |name: &str| {
@@ -89,7 +90,7 @@ fn add(processes: &mut Vec<ProcessMemory>, kind: &'static str, pid: u32, rollup:
     });
 }
 
-/// The private memory of each group together, and how many are in it beside the first.
+/// The memory of each group, and how many processes are in it besides the first.
 fn read_groups(
     apps: &[AppSubject],
     mut read: impl FnMut(u32, u32) -> Option<Rollup>,
@@ -108,7 +109,7 @@ fn read_groups(
             continue;
         };
         sum.descendants += u32::from(pid != group);
-        // The first processes suffice for a group that has too many.
+        // Of a group with too many processes, only the first ones are read.
         if sum.descendants <= MEASURED_LIMIT {
             let rollup = read(group, pid).unwrap_or_default();
             sum.private += rollup.private;

@@ -1,11 +1,11 @@
-//! Files of the kernel as they were on machines that these tests do not have.
+//! Files of the kernel, recorded on machines that these tests do not have.
 
 use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
 
-/// A root directory with some of the files that a machine has there.
+/// A root directory with some of the files of a machine.
 pub(crate) struct Recording(TempDir);
 
 impl Recording {

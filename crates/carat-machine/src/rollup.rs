@@ -3,17 +3,17 @@ use std::io;
 /// The memory of one process in bytes, as `/proc/PID/smaps_rollup` adds it up (`proc_pid_smaps(5)`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rollup {
-    /// Resident.
+    /// Resident memory.
     pub rss: u64,
-    /// Resident, with each shared page divided by the number of processes that share it.
+    /// Resident memory, with each shared page divided by the number of processes that share it.
     pub pss: u64,
-    /// Resident in no other process.
+    /// Resident memory that no other process shares.
     pub private: u64,
-    /// Resident and not backed by a file.
+    /// Resident memory that no file backs.
     pub anonymous: u64,
     /// The part of `pss` that is not backed by a file.
     pub anonymous_pss: u64,
-    /// Swapped out, divided like `pss`.
+    /// Swapped-out memory, with shared pages divided as in `pss`.
     pub swap: u64,
 }
 
@@ -43,13 +43,13 @@ impl Rollup {
         })
     }
 
-    /// Resident in other processes as well.
+    /// Resident memory that other processes share.
     pub fn shared(&self) -> u64 {
         self.rss.saturating_sub(self.private)
     }
 }
 
-/// A process that ends during the reading is `NotFound`, like one that ended before.
+/// Maps the error for a process that ends during the reading to `NotFound`, the error for one that ended before.
 fn gone(error: io::Error) -> io::Error {
     if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) {
         io::ErrorKind::NotFound.into()

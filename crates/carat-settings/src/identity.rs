@@ -29,7 +29,7 @@ impl Identity {
         self.verify()
     }
 
-    /// The groups first: afterwards the right to change them is gone.
+    /// Changes the groups first, because the right to change them is gone afterwards.
     fn change(&self) -> io::Result<()> {
         let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
         match &self.user {
@@ -41,7 +41,8 @@ impl Identity {
         Ok(())
     }
 
-    /// The kernel drops capabilities with the user id unless its `securebits` say otherwise.
+    /// Checks that no privilege is left. The kernel drops capabilities with the user id unless its `securebits` say
+    /// otherwise.
     fn verify(&self) -> Result<(), String> {
         let sets = capabilities(None).map_err(|error| format!("capget: {error}"))?;
         let kept = sets.effective | sets.permitted;

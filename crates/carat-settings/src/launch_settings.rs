@@ -4,16 +4,18 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// The settings that the launcher adds to the options: the commands that it runs, and the surroundings of the server.
+/// The settings that the launcher adds to the options: the commands that the edge runs, and the environment of the
+/// server.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
 #[serde(deny_unknown_fields)]
 pub struct LaunchSettings {
     /// The command that starts a mold.
     pub mold_command: Vec<String>,
-    /// The command that prints what these settings are with the configuration as it is when it runs.
+    /// The command that reads the configuration anew, and prints the resulting settings.
     pub reader_command: Vec<String>,
-    /// The command that starts a server with the configuration, the Ruby, and the Carat that are there when it runs.
+    /// The command that starts a new server, with the configuration, the Ruby, and the Carat that are installed when it
+    /// runs.
     pub upgrade_command: Vec<String>,
     /// The variables that the mold gets in addition to the edge's environment.
     pub mold_environment: BTreeMap<String, String>,
@@ -23,6 +25,6 @@ pub struct LaunchSettings {
     pub control_socket_name: String,
     /// The directories where a control socket may be, the best first.
     pub control_directories: Vec<PathBuf>,
-    /// Whether the server began with SIGHUP ignored, as `nohup` starts it.
+    /// Whether the server was started with SIGHUP ignored, as `nohup` does.
     pub ignores_hangup: bool,
 }

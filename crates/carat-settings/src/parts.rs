@@ -34,31 +34,31 @@ impl PartSettings {
         self.reload.enabled
     }
 
-    /// How many requests a worker takes through one lane that they share. `None` for a lane for each thread.
+    /// How many requests a worker takes through one lane for all its fibers. `None` if it has a lane for each thread.
     pub(crate) fn shared_lane(&self) -> Option<u16> {
         self.fibers.slots
     }
 }
 
-/// HTTP/2, over TLS or in clear.
+/// The settings of HTTP/2, over TLS or unencrypted.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
 #[serde(deny_unknown_fields)]
 pub struct Http2Settings {
-    /// Whether clients may speak it.
+    /// Whether clients may use HTTP/2.
     pub enabled: bool,
     /// The requests that one connection may have open at once.
     pub max_streams: u32,
 }
 
-/// Encrypted connections, and the certificates of an authority that speaks ACME.
+/// The settings of encrypted connections, and of certificates from an authority with ACME.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
 #[serde(deny_unknown_fields)]
 pub struct TlsSettings {
     /// The directory where the certificates of the authority are kept.
     pub acme_folder: PathBuf,
-    /// The command that asks the authority for the certificates of the names that follow it.
+    /// The command that requests certificates from the authority. The names of the hosts are appended.
     pub acme_command: Vec<String>,
     /// How long a TLS handshake may take.
     #[serde(deserialize_with = "seconds")]
@@ -74,7 +74,7 @@ pub struct MetricsSettings {
     pub addresses: Vec<String>,
 }
 
-/// The spans of requests.
+/// The settings of tracing: the spans of requests.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
 #[serde(deny_unknown_fields)]
@@ -92,7 +92,7 @@ pub struct Otlp {
     pub port: u16,
     /// The path in front of `/v1/traces`.
     pub path: String,
-    /// The share of the traces that begin here.
+    /// The share of the traces beginning at this server that is recorded.
     pub sample: f64,
 }
 
@@ -116,12 +116,12 @@ pub struct RateLimit {
     pub period: Duration,
 }
 
-/// The processes that clients of the control socket get of their own.
+/// The settings of consoles: processes that are started for clients of the control socket.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
 #[serde(deny_unknown_fields)]
 pub struct ConsoleSettings {
-    /// Whether they get any.
+    /// Whether clients may start such processes.
     pub enabled: bool,
 }
 
@@ -143,7 +143,7 @@ pub struct ReloadSettings {
     pub enabled: bool,
 }
 
-/// Action Cable whose sockets the edge keeps.
+/// The settings of Action Cable, whose sockets the edge keeps.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
 #[serde(deny_unknown_fields)]
@@ -153,7 +153,7 @@ pub struct CableSettings {
     /// How long broadcasts are kept for the extended protocol; `None` to do without.
     #[serde(deserialize_with = "optional_seconds")]
     pub history: Option<Duration>,
-    /// The bytes of these broadcasts, over all streams.
+    /// The most bytes of kept broadcasts, over all streams.
     pub history_bytes: usize,
     /// Whether messages are compressed for clients that offer it.
     pub compression: bool,
@@ -201,7 +201,7 @@ pub struct CodingSettings {
     pub max_decode_ratio: u64,
     /// Whether responses are compressed for clients that accept it.
     pub compress: bool,
-    /// The bytes of a response from which on it is compressed.
+    /// The least size in bytes of a response that is compressed.
     pub compress_min_bytes: u64,
     /// The compression level of gzip.
     pub gzip_level: u32,
@@ -222,11 +222,11 @@ pub struct SiteSettings {
     pub sendfile: Vec<StaticDirectory>,
     /// The directory of the pages that browsers get in place of errors.
     pub error_pages: Option<PathBuf>,
-    /// The page that all clients get while it is there.
+    /// The page that all clients get while this file exists.
     pub maintenance: Option<PathBuf>,
-    /// Whether requests in clear are sent to https.
+    /// Whether unencrypted requests are redirected to https.
     pub force_tls: bool,
-    /// The seconds for which browsers ask for this host over https only.
+    /// For how many seconds browsers use only https for this host.
     pub hsts_max_age: u64,
 }
 
@@ -238,9 +238,9 @@ pub struct StaticDirectory {
     pub prefix: String,
     /// An absolute path.
     pub directory: PathBuf,
-    /// For files without a fingerprint in their names.
+    /// The Cache-Control field of files without a fingerprint in their names.
     pub cache_control: Option<String>,
-    /// The page for what is not there, which then does not go to the application.
+    /// The page for files that do not exist. With it, requests for them do not go to the application.
     pub not_found: Option<String>,
 }
 
@@ -249,7 +249,7 @@ pub struct StaticDirectory {
 #[cfg_attr(any(test, feature = "fixture"), derive(Clone))]
 #[serde(deny_unknown_fields)]
 pub struct CacheSettings {
-    /// The bytes of these responses; `None` to keep none.
+    /// The most bytes of kept responses; `None` to keep none.
     pub limit: Option<u64>,
 }
 

@@ -1,30 +1,31 @@
 use serde::Deserialize;
 
-/// Requests that together get at most so many lanes: a `pool` of the config file.
+/// A class of requests that together may hold a limited number of lanes: a `pool` of the config file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PoolSettings {
     /// The name of the pool in reports.
     pub name: String,
-    /// Paths of its requests; anything may follow one that ends with `*`.
+    /// The paths of the requests. A path that ends with `*` stands for all paths with this beginning.
     pub paths: Vec<String>,
-    /// How many of them workers run at once; `None` for no bound.
+    /// How many of the requests workers run at once; `None` for no bound.
     pub threads: Option<usize>,
-    /// How many of them may wait; `None` for as many as of all others.
+    /// How many of the requests may wait; `None` for the server's `queue_limit`.
     pub queue_limit: Option<usize>,
-    /// The order in which waiting requests are next.
+    /// When waiting requests of the pool get a lane, compared with other pools.
     pub priority: PoolPriority,
 }
 
-/// Whether the requests of a pool get a free lane before or after others, however long these have waited.
+/// Whether the requests of a pool get a free lane before or after the requests of other pools, whichever have waited
+/// longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PoolPriority {
-    /// After all others.
+    /// After the requests of all other pools.
     Low,
-    /// By the time of arrival.
+    /// In the order of arrival.
     #[default]
     Normal,
-    /// Before all others.
+    /// Before the requests of all other pools.
     High,
 }

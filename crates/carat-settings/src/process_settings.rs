@@ -8,35 +8,35 @@ use crate::durations::optional_seconds;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessSettings {
-    /// The name of the block that runs in it.
+    /// The name of the block that runs in the process.
     pub name: String,
-    /// How many run, at least.
+    /// The fewest processes that run.
     pub count: u32,
-    /// How many run at most: as many, unless the number follows a load.
+    /// The most processes that run; equal to `count` unless the number follows a load.
     pub most: u32,
-    /// Private memory, with that of its descendants, above which it is replaced.
+    /// The private memory of a process and its descendants above which it is replaced.
     pub memory: Option<u64>,
-    /// The number of the signal that tells it to end.
+    /// The number of the signal that tells a process to end.
     pub stop_signal: i32,
-    /// How long it has from that signal to SIGKILL; `None` for `shutdown_timeout`.
+    /// How long a process has from that signal to SIGKILL; `None` for `shutdown_timeout`.
     #[serde(deserialize_with = "optional_seconds")]
     pub stop_timeout: Option<Duration>,
-    /// Whether another one follows it.
+    /// Whether another process is started when one has ended.
     pub restart: RestartPolicy,
-    /// Whether its successor runs before it is told to end.
+    /// Whether the successor of a process runs before the process is told to end.
     pub overlap: bool,
-    /// Whether it is a command, whose whole process group gets the signal.
+    /// Whether the block is a command. Its whole process group gets the signal.
     pub is_command: bool,
 }
 
-/// After which ends a process is started again.
+/// After which kinds of exit a process is started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RestartPolicy {
-    /// After all.
+    /// After every exit.
     Always,
-    /// After those with another status than 0.
+    /// After an exit with another status than 0.
     OnFailure,
-    /// After none.
+    /// After no exit.
     Never,
 }

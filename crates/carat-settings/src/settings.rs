@@ -18,7 +18,7 @@ use crate::url_prefix::UrlPrefix;
 /// The environment variable that carries the settings.
 pub const SETTINGS_VARIABLE: &str = "CARAT_EDGE_SETTINGS";
 
-/// Tells a new edge which descriptor is the socket to the old one.
+/// The environment variable that tells a new edge what the old one leaves to it.
 pub const UPGRADE_VARIABLE: &str = "CARAT_UPGRADE";
 
 /// The options that the edge reads, which `docs/options.md` describes, and what the launcher adds.
@@ -34,7 +34,7 @@ pub struct Settings {
     pub directory: PathBuf,
     /// A file with the process id of the edge, which is removed with the server.
     pub pid_file: Option<PathBuf>,
-    /// The user to become once the ports are bound; `None` to stay who started the server.
+    /// The user that the server becomes when the ports are bound; `None` to stay the user that started the server.
     pub identity: Option<Identity>,
     pub bind: Vec<String>,
     pub backlog: i32,
@@ -72,11 +72,11 @@ pub struct Settings {
     pub max_body: u64,
     pub max_header_bytes: usize,
     pub max_headers: usize,
-    /// `None` for as many as connections.
+    /// The most tunnels; `None` for as many as connections.
     pub max_tunnels: Option<usize>,
     pub max_uri: usize,
     pub max_connections: usize,
-    /// `max_connections` if somebody has set it; `None` for the default.
+    /// `max_connections` if the user has set it; `None` for the default.
     pub chosen_connections: Option<usize>,
     pub body_min_rate: u64,
     #[serde(deserialize_with = "seconds")]
@@ -94,14 +94,14 @@ pub struct Settings {
     pub idle_timeout: Duration,
     #[serde(deserialize_with = "optional_seconds")]
     pub request_timeout: Option<Duration>,
-    /// `None` for no report.
+    /// When a running request is reported as slow; `None` for no reports.
     #[serde(deserialize_with = "optional_seconds")]
     pub slow_request: Option<Duration>,
     #[serde(deserialize_with = "seconds")]
     pub queue_timeout: Duration,
     #[serde(deserialize_with = "optional_seconds")]
     pub drain_delay: Option<Duration>,
-    /// Targets whose path gets 503 meanwhile.
+    /// The targets of readiness checks. Their paths get 503 while the server is about to stop.
     pub readiness_path: Vec<String>,
     #[serde(deserialize_with = "seconds")]
     pub shutdown_timeout: Duration,
@@ -111,7 +111,7 @@ pub struct Settings {
     pub keep_previous: Duration,
     pub restart_hold: bool,
     pub restart_check: Vec<String>,
-    /// Relative to `directory`.
+    /// The path of the file, relative to `directory`.
     pub restart_file: Option<PathBuf>,
     #[serde(deserialize_with = "seconds")]
     pub upgrade_timeout: Duration,
@@ -147,9 +147,9 @@ pub enum ProxyHeaders {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum QueueOrder {
-    /// The oldest; in an overload the newest.
+    /// The oldest request is next; in an overload, mostly the newest.
     Adaptive,
-    /// The oldest.
+    /// The oldest request is next.
     Fifo,
 }
 
@@ -179,7 +179,7 @@ impl Settings {
         let json = std::env::var(SETTINGS_VARIABLE).map_err(|_| {
             format!("{SETTINGS_VARIABLE} is not set: start the server with the `carat` command")
         })?;
-        // Like those that the command writes later: the parser is not compiled twice.
+        // Parsed from bytes, like the settings that are read later, so that the parser is compiled only once.
         serde_json::from_slice(json.as_bytes()).map_err(|error| {
             format!(
                 "the `carat` command is of another version than the edge, so build again: {error}"
@@ -188,7 +188,7 @@ impl Settings {
     }
 }
 
-/// Parses what the option table writes: `2..2`, `1..8` or `auto`.
+/// Parses a number of workers as the option table writes it: `2..2`, `1..8` or `auto`.
 fn workers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<WorkerCount, D::Error> {
     let text = String::deserialize(deserializer)?;
     if text == "auto" {
@@ -240,7 +240,7 @@ fn plain() -> serde_json::Value {
 
 #[cfg(any(test, feature = "fixture"))]
 impl Settings {
-    /// Settings without a limit that a test would have to wait for.
+    /// Settings without any timeout that a test would have to wait for.
     pub fn plain() -> Settings {
         serde_json::from_value(plain()).expect("every setting")
     }

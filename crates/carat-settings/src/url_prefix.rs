@@ -11,14 +11,14 @@ impl UrlPrefix {
         &self.0
     }
 
-    /// A path of the application as clients send it, whether it was given with the prefix or without.
+    /// A path of the application as clients send it, with the prefix. `path` may have the prefix or not.
     pub fn whole(&self, path: &str) -> String {
         let prefix = if self.contains(path) { "" } else { &self.0 };
         format!("{prefix}{path}")
     }
 
-    /// Whether a request for this path is one for the application: `/app` and `/app/x`, not `/application`. The target of
-    /// `OPTIONS *` is the whole server.
+    /// Whether a request for this path is for the application. With the prefix `/app`, `/app` and `/app/x` are, and
+    /// `/application` is not. The target of `OPTIONS *` is the whole server.
     pub fn contains(&self, path: &str) -> bool {
         let rest = path.strip_prefix(&self.0);
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) || path == "*"

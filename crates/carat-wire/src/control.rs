@@ -6,19 +6,20 @@ use crate::codec::{Cursor, push_short, push_text};
 use crate::frame::{self, Kind, message};
 use crate::stream::decode_id;
 
-/// Longest list of source files in bytes.
+/// The longest list of source files, in bytes.
 pub const SOURCES_LIMIT: usize = 4 * 1024 * 1024;
 
-/// Longest profile in bytes: with what the edge adds, it fits in what clients of its control socket accept.
+/// The longest profile, in bytes. Together with what the edge adds, it is within the limit of the clients of the
+/// control socket.
 pub const PROFILE_LIMIT: usize = 7 * 1024 * 1024;
 
-/// Longest [`OneOff`](Kind::OneOff) in bytes: names of variables, their values, and the words of a command.
+/// The longest [`OneOff`](Kind::OneOff) in bytes: names and values of variables, and the words of a command.
 pub const ONE_OFF_LIMIT: usize = 128 * 1024;
 
-/// Longest subject of a [`PartMessage`] in bytes.
+/// The longest subject of a [`PartMessage`], in bytes.
 pub const PART_SUBJECT_LIMIT: usize = 1024;
 
-/// Longest content of a [`PartMessage`] in bytes.
+/// The longest content of a [`PartMessage`], in bytes.
 pub const PART_CONTENT_LIMIT: usize = 1024 * 1024;
 
 /// How many descriptors travel with a [`OneOff`](Kind::OneOff).
@@ -59,18 +60,19 @@ message! {
 }
 
 message! {
-    /// Where a request stands: the reply to [`AskStack`].
+    /// The stack of a request: the reply to [`AskStack`].
     Stack<'a> {
         /// The index of the lane in its worker.
         lane: u16,
         /// The request's id on the lane.
         request: u32,
     }
-    /// A line that says what the request waits for, and one for each call of its stack, cut to [`TEXT_LIMIT`].
+    /// The text: a line that says what the request waits for, and a line for each call of its stack, cut to
+    /// [`TEXT_LIMIT`].
     then text
 }
 
-/// A Ruby process to a part of the edge, an optional capability, which knows what the message means.
+/// Ruby process to edge: a message to a part of the edge. Only the part knows its meaning.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct PartMessage<'a> {
     /// The name of the part.
@@ -111,7 +113,7 @@ impl<'a> PartMessage<'a> {
 }
 
 message! {
-    /// Asks where a request stands.
+    /// Edge to worker: send the stack of a request.
     AskStack {
         /// The index of the lane in its worker.
         lane: u16,
@@ -121,9 +123,10 @@ message! {
 }
 
 message! {
-    /// The full garbage collection that the edge has ordered is done.
+    /// Worker to edge: the full garbage collection that the edge ordered is done.
     Collected {
-        /// How long it took, in microseconds; 0 if there was none, because the application manages its own collector.
+        /// How long the collection took, in microseconds; 0 if there was none, because the application manages its own
+        /// collector.
         micros: u32,
     }
 }
@@ -131,14 +134,14 @@ message! {
 message! {
     /// Edge to a client: its one-off process has ended.
     Exited {
-        /// 1 if a signal ended it, else 0.
+        /// 1 if a signal ended the process, else 0.
         is_signal: u8,
-        /// The number of that signal, or the exit status.
+        /// The number of the signal, or the exit status.
         number: u32,
     }
 }
 
-/// Appends what to run on the standard streams of a client.
+/// Appends the order to run on the standard streams of a client.
 pub fn encode_one_off(out: &mut Vec<u8>, order: &[u8]) {
     frame::push(out, Kind::OneOff, |out| out.extend_from_slice(order));
 }
@@ -153,7 +156,7 @@ pub fn encode_boot_failed(out: &mut Vec<u8>, text: &[u8]) {
     frame::push(out, Kind::BootFailed, |out| push_text(out, text));
 }
 
-/// Appends why no worker of this generation can become a mold, or why this worker cannot now: text, cut to
+/// Appends why no worker of this generation can become a mold, or why this worker cannot become one now: text, cut to
 /// [`TEXT_LIMIT`].
 pub fn encode_not_fork_safe(out: &mut Vec<u8>, text: &[u8]) {
     frame::push(out, Kind::NotForkSafe, |out| push_text(out, text));
@@ -176,7 +179,8 @@ pub fn encode_stats(out: &mut Vec<u8>, json: &[u8]) {
     });
 }
 
-/// Appends which files the code is in: a JSON object of at most [`SOURCES_LIMIT`] bytes; a longer one becomes empty.
+/// Appends the files of the application's code: a JSON object of at most [`SOURCES_LIMIT`] bytes; a longer one becomes
+/// empty.
 pub fn encode_sources(out: &mut Vec<u8>, json: &[u8]) {
     frame::push(out, Kind::Sources, |out| {
         out.extend_from_slice(if json.len() > SOURCES_LIMIT {
@@ -192,7 +196,7 @@ pub fn encode_sources(out: &mut Vec<u8>, json: &[u8]) {
 pub struct Sampling {
     /// The interval between two samples, in allocated bytes or in microseconds of a clock; `None` if the worker decides.
     pub interval: Option<u64>,
-    /// The clocks, as bits that the lab knows; 0 for allocations.
+    /// The clocks to sample, as bits whose meaning the gem carat-lab knows; 0 to sample allocations.
     pub clocks: u8,
 }
 
@@ -204,7 +208,7 @@ pub fn encode_begin_profile(out: &mut Vec<u8>, sampling: Sampling) {
     });
 }
 
-/// Reads what to sample.
+/// Reads which events to sample.
 pub fn decode_begin_profile(payload: &[u8]) -> Result<Sampling, Malformed> {
     let mut cursor = Cursor::new(payload);
     let (interval, clocks) = (cursor.u64()?, cursor.u8()?);

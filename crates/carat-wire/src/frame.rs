@@ -9,7 +9,7 @@ pub const FRAME_LIMIT: usize = 8 * 1024 * 1024;
 /// The bit in the byte of the kind that marks the frame with the first descriptor of a message.
 const FIRST_DESCRIPTOR: u8 = 0x80;
 
-/// Declares the kinds of frames, and how one is read from its byte.
+/// Declares the kinds of frames, and how a kind is read from its byte.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $byte:literal,)+) => {
         /// The meaning of a frame.
@@ -37,7 +37,7 @@ kinds! {
     Ready = 2,
     /// Finish what is running, take nothing new, then close.
     Drain = 3,
-    /// The sender sends nothing more; edge to mold: the server stops.
+    /// The sender sends nothing more. From the edge to the mold: the server stops.
     Bye = 4,
     /// Edge: a request for the application.
     Request = 16,
@@ -49,7 +49,7 @@ kinds! {
     End = 19,
     /// How many more bytes of a stream the other side may send.
     Window = 20,
-    /// The stream of this request ends before its end.
+    /// The stream of this request is aborted before its end.
     Abort = 21,
     /// Worker: the descriptors of this request did not all arrive, and the application did not begin it.
     DescriptorsLost = 22,
@@ -71,27 +71,27 @@ kinds! {
     AskStack = 34,
     /// Worker: the stack of a request.
     Stack = 35,
-    /// Worker: a signal told it to end, so it asks to be drained.
+    /// Worker: a signal told the worker to end, so it asks to be drained.
     Leaving = 36,
     /// Edge to worker: finish what is running, and become the mold of the next generation. The worker
     /// replies with `Ready`, `BootFailed` or `NotForkSafe`.
     Promote = 37,
     /// Edge to worker or mold: send your statistics.
     AskStats = 38,
-    /// Worker or mold: its statistics, as JSON.
+    /// Worker or mold: the statistics of the process, as JSON.
     Stats = 39,
-    /// Worker that was promoted: why no worker of its generation can become the mold. Worker that was asked: why it could
-    /// not become the mold now.
+    /// From a promoted worker: why no worker of its generation can become the mold. From a worker that was asked: why
+    /// it could not become the mold now.
     NotForkSafe = 40,
-    /// Mold: which files the code of the application is in, as JSON.
+    /// Mold: the files of the application's code, as JSON.
     Sources = 41,
     /// Edge to worker: say whether you could become the mold. The worker replies with `ForkSafe` or `NotForkSafe`.
     AskForkSafety = 42,
-    /// Worker that was asked: it could become the mold.
+    /// From a worker that was asked: it could become the mold.
     ForkSafe = 43,
     /// Edge to worker: you have had nothing to do for a while; return free memory to the system.
     TrimMemory = 44,
-    /// Edge to worker: begin to sample what is allocated, or where the time goes.
+    /// Edge to worker: begin to sample allocations, or clocks.
     BeginProfile = 45,
     /// Edge to worker: end the profile, and reply with `Profile`.
     EndProfile = 46,
@@ -99,14 +99,14 @@ kinds! {
     Profile = 47,
     /// Edge to mold: fork a further process of the application.
     ForkApp = 48,
-    /// Edge to a further process that has sent `Ready`: run the block. A process that the edge has given up never
-    /// gets this.
+    /// Edge to a further process that has sent `Ready`: run the application's block. A process that the edge has given
+    /// up never gets this frame.
     Begin = 49,
     /// Further process to the edge: the load of the processes of its name.
     Load = 56,
-    /// Client of the edge's control socket to the edge, and the edge to a process that has sent `Ready`: what to run.
-    /// The standard streams of the client, three descriptors, travel with the frame. The client gets `Begin` when the
-    /// process runs, `BootFailed` if it never will, and `Exited` at its end.
+    /// Client of the control socket to the edge, and the edge to a process that has sent `Ready`: the order to run. The
+    /// client's standard streams, three descriptors, travel with the frame. The client gets `Begin` when the process
+    /// runs, `BootFailed` if it never will, and `Exited` at its end.
     OneOff = 50,
     /// Client with a one-off process to the edge: send this signal to the process.
     Signal = 51,
@@ -114,10 +114,10 @@ kinds! {
     Exited = 52,
     /// A Ruby process to a part of the edge: see [`PartMessage`](crate::control::PartMessage).
     PartMessage = 53,
-    /// Edge to worker: run a full garbage collection now, since you have no request, or few. The worker replies with
+    /// Edge to worker: run a full garbage collection now, because you have no request, or few. The worker replies with
     /// `Collected`.
     Collect = 54,
-    /// Worker that was told to collect: see [`Collected`](crate::control::Collected).
+    /// From a worker that was told to collect: see [`Collected`](crate::control::Collected).
     Collected = 55,
 }
 
@@ -159,15 +159,16 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Marks the encoded frame that `bytes` begin with: the first descriptor of a message of the socket belongs to it. So
-/// a receiver that lost the rest of a message knows where the descriptors of the next one begin.
+/// Marks the encoded frame at the beginning of `bytes` as the one that has the first descriptor of a message of the
+/// socket. A receiver that has lost descriptors of one message thus knows where the descriptors of the next message
+/// begin.
 pub fn mark_first_descriptor(bytes: &mut [u8]) {
     if let Some(kind) = bytes.get_mut(HEADER_BYTES) {
         *kind |= FIRST_DESCRIPTOR;
     }
 }
 
-/// Appends a frame whose payload `payload` writes.
+/// Appends a frame; `payload` writes its payload.
 pub(crate) fn push(out: &mut Vec<u8>, kind: Kind, payload: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; HEADER_BYTES]);
@@ -178,7 +179,7 @@ pub(crate) fn push(out: &mut Vec<u8>, kind: Kind, payload: impl FnOnce(&mut Vec<
     out[start..start + HEADER_BYTES].copy_from_slice(&length.to_le_bytes());
 }
 
-/// Declares a message whose fields have a fixed size: its frame has them in this order, and nothing else.
+/// Declares a message whose fields have a fixed size. Its frame has these fields in this order; a text may follow them.
 macro_rules! message {
     ($(#[$doc:meta])* $name:ident $(<$life:lifetime>)? {
         $($(#[$field_doc:meta])* $field:ident: $number:ident,)+

@@ -53,7 +53,8 @@ impl Hello {
         });
     }
 
-    /// Reads the payload. Every version begins with the version, so that it can be compared.
+    /// Reads the payload. It begins with the version in every version of the protocol, so that versions can be
+    /// compared.
     pub fn decode(payload: &[u8]) -> Result<Hello, Malformed> {
         let mut cursor = Cursor::new(payload);
         let version = cursor.u16()?;

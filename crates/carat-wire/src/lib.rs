@@ -1,9 +1,9 @@
 //! The frames that travel between the edge and the Ruby processes.
 //!
-//! A frame is a little-endian `u32` length (of what follows), one byte of [`Kind`], and a payload.
-//! This crate encodes into a `Vec<u8>` and decodes from a slice. It does no I/O, and knows neither HTTP
-//! parsing nor Ruby. File descriptors travel beside the bytes, in the order of the frames that announce
-//! them. A frame that has the first descriptor of a message is marked.
+//! A frame is a little-endian `u32` length of the rest, one byte of [`Kind`], and a payload. This crate encodes into a
+//! `Vec<u8>` and decodes from a slice. It does no I/O, and knows neither HTTP parsing nor Ruby. File descriptors travel
+//! beside the bytes, in the order of the frames that announce them. The frame that has the first descriptor of a
+//! message is marked.
 //!
 //! ```
 //! use carat_wire::{Frame, Kind, stream};

@@ -1,9 +1,10 @@
-//! The page that a lane shares with the edge: which requests have begun, which are recalled, and whether the thread goes
-//! on with a request that has its response.
+//! The page that a lane shares with the edge: which requests have begun, which are recalled, and whether the thread
+//! lingers.
 //!
-//! The page has three words, each written by one side. The third is a hint to the edge, and orders nothing. The worker writes the id of the request that it begins, then reads
-//! what the edge has recalled. The edge writes the id through which it recalls requests, then reads what has begun. A
-//! fence lies between the two steps, so at least one side sees the other:
+//! The page has three words, each written by one side. The worker writes the id of the request that it begins, and then
+//! reads which requests the edge has recalled. The edge writes the id up to which it recalls requests, and then reads
+//! which have begun. A fence lies between the two steps, so at least one side sees the other. The third word says
+//! whether the thread lingers; it is a hint to the edge, and orders nothing.
 //!
 //! * A request that only the edge has seen recalled is the edge's again.
 //! * A request that only the worker has seen begun runs.
@@ -26,7 +27,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A word that both sides share: memory for the worker, a file for the edge.
 ///
-/// A word is little-endian in either. Neither side writes the other's word.
+/// A word is little-endian in both. Neither side writes the other's word.
 pub trait Word {
     /// Why a word cannot be read or written.
     type Error;
@@ -37,7 +38,7 @@ pub trait Word {
     /// Reads the word.
     fn load(&self) -> Result<u32, Self::Error>;
 
-    /// Orders everything before it before everything after it, for both sides.
+    /// Orders all accesses before the fence before all accesses after it, for both sides.
     fn fence() {
         std::sync::atomic::fence(Ordering::SeqCst);
     }
@@ -81,7 +82,7 @@ pub struct Page<W> {
 }
 
 impl<W> Page<W> {
-    /// The page of these words: what has begun, what is recalled, and whether the thread lingers.
+    /// The page of these words: which request has begun, which are recalled, and whether the thread lingers.
     pub fn new([begun, recalled, lingers]: [W; 3]) -> Page<W> {
         Page {
             begun,
@@ -99,27 +100,27 @@ impl Page<()> {
 }
 
 impl<W: Word> Page<W> {
-    /// The worker begins request `id`. False when the edge has recalled it: the worker then skips it.
+    /// Notes that the worker begins request `id`. False if the edge has recalled the request: the worker then skips it.
     pub fn begin(&self, id: u32) -> Result<bool, W::Error> {
         self.begun.store(id)?;
         W::fence();
         Ok(is_behind(id, self.recalled.load()?))
     }
 
-    /// The request that the worker began last. It has begun all before it, too.
+    /// The request that the worker began last. It has begun all requests before that, too.
     pub fn begun(&self) -> Result<u32, W::Error> {
         self.begun.load()
     }
 
-    /// The edge recalls the requests through `last`. Returns the request that the worker began last; later ones are
-    /// the edge's again.
+    /// Recalls the requests up to `last`. Returns the request that the worker began last. Later requests belong to the
+    /// edge again.
     pub fn recall(&self, last: u32) -> Result<u32, W::Error> {
         self.recalled.store(last)?;
         W::fence();
         self.begun.load()
     }
 
-    /// Says whether the thread runs code after its response.
+    /// Notes whether the thread runs code after its response.
     pub fn linger(&self, lingers: bool) -> Result<(), W::Error> {
         self.lingers.store(u32::from(lingers))
     }
@@ -129,8 +130,8 @@ impl<W: Word> Page<W> {
         Ok(self.lingers.load()? != 0)
     }
 
-    /// Moves an old recall up to what has begun, which recalls nothing. Ids wrap around, and a recall that lies more
-    /// than half of them behind would seem to be ahead. A recall of requests that have not begun stays.
+    /// Moves an old recall up to the request that has begun, which recalls nothing. Ids wrap around, so a recall that
+    /// lies more than half of all ids behind would seem to be ahead. A recall of requests that have not begun stays.
     pub fn refresh_recall(&self) -> Result<(), W::Error> {
         let begun = self.begun.load()?;
         if is_behind(begun, self.recalled.load()?) {

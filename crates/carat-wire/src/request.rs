@@ -19,11 +19,11 @@ pub struct RequestHead<'a> {
     pub path: &'a [u8],
     /// The part after the first `?`.
     pub query: &'a [u8],
-    /// How the client reached the first server.
+    /// The scheme by which the client reached the first server.
     pub scheme: Scheme,
     /// Whether a streamed response begins with [`SHORT_STREAM_WINDOW`](crate::stream::SHORT_STREAM_WINDOW).
     pub has_short_window: bool,
-    /// Whether the request comes from a part of the edge, an optional capability, in the name of the client.
+    /// Whether the request comes from a part of the edge, on behalf of the client.
     pub is_from_part: bool,
     /// The host of the request, without its port.
     pub server_name: &'a [u8],
@@ -73,8 +73,8 @@ const BODY_FILE: u8 = 2;
 const BODY_STREAM: u8 = 4;
 const BODY_OPEN_STREAM: u8 = 5;
 
-/// Appends a request. `files` tells whether the descriptor of each file of the form is attached.
-/// `headers` appends each header with [`push_header`](crate::push_header) and returns their number.
+/// Appends a request. `files` says for each file of the form whether its descriptor is attached. `headers` appends each
+/// header with [`push_header`](crate::push_header) and returns their number.
 pub fn encode(
     out: &mut Vec<u8>,
     head: &RequestHead<'_>,

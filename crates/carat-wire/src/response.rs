@@ -160,13 +160,13 @@ impl<'a> Response<'a> {
 }
 
 message! {
-    /// The full garbage collections for which a request waited. The frame comes before the response.
+    /// The full garbage collections for which a request waited. This frame comes before the response.
     Collection {
         /// The id of the request.
         request: u32,
-        /// How long they took together, in microseconds.
+        /// How long the collections took together, in microseconds.
         micros: u32,
-        /// How many of them no other lane of the worker has reported.
+        /// How many of the collections no other lane of the worker has reported.
         full: u16,
     }
 }

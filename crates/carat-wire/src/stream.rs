@@ -4,14 +4,14 @@ use crate::Malformed;
 use crate::codec::Cursor;
 use crate::frame::{self, Kind, message};
 
-/// Most bytes of a stream in flight. Of a response, the worker may send this many before the first
-/// [`Window`]. Of a request body, the edge may send nothing before it.
+/// The most bytes of a stream in flight. The worker may send this many bytes of a response before the first [`Window`].
+/// The edge may send no byte of a request body before it.
 pub const STREAM_WINDOW: u32 = 256 * 1024;
 
 /// The window of a response whose request says that the edge is short of memory.
 pub const SHORT_STREAM_WINDOW: u32 = 16 * 1024;
 
-/// Most bytes of one piece; a sender splits larger ones.
+/// The most bytes of one piece; a sender splits larger pieces.
 pub const PIECE_LIMIT: usize = 64 * 1024;
 
 /// A piece of a streamed body.

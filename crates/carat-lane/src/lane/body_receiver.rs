@@ -11,7 +11,7 @@ use crate::link_error::LinkError;
 #[derive(Debug, Default)]
 pub struct BodyReceiver {
     bytes: VecDeque<u8>,
-    /// Bytes that the edge may send and that have not been read.
+    /// The bytes that the edge was granted and that the application has not read.
     granted: u32,
     end: Option<BodyEnd>,
 }
@@ -25,18 +25,18 @@ enum BodyEnd {
 /// The part of a body that the application can read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyStatus {
-    /// Nothing yet.
+    /// Nothing has arrived yet.
     Pending,
-    /// At least one byte.
+    /// At least one byte can be read.
     Bytes,
-    /// Nothing more: the body is complete.
+    /// Everything was read, and the body is complete.
     Complete,
-    /// Nothing more, although the body is incomplete.
+    /// Everything that arrived was read, but the body is incomplete.
     Broken,
 }
 
 impl BodyReceiver {
-    /// How many more bytes the edge may send, now that the application reads; `None` while half of the last grant is
+    /// How many more bytes the edge may send, now that the application reads. `None` while half of the last grant is
     /// still unread.
     pub(crate) fn grant(&mut self) -> Option<u32> {
         let due = STREAM_WINDOW - self.granted;
@@ -47,7 +47,7 @@ impl BodyReceiver {
         Some(due)
     }
 
-    /// Appends a chunk. Refuses one that exceeds the grant.
+    /// Appends a chunk. Refuses a chunk that exceeds the grant.
     pub(crate) fn push(&mut self, data: &[u8]) -> Result<(), LinkError> {
         if self.bytes.len() + data.len() > self.granted as usize {
             return Err(LinkError::TooFarAhead);
@@ -56,12 +56,12 @@ impl BodyReceiver {
         Ok(())
     }
 
-    /// The body is complete.
+    /// Notes that the body is complete.
     pub(crate) fn complete(&mut self) {
         self.end.get_or_insert(BodyEnd::Complete);
     }
 
-    /// The rest of the body will not arrive.
+    /// Notes that the rest of the body will not arrive.
     pub(crate) fn abort(&mut self) {
         self.end.get_or_insert(BodyEnd::Broken);
     }
@@ -81,7 +81,7 @@ impl BodyReceiver {
         self.bytes.as_slices().0
     }
 
-    /// The application has read the first `count` bytes.
+    /// Removes the first `count` bytes, which the application has read.
     ///
     /// # Panics
     ///

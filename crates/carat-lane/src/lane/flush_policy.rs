@@ -1,4 +1,4 @@
-//! How long a response may wait for others, to be sent together with them.
+//! How long a response may wait for further responses, to be sent together with them.
 
 use std::time::{Duration, Instant};
 
@@ -10,31 +10,31 @@ const WAIT_LIMIT: Duration = Duration::from_micros(100);
 pub(crate) struct FlushPolicy {
     oldest: Option<Instant>,
     is_urgent: bool,
-    /// The approximate time of the slowest recent request. It fades by a sixteenth with each request, so that one
+    /// The approximate time of the slowest recent request. It decreases by a sixteenth with each request, so that one
     /// garbage collection does not end the batching for long.
     slowest: Duration,
 }
 
 impl FlushPolicy {
-    /// The outbox has to be sent before the next request.
+    /// Notes that the outbox has to be sent before the next request.
     pub(crate) fn flush_soon(&mut self) {
         self.is_urgent = true;
     }
 
-    /// A response is ready; the application took `spent` for it.
+    /// Notes that a response is ready, for which the application took `spent`.
     pub(crate) fn responded(&mut self, now: Instant, spent: Duration) {
         self.oldest.get_or_insert(now);
         self.slowest = spent.max(self.slowest * 15 / 16);
     }
 
-    /// All responses have been sent.
+    /// Notes that all responses have been sent.
     pub(crate) fn sent(&mut self) {
         self.oldest = None;
         self.is_urgent = false;
     }
 
-    /// Whether the responses have to be sent before the next request: they have waited long enough, or that request may
-    /// be a slow one.
+    /// Whether the responses have to be sent before the next request: they have waited long enough, or the next request
+    /// may be slow.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         let is_due = |oldest| self.slowest > WAIT_LIMIT || now.duration_since(oldest) > WAIT_LIMIT;
         self.is_urgent || self.oldest.is_some_and(is_due)

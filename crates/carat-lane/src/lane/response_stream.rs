@@ -10,7 +10,7 @@ pub(crate) struct ResponseStream {
 }
 
 impl ResponseStream {
-    /// A stream of which nothing is sent.
+    /// A stream of which nothing has been sent.
     pub(crate) fn new(has_short_window: bool) -> ResponseStream {
         let window = if has_short_window {
             SHORT_STREAM_WINDOW
@@ -23,7 +23,7 @@ impl ResponseStream {
         }
     }
 
-    /// The edge accepts `bytes` more.
+    /// Notes that the edge accepts `bytes` more.
     pub(crate) fn grant(&mut self, bytes: u32) {
         self.allowance = self.allowance.saturating_add(bytes.into());
     }

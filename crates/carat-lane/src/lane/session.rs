@@ -1,4 +1,4 @@
-//! A lane in the worker: frames in, frames out, and what to do next.
+//! The worker's side of a lane: the frames in both directions, and what to do next.
 
 use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -20,7 +20,8 @@ use crate::step::{Readiness, Step};
 /// Responses are sent at the latest when the outbox holds this many bytes.
 const OUTBOX_LIMIT: usize = 64 * 1024;
 
-/// Most bytes of requests that are kept while the reader waits for something else. The edge stops at half of that.
+/// The most bytes of requests that are kept while the reader of the socket waits for something else. The edge stops at
+/// half of that.
 const HELD_LIMIT: usize = 16 * 1024 * 1024;
 
 /// The state of one lane.
@@ -30,15 +31,15 @@ pub struct LaneSession {
     pub(crate) outbox: Outbox,
     pub(crate) flush_policy: FlushPolicy,
     pub(crate) in_flight: InFlight,
-    /// Requests that arrived while the reader waited for something else.
+    /// The requests that arrived while the reader of the socket waited for something else.
     held: VecDeque<HeldRequest>,
     held_bytes: usize,
     fairness: Fairness,
-    /// Whether a slot waits for the socket, and so is its reader.
+    /// Whether a slot waits for the socket, and thus reads it.
     pub is_read: bool,
-    /// Whether the taker of requests has let others run, and continues after them.
+    /// Whether the slot that takes requests has let other fibers run, and continues after them.
     pub is_paused: bool,
-    /// The edge has closed the socket.
+    /// Whether the edge has closed the socket.
     is_gone: bool,
 }
 
@@ -62,22 +63,22 @@ pub enum TakenRequest<T> {
 pub struct Descriptors {
     /// The body, when it is in a file.
     pub body: Option<OwnedFd>,
-    /// The files of a form; `None` for one whose content is in the body.
+    /// The files of a form; `None` for a file whose content is in the body.
     pub files: Vec<Option<OwnedFd>>,
 }
 
 /// The outcome of sending a piece of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// A number of bytes are on their way.
+    /// This many bytes are on their way.
     Sent(usize),
     /// The client is gone.
     Gone,
 }
 
 impl LaneSession {
-    /// Appends the greeting. `capacity` is how many requests the lane takes at once, `is_shared` whether one thread
-    /// serves them in turns.
+    /// Appends the greeting. `capacity` is how many requests the lane takes at once. `is_shared` says whether one
+    /// thread serves them in turns.
     pub fn push_hello(&mut self, capacity: u16, is_shared: bool) {
         if is_shared {
             self.fairness.share();
@@ -145,7 +146,7 @@ impl LaneSession {
         Ok(TakenRequest::Request(with(&request, descriptors)))
     }
 
-    /// The application begins request `id`; `is_streamed` when its body follows in chunks.
+    /// Notes that the application begins request `id`. `is_streamed` says whether its body follows in chunks.
     pub fn begin(&mut self, id: u32, is_streamed: bool) {
         self.in_flight.begin(id, is_streamed);
     }
@@ -212,12 +213,12 @@ impl LaneSession {
         }
     }
 
-    /// The streamed body of request `id`, while that is in flight.
+    /// The streamed body of request `id`, while the request is in flight.
     pub fn body(&mut self, id: u32) -> Option<&mut BodyReceiver> {
         self.in_flight.body(id)
     }
 
-    /// Sends the outbox. A socket whose other end is closed takes everything.
+    /// Sends the outbox. If the other end of the socket is closed, the bytes are dropped.
     pub fn flush(&mut self, socket: BorrowedFd<'_>) -> Result<Step<()>, LinkError> {
         Ok(match self.send(socket)? {
             Flush::Done => Step::Done(()),
@@ -235,7 +236,7 @@ impl LaneSession {
         encode_signal(self.outbox.buffer(), Kind::CollectionDue);
     }
 
-    /// Appends for how long a request waited for full garbage collections. Its response comes later.
+    /// Appends how long a request waited for full garbage collections. Its response follows later.
     pub fn report_collection(&mut self, collection: Collection) {
         collection.encode(self.outbox.buffer());
     }
@@ -253,27 +254,27 @@ impl LaneSession {
         Ok(())
     }
 
-    /// The lane takes no further request.
+    /// Drains the lane: it takes no further request.
     pub fn drain(&mut self) {
         self.in_flight.drain();
     }
 
-    /// Notes that others have to run before the next request.
+    /// Notes that other fibers have to run before the next request.
     pub fn yield_before_next(&mut self) {
         self.fairness.owe();
     }
 
-    /// The waiting slot continues: others have run meanwhile.
+    /// Notes that the waiting slot continues, and that other fibers have run.
     pub fn resumed(&mut self, now: Instant) {
         self.fairness.resumed(now);
     }
 
-    /// Whether a request waits that the reader kept while it waited for something else.
+    /// Whether a request is kept that arrived while the reader waited for something else.
     pub fn has_held(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// The requests for which something has arrived since the last call, and whether a new one waits.
+    /// The requests for which a frame has arrived since the last call, and whether a new request waits.
     pub fn take_updates(&mut self) -> (Vec<u32>, bool) {
         (self.in_flight.take_updated(), self.has_held())
     }
@@ -283,12 +284,12 @@ impl LaneSession {
         self.is_gone || self.in_flight.is_draining()
     }
 
-    /// Whether the lane drains, nothing is in flight, and so the edge has nothing more to send.
+    /// Whether the lane drains and no request is in flight, so that the edge has nothing more to send.
     pub fn is_drained(&self) -> bool {
         !self.is_gone && self.in_flight.is_drained()
     }
 
-    /// Sends responses and lets others run before the next request, when that is due.
+    /// Sends responses, and lets other fibers run, before the next request if that is due.
     fn make_way(&mut self, socket: BorrowedFd<'_>, now: Instant) -> Result<Step<bool>, LinkError> {
         let must_yield = self.fairness.is_due(now);
         let must_flush = must_yield || self.is_full() || self.flush_policy.is_due(now);
@@ -333,7 +334,7 @@ impl LaneSession {
         Ok(flush)
     }
 
-    /// Sends the outbox and reads what is there, or says what to wait for.
+    /// Sends the outbox and reads the bytes that have arrived, or returns what to wait for.
     fn fetch(&mut self, socket: BorrowedFd<'_>) -> Result<Option<Readiness>, LinkError> {
         if self.send(socket)? == Flush::Blocked {
             return Ok(Some(Readiness::Writable));
@@ -345,7 +346,7 @@ impl LaneSession {
             Fill::Bytes { .. } => Ok(None),
             Fill::Blocked => Ok(Some(Readiness::Readable)),
             Fill::Closed => {
-                // A lane that drains closes this direction itself; the edge may still read what is sent.
+                // A lane that drains closes this direction itself, and the edge may still read the other one.
                 self.is_gone = !self.in_flight.is_draining();
                 self.in_flight.cut();
                 Ok(None)
@@ -353,7 +354,7 @@ impl LaneSession {
         }
     }
 
-    /// Reads what is there, unless another waiter reads, and keeps the requests for later.
+    /// Reads the bytes that have arrived, unless another slot reads, and keeps the requests for later.
     fn listen(&mut self, socket: BorrowedFd<'_>) -> Result<(), LinkError> {
         loop {
             self.hold_requests()?;

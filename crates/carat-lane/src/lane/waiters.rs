@@ -1,4 +1,4 @@
-//! The slots that share a lane, and what each waits for.
+//! The slots that share a lane, and the event that each waits for.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 pub enum WaitFor {
     /// The next request.
     Request,
-    /// Something about this request: its body, or room in the window of its response.
+    /// An event of this request: more of its body, or room in the window of its response.
     Update(u32),
     /// All slots are busy, and another one is needed.
     SlotDemand,
@@ -15,7 +15,8 @@ pub enum WaitFor {
 
 /// The slots that wait without reading the socket. `W` wakes one of them.
 pub struct Waiters<W> {
-    /// The last to come is woken first: its stack is warm.
+    /// The slots that wait for a request. The last one is woken first, because its stack is still in the processor's
+    /// caches.
     takers: Vec<W>,
     updates: HashMap<u32, Vec<W>>,
     openers: Vec<W>,
@@ -37,7 +38,7 @@ impl<W> Waiters<W> {
         self.at(wanted).push(waiter);
     }
 
-    /// Removes the waiter that `is_it` finds. Returns whether it was still waiting.
+    /// Removes the waiter for which `is_it` holds. Returns whether it was still waiting.
     pub fn remove(&mut self, wanted: WaitFor, is_it: impl Fn(&W) -> bool) -> bool {
         let waiters = self.at(wanted);
         let before = waiters.len();
@@ -50,23 +51,23 @@ impl<W> Waiters<W> {
         after < before
     }
 
-    /// How many wait for a request.
+    /// How many slots wait for a request.
     pub fn idle(&self) -> usize {
         self.takers.len()
     }
 
-    /// Takes the waiters for something about request `id`.
+    /// Takes the waiters for an event of request `id`.
     pub fn take_updated(&mut self, id: u32) -> Vec<W> {
         self.updates.remove(&id).unwrap_or_default()
     }
 
-    /// Takes the waiter that gets the next request: an idle slot, or else the one that opens slots.
+    /// Takes the waiter that gets the next request: an idle slot, or else the waiter that opens slots.
     pub fn take_taker(&mut self) -> Option<W> {
         self.takers.pop().or_else(|| self.openers.pop())
     }
 
-    /// Takes the waiter that reads the socket next. The one that opens slots does not read, but a slot that it
-    /// opens does: it is chosen last, and only when the lane `may_open` a slot.
+    /// Takes the waiter that reads the socket next. The waiter that opens slots does not read itself, but a slot that
+    /// it opens does. So it is chosen last, and only if the lane `may_open` a slot.
     pub fn take_reader(&mut self, may_open: bool) -> Option<W> {
         let taker = self.takers.pop();
         let reader = taker.or_else(|| self.updates.values_mut().find_map(Vec::pop));

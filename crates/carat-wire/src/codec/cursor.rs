@@ -1,6 +1,6 @@
 use crate::Malformed;
 
-/// Longest text of a boot failure or a stack in bytes; the rest is cut off.
+/// The longest text of a boot failure or a stack in bytes; the rest is cut off.
 pub const TEXT_LIMIT: usize = 64 * 1024;
 
 /// Reads the fields of a payload in order.
@@ -57,13 +57,13 @@ impl<'a> Cursor<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A `u16` length and as many bytes.
+    /// Reads a `u16` length and as many bytes.
     pub(crate) fn short(&mut self) -> Result<&'a [u8], Malformed> {
         let count = self.u16()?;
         self.bytes(usize::from(count))
     }
 
-    /// A `u32` length and as many bytes.
+    /// Reads a `u32` length and as many bytes.
     pub(crate) fn long(&mut self) -> Result<&'a [u8], Malformed> {
         let count = self.u32()?;
         self.bytes(count as usize)

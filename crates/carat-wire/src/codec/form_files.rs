@@ -1,8 +1,8 @@
 use crate::Malformed;
 use crate::codec::cursor::Cursor;
 
-/// The files of a form in their order: for each, whether it was taken out and a descriptor travels with
-/// the frame, after the one of the body. The content of a file without a descriptor is in the body.
+/// The files of a form, in their order. For each file this says whether it was taken out of the body. The descriptor of
+/// such a file travels with the frame, after the descriptor of the body. The content of the other files is in the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FormFiles<'a>(&'a [u8]);
 
@@ -10,7 +10,7 @@ const IN_BODY: u8 = 0;
 const APART: u8 = 1;
 
 impl<'a> FormFiles<'a> {
-    /// Whether each file has a descriptor.
+    /// For each file: whether it has a descriptor.
     pub fn iter(self) -> impl ExactSizeIterator<Item = bool> + use<'a> {
         self.0.iter().map(|file| *file == APART)
     }
@@ -30,7 +30,7 @@ impl<'a> FormFiles<'a> {
     }
 }
 
-/// Appends whether each file has a descriptor.
+/// Appends for each file whether it has a descriptor.
 pub(crate) fn push(out: &mut Vec<u8>, files: impl ExactSizeIterator<Item = bool>) {
     let count = u16::try_from(files.len()).expect("`max_files` is a u16");
     out.extend_from_slice(&count.to_le_bytes());

@@ -1,9 +1,9 @@
 /// The scheme of a request, as the client sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// In the clear between the client and the first server.
+    /// The connection between the client and the first server is not encrypted.
     Http,
-    /// Encrypted between the client and the first server.
+    /// The connection between the client and the first server is encrypted.
     Https,
 }
 

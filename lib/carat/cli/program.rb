@@ -38,7 +38,8 @@ module Carat
       rescue Launch::LaunchError, CommandError => e
         fail_with(FAILURE, e)
       rescue SystemCallError, IOError => e
-        # Raised on unless it concerns standard output. For a full disk, only the message says which file it was.
+        # An error about another file than standard output is raised again. For a full disk, only the message names the
+      # file.
         raise unless e.is_a?(IOError) || e.message.include?(OUTPUT)
 
         fail_with(FAILURE, CommandError.new("carat: standard output: #{e.message.sub(/ @ .*/, "")}"))

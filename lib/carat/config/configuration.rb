@@ -60,7 +60,7 @@ module Carat
         self[concurrency]
       end
 
-      # How many lanes a worker has.
+      # The number of lanes of a worker.
       def lanes
         concurrency == :threads ? capacity : 1
       end

@@ -4,7 +4,7 @@ require "json"
 
 module Carat
   module Launch
-    # What the old edge has passed to this process, which it has started to take over in `carat upgrade`.
+    # An upgrade under way, in the process that the old edge has started to take its place (`carat upgrade`).
     class Upgrade
       # The variable in which the old edge names its listeners and the socket between the two edges, as JSON.
       VARIABLE = "CARAT_UPGRADE"

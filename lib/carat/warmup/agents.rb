@@ -26,7 +26,7 @@ module Carat
       # Variables that tell an agent that only forks of the process that loads the application serve requests.
       VARIABLES = { "NEW_RELIC_DISPATCHER" => "puma" }.freeze
 
-      # What starts an agent in a forked process, by the agent's constant. Scout would start by a hook of Puma. New
+      # Code that starts an agent in a forked process, by the agent's constant. Scout would start by a hook of Puma. New
       # Relic starts at the first request; if a process has had none, it would send the data that it has inherited when
       # it exits. AppSignal's check-ins would wait for threads of the parent process.
       STARTS = {
@@ -37,7 +37,7 @@ module Carat
         NewRelic: -> { ::NewRelic::Agent.after_fork(force_reconnect: true) if defined?(::NewRelic::Agent) }
       }.freeze
 
-      # What keeps an agent from starting in the mold. Such an agent starts at the first request, and in the mold
+      # Code that keeps an agent from starting in the mold. Such an agent starts at the first request, and in the mold
       # `warm_up` makes requests.
       HOLDS = {
         NewRelic: lambda {
@@ -46,7 +46,7 @@ module Carat
         }
       }.freeze
 
-      # What sends the data of a library at the end of a process, if the library has no at_exit block that does.
+      # Code that sends the data of a library at the end of a process, if the library has no at_exit block that does.
       EXITS = {
         ScoutApm: -> { ::ScoutApm::ErrorService::Notifier.new(::ScoutApm::Agent.instance.context).ship },
         OpenTelemetry: lambda {
@@ -61,7 +61,7 @@ module Carat
         }
       }.freeze
 
-      # What sends all data in an agent's buffers before forks of the process, which would otherwise send the data
+      # Code that sends all data in an agent's buffers before forks of the process, which would otherwise send the data
       # again.
       FLUSHES = {
         Sentry: lambda {

@@ -9,7 +9,7 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # The check which allocator the mold and its workers would use.
+      # Checks which allocator the mold and its workers would use.
       class Allocator
         # The directory for `ruby -I`.
         LIBRARY = File.expand_path("../../../..", __dir__)

@@ -6,7 +6,7 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # The check whether all compiled files exist for this Ruby.
+      # Checks whether all compiled files exist for this Ruby.
       class Build
         # `directory` is the directory of the extension, or nil. `edge` is the path of the edge program. `stale` is a
         # sentence if the build is of older sources, or nil. The block loads the extension.

@@ -10,14 +10,14 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # The check whether the edge may open enough file descriptors for its clients and for itself.
+      # Checks whether the edge may open enough file descriptors for its clients and for itself.
       class OpenFiles
         # The descriptors that the edge reserves for itself, as in DescriptorBudget of crates/carat-policy.
         RESERVE = 64
         # The descriptors of a lane: its socket and its shared page.
         LANE = 2
-        # The share of the remaining descriptors for request bodies and the like is one in this many. Of the others,
-        # each client has two.
+        # Request bodies and further responses get one in this many of the remaining descriptors. Each client gets two
+        # of the others.
         SHARED_PART = 5
         # The most descriptors in that share.
         SHARED_MOST = 1400

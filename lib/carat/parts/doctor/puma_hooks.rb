@@ -6,7 +6,7 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # The check for libraries that start in workers only by a hook of Puma, and so never start under Carat.
+      # Checks for libraries that start in workers only by a hook of Puma, and so never start under Carat.
       class PumaHooks
         # A line of code that adds a block to Puma's hook for the boot of a worker.
         HOOK = /^[^#\n]*\b(?:before|on)_worker_boot\]? ?(?:[({]|do\b|<<|(?:\|\|)?=)/

@@ -7,7 +7,7 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # The check which JIT compilers this Ruby has, and which one the option `jit` chooses.
+      # Checks which JIT compilers this Ruby has, and which one the option `jit` chooses.
       class RubyBuild
         # `jit` is Processes::JIT, or an object with the same methods.
         def initialize(configuration, jit: Processes::JIT)

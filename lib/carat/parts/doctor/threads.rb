@@ -7,7 +7,7 @@ require_relative "finding"
 module Carat
   module CLI
     class Doctor
-      # The check for threads that the application starts while it is loaded. No worker has these threads, unless their
+      # Checks for threads that the application starts while it is loaded. No worker has these threads, unless their
       # library starts them again after the fork.
       class Threads
         UNKNOWN = "unknown: the application cannot be loaded; start it to see why"

@@ -5,7 +5,7 @@ require_relative "../doctor/finding"
 module Carat
   module CLI
     class Doctor
-      # The check whether the kernel allows as many memory mappings as the fibers of a worker need.
+      # Checks whether the kernel allows as many memory mappings as the fibers of a worker need.
       class Mappings
         # The mappings of a fiber: its stack, and the guard page below the stack.
         MAPPINGS = 2

@@ -6,7 +6,7 @@ require_relative "../doctor/finding"
 module Carat
   module CLI
     class Doctor
-      # The check whether certificates of an authority can be kept, when they expire, and why one is missing.
+      # Checks whether certificates of an authority can be kept, when they expire, and why one is missing.
       class Certificates
         def initialize(configuration)
           @names = Launch::ACMECommand.names(configuration[:bind])

@@ -5,7 +5,7 @@ require_relative "../cable"
 
 module Carat
   module Cable
-    # What the edge must do with a socket after a handshake or a command. The edge gets it when the command has ended.
+    # The actions of a handshake or a command that the edge carries out. The edge gets them when the command has ended.
     class Result
       # The most bytes of all texts and names in one result. As JSON they are at most twice as long, and the edge takes
       # 4 MiB.

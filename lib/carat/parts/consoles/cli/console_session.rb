@@ -9,8 +9,8 @@ require_relative "terminal"
 module Carat
   module CLI
     # A console or command that a server has forked, and that uses the standard streams of this process. This process
-    # passes its signals on until the other one ends. Both ends of the socket send frames (crates/carat-wire): four
-    # bytes of length, a byte for the kind, and the content.
+    # passes on the signals that it gets, until the server's process ends. Both ends of the socket send frames
+    # (crates/carat-wire): four bytes of length, a byte for the kind, and the content.
     class ConsoleSession
       # The kinds of frames.
       BOOT_FAILED = 33
@@ -26,7 +26,7 @@ module Carat
       FRAME_LIMIT = 128 * 1024
       # How long the server may take to fork.
       START_SECONDS = 60
-      # Signals by which this process dies when the other one died by them. After other signals it exits with a status,
+      # Signals by which this process dies when the server's process died by them. After other signals it exits with a status,
       # so that it does not dump core as well.
       FATAL = %w[HUP INT KILL PIPE ALRM TERM USR1 USR2].freeze
       SIGNALED = 128

@@ -6,7 +6,7 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # The check whether full garbage collections run between requests.
+      # Checks whether full garbage collections run between requests.
       class FullCollections
         SUBJECT = "full collections"
         private_constant :SUBJECT

@@ -5,7 +5,7 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # The check whether the kernel uses transparent huge pages for all memory.
+      # Checks whether the kernel uses transparent huge pages for all memory.
       class HugePages
         FILE = "/sys/kernel/mm/transparent_hugepage/enabled"
         private_constant :FILE

@@ -7,7 +7,7 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # The check how many bytes the option `memory` stands for, and whether the kernel allows as much.
+      # Checks how many bytes the option `memory` stands for, and whether the kernel allows as much.
       class MemoryLimit
         # `limits` are MachineLimits, or nil when they cannot be read.
         def initialize(configuration, limits: MachineLimits.read)

@@ -5,7 +5,7 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # The check whether the kernel lets a large process fork, although the fork shares most of its memory.
+      # Checks whether the kernel lets a large process fork, although the fork shares most of its memory.
       class Overcommit
         FILE = "/proc/sys/vm/overcommit_memory"
         NEVER = "2"

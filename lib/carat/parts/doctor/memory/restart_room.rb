@@ -11,7 +11,7 @@ require_relative "memory_limit"
 module Carat
   module CLI
     class Doctor
-      # The check whether a restart has memory for a second mold, and what has to end to make room for it: see
+      # Checks whether a restart has memory for a second mold, and what has to end to make room for it: see
       # docs/releases.md.
       class RestartRoom
         # The bytes that the edge takes without clients.

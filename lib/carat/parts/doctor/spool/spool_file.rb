@@ -6,7 +6,7 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # The check whether files can be created in spool_dir, and whether they need a name (see O_TMPFILE in open(2)).
+      # Checks whether files can be created in spool_dir, and whether they need a name (see O_TMPFILE in open(2)).
       class SpoolFile
         # `spool` has the methods `create_nameless(directory)` and `create_named(directory)`.
         def initialize(configuration, spool: Response::Spool)

@@ -5,7 +5,7 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # The check whether spool_dir is on a disk, not in memory.
+      # Checks whether spool_dir is on a disk, not in memory.
       class SpoolMemory
         TYPES = %w[tmpfs ramfs].freeze
         MOUNTS = "/proc/self/mountinfo"

@@ -7,7 +7,7 @@ require_relative "../finding"
 module Carat
   module CLI
     class Doctor
-      # The check whether the file system of spool_dir has as much free space as the limits allow bodies to take.
+      # Checks whether the file system of spool_dir has as much free space as the limits allow bodies to take.
       class SpoolRoom
         KIB = 1024
         private_constant :KIB

@@ -16,7 +16,7 @@ module Carat
       # Seconds without a message after which the relay sends its own message again, which the broker has to return. A
       # relay that is told to end goes on for as long at most, so that a new one can take over.
       BEAT = 2
-      # How many such times without a message mean that the broker is lost.
+      # The broker counts as lost after so many times BEAT seconds without a message.
       LOST = 3
       private_constant :BEAT, :LOST
 

@@ -21,7 +21,7 @@ module Carat
           @limit = configuration[:boot_timeout]
         end
 
-        # Runs the block in that process and returns its value. Returns nil when the application is not loaded within
+        # Runs the block in a new process and returns its value. Returns nil when the application is not loaded within
         # boot_timeout.
         def call(&)
           reader, writer = IO.pipe

@@ -6,7 +6,7 @@ require_relative "../rule"
 module Carat
   module Config
     module Type
-      # Types of paths. A type takes a String or Pathname, and all but OPTIONAL return an absolute path.
+      # Types of paths. A type takes a String or Pathname, and all but OPTIONAL make the path absolute.
       module Paths
         OFF = "off"
         # `sockaddr_un` holds 108 bytes with the closing NUL (unix(7)).

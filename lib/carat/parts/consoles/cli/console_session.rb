@@ -26,8 +26,8 @@ module Carat
       FRAME_LIMIT = 128 * 1024
       # How long the server may take to fork.
       START_SECONDS = 60
-      # Signals by which this process dies when the server's process died by them. After other signals it exits with a status,
-      # so that it does not dump core as well.
+      # Signals by which this process dies when the server's process died by them. After other signals it exits with a
+      # status, so that it does not dump core as well.
       FATAL = %w[HUP INT KILL PIPE ALRM TERM USR1 USR2].freeze
       SIGNALED = 128
       private_constant :BOOT_FAILED, :BEGUN, :CONSOLE, :SIGNAL, :EXITED, :DESCRIPTORS, :ORDER_LIMIT, :FRAME_LIMIT,

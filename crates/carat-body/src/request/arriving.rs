@@ -5,14 +5,14 @@ use bytes::Bytes;
 use super::received_body::ReceivedBody;
 use carat_exchange::{ConnectionState, Refusal};
 
-/// Most bytes of an unread body that are drained so that the connection can be kept.
+/// The longest rest of an unread body, in bytes, that is drained so that the connection can be kept.
 const DISCARD_LIMIT: u64 = 64 * 1024;
 
 /// A request body that is arriving, at most `max_body` bytes.
 pub struct ArrivingBody {
     body: ReceivedBody,
     connection: Rc<ConnectionState>,
-    /// Bytes that are still allowed.
+    /// How many more bytes the body may have.
     allowance: u64,
 }
 
@@ -53,7 +53,7 @@ impl ArrivingBody {
         Rc::clone(&self.connection)
     }
 
-    /// Whether so little is left that the connection is worth keeping.
+    /// Whether the rest of the body is so short that draining it is worth it to keep the connection.
     pub(super) fn is_nearly_complete(&mut self) -> bool {
         self.fits(DISCARD_LIMIT)
     }

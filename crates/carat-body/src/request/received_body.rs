@@ -9,7 +9,7 @@ use hyper::body::{Body, Frame, Incoming};
 pub enum ReceivedBody {
     /// A body that hyper reads.
     Http1(Incoming),
-    /// A body that arrives beside others.
+    /// A body that shares its connection with other requests.
     Streamed(Box<dyn BodySource>),
     /// No body: the client's bytes belong to a tunnel.
     None,

@@ -7,7 +7,8 @@ use super::bodies::RequestBodies;
 use crate::request::sinks::{BodyTask, PartSink, RequestSink};
 use carat_exchange::{Call, Refusal};
 
-/// A part's transform of the bodies of requests. A hook that it does not need does nothing.
+/// A part's transform of the bodies of requests. A part implements only the hooks that it needs: the defaults do
+/// nothing.
 pub trait RequestTransform {
     /// The decoder of a body with these header fields, `None` for a body that stays as it is. Changes the fields to
     /// describe a plain body of unknown length.

@@ -19,8 +19,8 @@ impl UploadProgress {
         (&mut self.outcome).await.unwrap_or(Ok(()))
     }
 
-    /// Waits, if the reply came before the end of the body, until the rest is discarded or given up: the response
-    /// headers say whether the connection is kept.
+    /// Waits until the rest of the body is discarded or given up, if the reply came before the end of the body. The
+    /// response headers say whether the connection is kept, so this must be known first.
     pub async fn settled(&mut self) {
         if self.readers.have_left() {
             // The reply is there, so the reason does not matter.
@@ -33,7 +33,7 @@ impl UploadProgress {
 pub(super) struct Upload {
     pub(super) arriving: ArrivingBody,
     pub(super) decoder: Option<Box<dyn BodyDecoder>>,
-    /// Whether the client sends nothing before `100 Continue`.
+    /// Whether the client waits for `100 Continue` before it sends the body.
     pub(super) awaits_continue: bool,
 }
 

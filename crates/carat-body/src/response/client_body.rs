@@ -43,7 +43,7 @@ impl ClientBody {
         ClientBody::plain(PlainBody::new(PlainContent::Parts(Box::new(parts))))
     }
 
-    /// Has this transform make the bytes that the client gets.
+    /// Applies this transform to the body: the client gets the bytes that the transform makes.
     #[must_use]
     pub fn transformed(mut self, transform: Box<dyn BodyTransform>) -> ClientBody {
         self.transform = Some(transform);
@@ -55,13 +55,12 @@ impl ClientBody {
         self.plain.ranged()
     }
 
-    /// The body, if many clients get it.
+    /// The stored body, if it is one that many clients share.
     pub fn stored(&self) -> Option<&Rc<dyn StoredBody>> {
         self.plain.stored()
     }
 
-    /// The complete body when it is at hand and at most `limit` bytes long; otherwise the body
-    /// unchanged.
+    /// The complete body, if it is in memory or in a file and at most `limit` bytes long; otherwise the body unchanged.
     pub fn into_full(self, limit: u64) -> Result<FullBody, ClientBody> {
         self.plain.into_full(limit).map_err(ClientBody::plain)
     }
@@ -71,12 +70,12 @@ impl ClientBody {
         self.plain.holds_file()
     }
 
-    /// Bytes of the body in memory, without those of a stream.
+    /// How many bytes of the body are in memory. The bytes of a stream do not count.
     pub fn held_bytes(&self) -> usize {
         self.plain.held_bytes()
     }
 
-    /// Bytes still to come, if their number is known.
+    /// How many bytes of the body are still to come, if that is known.
     pub fn length(&self) -> Option<u64> {
         self.plain.length().filter(|_| self.transform.is_none())
     }

@@ -21,7 +21,7 @@ pub(super) struct Dechunk {
     coding: Chunked,
     /// The bytes before the first content: the size of a chunk, or plain content. The limits of the guard bound them.
     start: Option<BytesMut>,
-    /// Content of the bytes that were fed last.
+    /// The content found in the bytes that were fed last.
     pieces: VecDeque<Bytes>,
     is_plain: bool,
     has_last_chunk: bool,
@@ -63,7 +63,7 @@ impl Dechunk {
         Ok(())
     }
 
-    /// The application has sent everything. Returns the last piece of content, if there is one.
+    /// Ends the body, because the application has sent everything. Returns the last piece of content, if there is one.
     pub(super) fn finish(&mut self) -> io::Result<Option<Bytes>> {
         match self.start.take() {
             Some(start) => Ok(Some(start.freeze()).filter(|start| !start.is_empty())),

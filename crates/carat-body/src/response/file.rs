@@ -10,25 +10,25 @@ use rustix::io::{Errno, ReadWriteFlags, pread, preadv2};
 use super::file_pages::{FilePages, Reading, read};
 use carat_exchange::{FileRange, OUTGOING_LIMIT};
 
-/// Bytes of a file in one read. At most one such piece waits for a slow client.
+/// The size of one read of a file, in bytes. At most one such piece waits for a slow client.
 const PIECE_LIMIT: usize = 64 * 1024;
 
-/// Pieces that are read before other connections get a turn: 0.2 ms of reading and writing for a
-/// fast client.
+/// How many pieces are read before other connections get a turn. For a fast client, that is 0.2 ms of reading and
+/// writing.
 const BURST_LIMIT: u8 = 8;
 
-/// Reads a file that is small, on a thread that may wait for a disk.
+/// Reads a small file, on a thread that may wait for a disk.
 pub async fn read_file(file: FileRange) -> io::Result<Bytes> {
     read(|| FileBody::new(file).read_all()).await
 }
 
-/// A part of a file on its way to a client. Cached pages are read in place, the others on another thread, because a
-/// disk may be slow.
+/// A part of a file on its way to a client. Cached pages are read in place. Other pages are read on another thread,
+/// because a disk may be slow.
 pub(super) struct FileBody {
     rest: FileRange,
-    /// Pieces that were read without a pause.
+    /// How many pieces were read without a pause.
     burst: u8,
-    /// Whether the file system reports what is cached; tmpfs, for one, does not.
+    /// Whether the file system reports which pages are cached; tmpfs, for one, does not.
     reports_cached: bool,
     reading: Option<Reading<Bytes>>,
     /// The file's pages that are known to be in memory; `None` for a small file.
@@ -53,7 +53,7 @@ impl FileBody {
         &self.rest
     }
 
-    /// Bytes still to come.
+    /// How many bytes are still to come.
     pub(super) fn left(&self) -> u64 {
         self.rest.length
     }
@@ -121,7 +121,7 @@ impl FileBody {
         Poll::Ready(Some(piece.and_then(|piece| self.advance(piece))))
     }
 
-    /// The next piece, if it is cached.
+    /// The next piece, if its pages are cached.
     fn take_cached(&mut self) -> Option<Bytes> {
         if self.reading.is_some() || !self.reports_cached {
             return None;

@@ -16,17 +16,17 @@ use carat_files::FILE_THREADS;
 /// and drops up to 128 KiB in a row.
 const STEP: usize = 64 * 1024;
 
-/// Bytes of a file that a thread fetches from the disk at once.
+/// How many bytes of a file a thread fetches from the disk at once.
 const FETCH_LIMIT: u64 = 1024 * 1024;
 
-/// The pages of a file that are cached: to send others, sendfile(2) would wait for the disk.
+/// Which pages of a file are cached. Only these are sent with sendfile(2): for other pages, it would wait for the disk.
 pub(super) struct FilePages {
     /// The end of the part that a thread has fetched, which counts as cached where the file system does not say.
     fetched: u64,
-    /// Whether the file system reports what is cached; overlayfs and tmpfs, for two, do not.
+    /// Whether the file system reports which pages are cached; overlayfs and tmpfs, for two, do not.
     reports_cached: bool,
     fetching: Option<Reading<u64>>,
-    /// Finished when other connections have had their turn.
+    /// An empty task that is finished when other connections have had their turn.
     turn: Option<JoinHandle<()>>,
 }
 
@@ -102,7 +102,7 @@ impl FilePages {
     }
 }
 
-/// A read from a disk, on a thread of its own.
+/// A read from a disk that runs on another thread.
 pub(super) type Reading<T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send>>;
 
 /// Reads on a thread that may wait for a disk.

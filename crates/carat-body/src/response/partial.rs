@@ -24,7 +24,8 @@ const CONTENT_HEADERS: [HeaderName; 8] = [
     LAST_MODIFIED,
 ];
 
-/// Digests of the bytes that are sent, computed over all of them (RFC 9530 2).
+/// Headers with digests of the content. A digest covers all bytes that are sent (RFC 9530, 2), so it would be wrong for
+/// a part.
 const DIGEST_HEADERS: [HeaderName; 2] = [
     HeaderName::from_static("content-digest"),
     HeaderName::from_static("content-md5"),
@@ -36,11 +37,11 @@ pub struct RangeRequest {
     wanted: Option<Box<WantedRange>>,
 }
 
-/// The ranges that a client wants, and on which condition.
+/// The ranges that a client wants, and the condition under which it wants them.
 struct WantedRange {
     range: HeaderValue,
     if_range: Option<HeaderValue>,
-    /// Whether the client has bytes of the response if its date is the same.
+    /// Whether an equal date proves that the client has bytes of this response.
     trusts_dates: bool,
 }
 
@@ -53,7 +54,7 @@ impl RangeRequest {
         }
     }
 
-    /// Has a date in `If-Range` match nothing: the client may have got other bytes under the date of the response.
+    /// Makes a date in `If-Range` match nothing: the client may have got other bytes under the date of the response.
     pub fn distrust_dates(&mut self) {
         if let Some(wanted) = &mut self.wanted {
             wanted.trusts_dates = false;

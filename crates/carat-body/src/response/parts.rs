@@ -10,7 +10,7 @@ use http::HeaderValue;
 use super::file::FileBody;
 use carat_exchange::{FileRange, ReplyBody, ReplyContent};
 
-/// Most bytes of a piece: a client that reads slowly is noticed between two pieces.
+/// The largest size of a piece, in bytes: a client that reads slowly is noticed between two pieces.
 const PIECE_LIMIT: usize = 64 * 1024;
 
 /// A whole body of which parts can be sent.
@@ -83,7 +83,7 @@ impl PartsBody {
         PartsBody { pieces, left }
     }
 
-    /// Bytes still to come.
+    /// How many bytes are still to come.
     pub(super) fn left(&self) -> u64 {
         self.left
     }

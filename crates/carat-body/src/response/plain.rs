@@ -16,7 +16,7 @@ pub struct PlainBody {
     dechunk: Option<Box<Dechunk>>,
 }
 
-/// Where the bytes of a body come from.
+/// The source of the bytes of a body.
 pub(super) enum PlainContent {
     Full(Bytes),
     Stored(Rc<dyn StoredBody>),
@@ -45,7 +45,7 @@ impl PlainBody {
         }
     }
 
-    /// The body, if many clients get it.
+    /// The stored body, if it is one that many clients share.
     pub(super) fn stored(&self) -> Option<&Rc<dyn StoredBody>> {
         match &self.content {
             PlainContent::Stored(stored) => Some(stored),
@@ -58,7 +58,7 @@ impl PlainBody {
         matches!(self.content, PlainContent::File(_) | PlainContent::Parts(_))
     }
 
-    /// Bytes of the body that are in memory.
+    /// How many bytes of the body are in memory.
     pub(super) fn held_bytes(&self) -> usize {
         match &self.content {
             PlainContent::Full(bytes) => bytes.len(),
@@ -66,8 +66,7 @@ impl PlainBody {
         }
     }
 
-    /// The complete body when it is at hand and at most `limit` bytes long; otherwise the body
-    /// unchanged.
+    /// The complete body, if it is in memory or in a file and at most `limit` bytes long; otherwise the body unchanged.
     pub(super) fn into_full(self, limit: u64) -> Result<FullBody, PlainBody> {
         if self.length().is_none_or(|length| length > limit) {
             return Err(self);
@@ -84,7 +83,7 @@ impl PlainBody {
         matches!(self.content, PlainContent::Stream(_))
     }
 
-    /// Bytes still to come, if their number is known.
+    /// How many bytes of the body are still to come, if that is known.
     pub(super) fn length(&self) -> Option<u64> {
         match &self.content {
             _ if self.dechunk.is_some() => None,
@@ -167,7 +166,7 @@ impl From<ReplyBody> for PlainBody {
     }
 }
 
-/// A complete body that is at hand.
+/// A complete body, in memory or in a file.
 pub struct FullBody(FullContent);
 
 enum FullContent {

@@ -1,4 +1,4 @@
-//! The entries that environments have in common, in Hashes that are copied for each request.
+//! The entries that environments have in common. They are kept in Hashes, which are copied for each request.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
@@ -12,16 +12,16 @@ use rb_sys::{VALUE, rb_hash_dup, rb_hash_tbl, rb_st_foreach_with_replace, st_dat
 use crate::environment::known_headers::{HeaderShape, SHAPE_LIMIT};
 use crate::interpreter::Roots;
 
-/// How many entries differ from request to request, without the headers.
+/// How many entries have a value that differs from request to request. The headers are not counted.
 const VARIABLES: usize = 14;
 
-/// The index of `rack.hijack` among these entries: the last one, since not all requests have it.
+/// The index of `rack.hijack` among the entries that differ: the last one, since not all requests have it.
 const HIJACK: usize = VARIABLES - 1;
 
-/// Most entries that differ.
+/// The largest number of entries that differ from request to request.
 const ENTRIES_LIMIT: usize = VARIABLES + SHAPE_LIMIT;
 
-/// Most shapes that have a Hash of their own: about 2 KB each.
+/// The largest number of shapes that have a Hash of their own, which takes about 2 KB.
 const SHAPES_LIMIT: usize = 8;
 
 /// The Hashes from which environments are copied.
@@ -30,13 +30,13 @@ const SHAPES_LIMIT: usize = 8;
 /// without a look at the keys: hashing and comparing these took a third of a worker's instructions for a small
 /// request.
 pub(crate) struct EnvBase {
-    /// The entries that never differ.
+    /// The entries that have the same value in all requests.
     constants: Opaque<RHash>,
     /// The Hashes without headers.
     plain: [Base; 2],
     /// The Hashes of the shapes that clients repeat, the most recently used first.
     repeated: RefCell<Vec<Base>>,
-    /// The last shape without a Hash. If the next one is the same, it gets one.
+    /// The last shape that came without a Hash. If the next request has the same shape, the shape gets a Hash.
     candidate: Cell<Option<HeaderShape>>,
 }
 

@@ -11,7 +11,7 @@ use rustix::fs::{SeekFrom, seek};
 use crate::environment::env_base::EnvBase;
 use crate::interpreter::{error, roots, text};
 
-/// The values that every environment has, and the classes of the objects that differ.
+/// The values that every environment has, and the classes of the objects that each environment gets anew.
 pub(crate) struct EnvTemplate {
     pub(crate) base: EnvBase,
     /// The path below which the application is reached: its `SCRIPT_NAME`.
@@ -26,7 +26,7 @@ pub(crate) struct EnvTemplate {
     file_input: Opaque<RClass>,
     /// The class of the factory that Rack calls for the files of a form.
     form_files: Opaque<RClass>,
-    /// The directory in which those files can be linked.
+    /// The directory in which the files of a form can be linked.
     spool_dir: Opaque<RString>,
     /// The class of `rack.input` for a body that is read while it arrives.
     stream_input: Opaque<RClass>,

@@ -5,7 +5,8 @@ use magnus::{
     Class, DataTypeFunctions, Error, Module, RHash, RModule, Ruby, TypedData, Value, gc, method,
 };
 
-/// A request whose connection the application may take over. Each request pays for one: a Struct cost five times as much.
+/// A request whose connection the application may take over. Each request gets such an object, so it must be cheap: a
+/// Struct cost five times as much.
 #[derive(TypedData)]
 #[magnus(class = "Carat::Native::Hijack", free_immediately, mark, size)]
 pub(crate) struct HijackHandle {

@@ -6,7 +6,8 @@ use rb_sys::VALUE;
 
 use crate::interpreter::text;
 
-/// Most headers of a shape. Requests with more known headers are rare; those set each by its key.
+/// The largest number of headers in a shape. Requests with more known headers are rare: the headers beyond this number
+/// are set one by one, by their keys.
 pub(crate) const SHAPE_LIMIT: usize = 32;
 
 /// The codes of the known headers of a request, in order: requests of one shape have the same keys in their environments.

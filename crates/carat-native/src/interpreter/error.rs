@@ -63,7 +63,7 @@ pub(crate) fn system_call(ruby: &Ruby, errno: Errno) -> Error {
     made.map_or_else(|error| error, Error::from)
 }
 
-/// The rest of the request's body will not arrive.
+/// The error of a read for which the rest of the request's body will not arrive.
 pub(crate) fn incomplete_body(ruby: &Ruby) -> Error {
     own(
         ruby,

@@ -10,9 +10,9 @@ use crate::interpreter::waker;
 
 /// How a signal, `Thread#raise` or `Thread#kill` interrupts a thread that has released the GVL.
 pub(crate) enum Callback<'a> {
-    /// Through a waker that the thread watches.
+    /// The interrupt notifies a waker that the thread watches.
     Waker(BorrowedFd<'a>),
-    /// By a signal, which ends its system call with `EINTR`.
+    /// The interrupt is a signal, which ends the thread's system call with `EINTR`.
     Signal,
 }
 

@@ -57,7 +57,7 @@ impl Input {
         input.read(ruby, buffer, length.map_or(Portion::All, Portion::Bytes))
     }
 
-    /// As `fill`, but with what has arrived, at least one byte unless the body has ended.
+    /// Does the same as `fill` with the bytes that have arrived: at least one byte, unless the body has ended.
     fn fill_some(
         ruby: &Ruby,
         input: &Input,
@@ -67,7 +67,7 @@ impl Input {
         input.read(ruby, buffer, Portion::Arrived(length))
     }
 
-    /// As `fill`, but with the next line.
+    /// Does the same as `fill` with the next line.
     fn fill_line(ruby: &Ruby, input: &Input, buffer: RString) -> Result<usize, Error> {
         input.read(ruby, buffer, Portion::Line)
     }

@@ -116,7 +116,7 @@ impl Lane {
         self.session.try_borrow_mut().is_err() || self.head.try_borrow_mut().is_err()
     }
 
-    /// Lets others run before the next request, if any but the reader have been `woken`.
+    /// Lets other threads and fibers run before the next request, if any waiter but the reader has been `woken`.
     fn give_way(ruby: &Ruby, lane: &Lane, woken: usize) -> Result<(), Error> {
         if woken > usize::from(lane.reader_role.is_promised()) {
             borrow(ruby, &lane.session)?.yield_before_next();

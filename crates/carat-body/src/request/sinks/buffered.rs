@@ -10,7 +10,7 @@ use carat_exchange::{CallBody, InlineBytes, MemoryAccount, Refusal};
 pub struct BufferedBody<'a> {
     bodies: &'a RequestBodies,
     memory: Rc<MemoryAccount>,
-    /// The body while it is small.
+    /// The bytes of the body while it is small.
     held: InlineBytes,
     /// The spool of the body, once it is larger.
     spooler: Option<Spooler<'a>>,
@@ -59,7 +59,7 @@ impl<'a> BufferedBody<'a> {
         })
     }
 
-    /// Writes to the file, first the bytes that were held.
+    /// Writes to the file: first the bytes that were held in memory, then the new ones.
     async fn spill(&mut self, data: &[u8]) -> Result<(), Refusal> {
         let spooler = match &mut self.spooler {
             Some(spooler) => spooler,

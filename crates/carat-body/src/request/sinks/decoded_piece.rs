@@ -1,4 +1,4 @@
-/// Most bytes of a piece.
+/// The largest size of a piece, in bytes.
 pub const PIECE_LIMIT: usize = 64 * 1024;
 
 /// A part of a decoded body in a reused buffer.

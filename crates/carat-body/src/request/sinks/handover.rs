@@ -33,7 +33,7 @@ impl Handover {
         room
     }
 
-    /// The body is complete.
+    /// Tells the application that the body is complete.
     pub(crate) fn end(&self) {
         self.sender.end();
     }

@@ -1,4 +1,4 @@
-//! Where the bytes of a body go: into memory, a file, the sink of a part, or to the application at once.
+//! The sinks that take the bytes of a body: memory, a file, the sink of a part, or the application at once.
 
 mod buffered;
 mod decoded_piece;

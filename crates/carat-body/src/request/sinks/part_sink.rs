@@ -2,7 +2,7 @@ use std::pin::Pin;
 
 use carat_exchange::{Call, Refusal};
 
-/// The sink of a part, where the decoded bytes of a body go until it is complete.
+/// The sink of a part. It takes the decoded bytes of a body until the body is complete.
 pub trait PartSink {
     /// Appends a piece.
     fn take<'a>(&'a mut self, data: &'a [u8]) -> BodyTask<'a>;

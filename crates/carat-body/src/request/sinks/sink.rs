@@ -5,18 +5,18 @@ use crate::request::sinks::handover::Handover;
 use crate::request::sinks::part_sink::PartSink;
 use carat_exchange::{Call, Refusal};
 
-/// Where the bytes of a body go, decoded and piece by piece.
+/// The destination of the bytes of a body, which arrive decoded and piece by piece.
 pub enum RequestSink<'a> {
-    /// Kept as it is, until it is complete.
+    /// The body is kept as it is until it is complete.
     Buffered(BufferedBody<'a>),
-    /// Kept by a part, until it is complete.
+    /// A part keeps the body until it is complete.
     Part(Box<dyn PartSink + 'a>),
-    /// Forwarded to the application while it arrives.
+    /// The body is forwarded to the application while it arrives.
     Handover(&'a Handover),
 }
 
 impl<'a> RequestSink<'a> {
-    /// The sink for the body of `call`, of which a part may have its own.
+    /// The sink for the body of `call`. A part may have a sink of its own for it.
     pub(crate) fn of(
         call: &Call,
         own: Option<Box<dyn PartSink + 'a>>,

@@ -7,7 +7,7 @@ module Carat
     # Sends a body piece by piece, as fast as its client reads. Two kinds of body are buffered and sent as a whole: one
     # with a short Content-Length, and one that is a single piece of that length.
     class BodyWriter
-      # `native` is a Native::Lane, `head` a ResponseHead.
+      # `native` is a Native::Slot, `head` a ResponseHead.
       def initialize(native, head)
         @native = native
         @head = head

@@ -6,7 +6,7 @@ module Carat
   module Response
     # Runs the callables of `rack.after_reply` and `rack.response_finished`.
     class Callbacks
-      # `native` is a Native::Lane, `log` a ProcessLog.
+      # `native` is a Native::Slot, `log` a ProcessLog.
       def initialize(native, log)
         @native = native
         @log = log

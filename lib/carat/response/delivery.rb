@@ -19,7 +19,7 @@ module Carat
       NOTHING = "nil; a response is [status, headers, body], and an empty body is []"
       private_constant :NOTHING
 
-      # `native` is a Native::Lane; `spool_dir` is the directory for large bodies.
+      # `native` is a Native::Slot; `spool_dir` is the directory for large bodies.
       def initialize(native, spool_dir)
         @native = native
         @spool_dir = spool_dir

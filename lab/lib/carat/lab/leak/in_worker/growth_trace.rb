@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "carat/native"
 require_relative "../../ledger"
 require_relative "../../library"
 require_relative "containers"
@@ -23,8 +24,10 @@ module Carat
 
         private_constant :COLLECTIONS
 
-        # Begins. When the allocator does not show its blocks, memory of C has no line.
+        # Begins. When the allocator does not show its blocks, memory of C has no line. Full collections are not counted
+        # any more: the counting is compiled during the rounds, and what that takes has no line, either.
         def start
+          Native.watch_marking(nil)
           @exact = Ledger.start
           Ledger.trace_lines(*Library::CODE)
           settle

@@ -145,7 +145,7 @@ impl Scheduler {
         scheduler.core.wait(ruby, &request).map(|_| ())
     }
 
-    /// The hook of every wait that `unblock` ends. Returns whether it did.
+    /// The hook of every wait that `unblock` ends. Returns whether `unblock` has ended it.
     fn block(ruby: &Ruby, scheduler: &Scheduler, args: &[Value]) -> Result<bool, Error> {
         let request = WaitRequest {
             limit: args.get(1).copied().map_or(Ok(None), limit)?,
@@ -201,7 +201,7 @@ impl Scheduler {
         self.core.runs.longest().as_secs_f64()
     }
 
-    /// How many fibers that others have unblocked run next.
+    /// How many fibers run next because another fiber or thread has unblocked them.
     fn woken(&self) -> usize {
         self.core.state().woken()
     }
@@ -240,7 +240,7 @@ impl Scheduler {
     }
 }
 
-/// As `limit`, but refuses what Ruby itself would refuse.
+/// Does the same as `limit`, and refuses the values that Ruby itself would refuse.
 fn interval(ruby: &Ruby, seconds: Value) -> Result<Option<Duration>, Error> {
     // Most waits have no limit, and converting nil costs an exception.
     if !seconds.is_nil() {

@@ -59,8 +59,8 @@ impl RequestReceiver {
     }
 }
 
-/// Whether the application begins before the body is complete. A small body that has arrived already is not forwarded
-/// piece by piece: that would cost a round trip for nothing.
+/// Whether the application begins before the body is complete. A small body that has arrived already travels with the
+/// request: to forward it separately would cost a round trip.
 fn is_streamed(arriving: &mut ArrivingBody, bodies: &RequestBodies) -> bool {
     let inline_limit = bodies.settings.inline_body_limit as u64;
     let announced = arriving.announced();

@@ -41,7 +41,7 @@ pub struct RangeRequest {
 struct WantedRange {
     range: HeaderValue,
     if_range: Option<HeaderValue>,
-    /// Whether an equal date proves that the client has bytes of this response.
+    /// Whether an equal date in `If-Range` shows that the client has bytes of this response.
     trusts_dates: bool,
 }
 

@@ -47,7 +47,7 @@ struct Base {
     hash: Opaque<RHash>,
 }
 
-/// A new environment, without the values that differ.
+/// A new environment, without the values that differ from request to request.
 #[derive(Clone, Copy)]
 pub(crate) struct CopiedEnv {
     pub(crate) hash: VALUE,

@@ -17,7 +17,7 @@ pub(crate) fn define(native: RModule) -> Result<(), Error> {
     native.define_singleton_method("callables?", function!(may_have_callables, 1))
 }
 
-/// The progress of the look at an environment.
+/// The progress of the search through an environment.
 struct Look<'a> {
     /// The keys of the lists that have not been seen.
     keys: std::slice::Iter<'a, VALUE>,

@@ -7,7 +7,7 @@ use rb_sys::{RARRAY_LEN, RB_TYPE_P, RBasic, VALUE, rb_ary_entry, rb_cArray, ruby
 
 use crate::interpreter::{bytes_of, is_string};
 
-/// Largest body that travels in the frame of its response, in bytes.
+/// The size, in bytes, of the largest body that travels in the frame of its response.
 pub(crate) const INLINE_LIMIT: usize = 64 * 1024;
 
 /// An Array of Strings, small enough for one frame.
@@ -44,7 +44,7 @@ impl BodyPieces for InlineBody {
         self.bytes
     }
 
-    /// No Ruby code may have run since `of`.
+    /// The pieces of the body. No Ruby code may have run since `of`.
     fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         (0..length(self.array)).map(|index| {
             // SAFETY: `of` has seen a live Array of Strings, and no Ruby code has run since.

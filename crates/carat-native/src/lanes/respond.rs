@@ -20,7 +20,7 @@ type Body = OutgoingBody<InlineBody>;
 /// in bytes, and whether the client may ask for ranges.
 #[derive(Clone, Copy)]
 pub(crate) struct FilePart {
-    /// The descriptor stays the caller's.
+    /// The descriptor, which the caller still owns.
     file: RawFd,
     offset: u64,
     length: u64,
@@ -58,7 +58,7 @@ impl Slot {
         }
     }
 
-    /// Responds without a body. Returns false as `respond_inline`.
+    /// Responds without a body. Returns false under the same condition as `respond_inline`.
     pub(crate) fn respond_empty(
         ruby: &Ruby,
         slot: &Slot,
@@ -68,7 +68,8 @@ impl Slot {
         slot.respond(ruby, status, headers, Body::Empty)
     }
 
-    /// Responds with part of an open file. Returns false as `respond_inline`. Raises `Errno::EMFILE`.
+    /// Responds with part of an open file. Returns false under the same condition as `respond_inline`. Raises
+    /// `Errno::EMFILE`.
     pub(crate) fn respond_file(
         ruby: &Ruby,
         slot: &Slot,
@@ -96,7 +97,8 @@ impl Slot {
         slot.send_response(ruby, &lane, body)
     }
 
-    /// Sends early hints for the request with this id, unless it has its response. Returns false as `respond_inline`.
+    /// Sends early hints for the request with this id, unless it has its response. Returns false under the same
+    /// condition as `respond_inline`.
     pub(crate) fn hint(ruby: &Ruby, slot: &Slot, id: u32, headers: Value) -> Result<bool, Error> {
         if slot.current.get().is_none_or(|current| current.id != id) {
             return Ok(true);
@@ -112,7 +114,7 @@ impl Slot {
         Ok(true)
     }
 
-    /// Begins a response whose body follows by `write`. Returns false as `respond_inline`.
+    /// Begins a response whose body follows by `write`. Returns false under the same condition as `respond_inline`.
     pub(crate) fn open_stream(
         ruby: &Ruby,
         slot: &Slot,

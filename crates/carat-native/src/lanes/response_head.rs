@@ -15,9 +15,9 @@ use crate::interpreter::{bytes_of, error, is_string};
 /// The shape of the status and headers that an application returned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Only objects that the extension reads itself.
+    /// The status and the headers are objects that the extension reads itself.
     Plain,
-    /// Something that Ruby code has to convert first.
+    /// The status or the headers contain an object that Ruby code has to convert first.
     Other,
 }
 

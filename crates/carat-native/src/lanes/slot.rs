@@ -26,7 +26,7 @@ pub(crate) struct Slot {
     lane: Opaque<Obj<Lane>>,
     /// The request that waits for its response.
     pub(crate) current: Cell<Option<CurrentRequest>>,
-    /// The full garbage collections that there were when it began.
+    /// The full garbage collections that had happened when the request began.
     pub(crate) marks: Cell<MarksSeen>,
     /// The request whose response is being streamed, or whose connection the application has taken over.
     pub(crate) streaming: Cell<Option<u32>>,

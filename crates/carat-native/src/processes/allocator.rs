@@ -21,12 +21,12 @@ type Mallinfo2 = unsafe extern "C" fn() -> libc::mallinfo2;
 /// Allocators whose statistics are not read, each recognized by a function that only it has.
 const OTHERS: [(&CStr, &str); 2] = [(c"mi_version", "mimalloc"), (c"tc_version", "tcmalloc")];
 
-/// Bytes, where the allocator reports them.
+/// The statistics of an allocator, in bytes. A number that the allocator does not report is `None`.
 #[derive(Default)]
 struct AllocatorStats {
     /// The bytes that the process has allocated and not freed.
     allocated: Option<usize>,
-    /// The bytes of the pages that hold them.
+    /// The bytes of the pages that hold allocated memory.
     active: Option<usize>,
     /// Pages that may be resident, those of the allocator itself included.
     resident: Option<usize>,
@@ -66,7 +66,7 @@ fn current() -> (String, AllocatorStats) {
     }
 }
 
-/// Null where no library of this process has the function.
+/// The address of a function; null if no library of this process has it.
 fn look_up(symbol: &CStr) -> *mut c_void {
     // SAFETY: the name ends with a zero byte, and the handle stands for the whole process.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, symbol.as_ptr()) }

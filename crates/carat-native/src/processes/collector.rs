@@ -6,7 +6,7 @@ use magnus::rb_sys::protect;
 use magnus::value::{Opaque, ReprValue};
 use magnus::{Error, Object, RModule, Ruby, Value, function, gc};
 
-/// Objects that are made between two looks at the size of the heap.
+/// How many objects are made before the size of the heap is read again.
 const OBJECTS_A_LOOK: usize = 400;
 
 /// Defines the function on `Carat::Native`.
@@ -25,7 +25,7 @@ pub(crate) fn close_forgotten_files(ruby: &Ruby) -> Result<(), Error> {
 #[derive(Default)]
 pub(crate) struct CollectionWatch {
     observer: Cell<Option<Opaque<Value>>>,
-    /// The collections that the observer knows of.
+    /// The number of collections at the last call of `due`, or when the observer was set.
     seen: Cell<usize>,
 }
 

@@ -12,11 +12,12 @@ use crate::processes::marking;
 
 /// How many full collections there were.
 static COUNT: AtomicU32 = AtomicU32::new(0);
-/// How long they took together, in microseconds.
+/// How long the full collections took together, in microseconds.
 static MICROS: AtomicU64 = AtomicU64::new(0);
-/// How many of them fell within requests, and are to be reported by the first of these.
+/// How many full collections that the edge has not ordered are not reported yet. The first request that reports its
+/// wait reports them too.
 static UNREPORTED: AtomicU32 = AtomicU32::new(0);
-/// Whether one is due, which the next lane that sends anything reports.
+/// Whether a full collection is due. The next lane that sends anything reports it.
 static IS_DUE: AtomicBool = AtomicBool::new(false);
 
 /// Defines the functions on `Carat::Native`.
@@ -35,17 +36,18 @@ fn watch_marking(ruby: &Ruby, observer: magnus::Value) -> Result<bool, Error> {
     marking::watch(ruby)
 }
 
-/// Says whether the observer wants to see each marking, not only those after which a full one is due or has been done.
+/// Sets whether the observer is called after each marking, or only after one that makes a full collection due or
+/// belongs to one.
 fn watch_closely(_: &Ruby, is_wanted: bool) {
     marking::watch_closely(is_wanted);
 }
 
-/// Says whether a full collection is due.
+/// Sets whether a full collection is due.
 fn note_due(_: &Ruby, is_due: bool) {
     IS_DUE.store(is_due, Relaxed);
 }
 
-/// Counts a full collection. One that was ordered is known to the edge; any other is reported.
+/// Counts a full collection. The edge knows of one that it ordered; any other is reported to it.
 fn note_done(_: &Ruby, micros: u64, is_ordered: bool) {
     MICROS.fetch_add(micros, Relaxed);
     if !is_ordered {
@@ -54,12 +56,12 @@ fn note_done(_: &Ruby, micros: u64, is_ordered: bool) {
     COUNT.fetch_add(1, Relaxed);
 }
 
-/// Whether a full collection is due that no lane has reported. The caller does.
+/// Whether a full collection is due that no lane has reported yet. The flag is cleared, so the caller must report it.
 pub(crate) fn take_due() -> bool {
     IS_DUE.load(Relaxed) && IS_DUE.swap(false, Relaxed)
 }
 
-/// The full collections that there were when a request began.
+/// The full collections that had happened when a request began.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct MarksSeen {
     count: u32,
@@ -75,7 +77,8 @@ impl MarksSeen {
         }
     }
 
-    /// What request `id`, which began then, has waited for; `None` if it has not. The caller reports it.
+    /// The full collections that request `id` has waited for since it began; `None` if there were none. The caller
+    /// reports them, and with them all that are unreported.
     pub(crate) fn waited(self, id: u32) -> Option<Collection> {
         (COUNT.load(Relaxed) != self.count).then(|| Collection {
             request: id,

@@ -8,7 +8,7 @@ use magnus::{Error, Object, RModule, function};
 use rustix::mm::{Advice, madvise};
 use rustix::param::page_size;
 
-/// The room that stays below the frames that exist, in bytes, for further ones.
+/// How many bytes below the existing frames are kept for further frames.
 const MARGIN_BYTES: usize = 256 * 1024;
 
 /// Defines the function on `Carat::Native`.

@@ -1,14 +1,14 @@
 //! A call of Ruby code soon after the garbage collector has marked.
 //!
-//! Nothing may be called while it runs, so an event of Ruby's asks for a job, which the thread does at its next safe
-//! point, a few instructions later.
+//! Ruby code must not be called while the collector runs. An event of Ruby's therefore requests a job, which the thread
+//! does at its next safe point, a few instructions later.
 
 use magnus::{Error, Module, RModule, Ruby};
 
 /// The variable of `Carat::Native` that holds the observer.
 pub(crate) const OBSERVER: &str = "@marking_observer";
 
-/// The module.
+/// The module `Carat::Native`.
 pub(crate) fn native(ruby: &Ruby) -> Result<RModule, Error> {
     let carat: RModule = ruby.class_object().const_get("Carat")?;
     carat.const_get("Native")
@@ -44,13 +44,13 @@ mod events {
 
     use super::OBSERVER;
 
-    /// The job, once there is one.
+    /// The number of the job in Ruby's table, once it is registered.
     static JOB: OnceLock<rb_postponed_job_handle_t> = OnceLock::new();
     /// Whether the observer wants to see each marking.
     static IS_CLOSE: AtomicBool = AtomicBool::new(false);
-    /// The full collections that the observer knows of.
+    /// The number of full collections when the job last ran, or when the observer was set.
     static FULL: AtomicUsize = AtomicUsize::new(0);
-    /// What Ruby returns for a full job table.
+    /// The number that Ruby returns when its job table is full.
     const NO_JOB: c_uint = c_uint::MAX;
 
     /// Begins to watch; a second call does nothing.
@@ -83,7 +83,7 @@ mod events {
         }
     }
 
-    /// Runs while the collector does.
+    /// Handles an event while the collector runs.
     unsafe extern "C" fn ask(_: VALUE, _: *mut c_void) {
         if let Some(job) = JOB.get() {
             // SAFETY: it sets bits, and is meant for signal handlers.
@@ -91,7 +91,7 @@ mod events {
         }
     }
 
-    /// Runs at a safe point of some thread.
+    /// Does the job, at a safe point of some thread.
     unsafe extern "C" fn run(_: *mut c_void) {
         // SAFETY: Ruby runs jobs in its own threads, with the GVL.
         let ruby = unsafe { Ruby::get_unchecked() };

@@ -57,7 +57,7 @@ fn link_file(ruby: &Ruby, descriptor: RawFd, path: RString) -> Result<bool, Erro
     }
 }
 
-/// Limits how many arenas of the allocator new threads share. Returns false where there are none.
+/// Limits how many arenas of the allocator new threads share. Returns false if the allocator has no such limit.
 fn limit_arenas(number: c_int) -> bool {
     #[cfg(target_env = "gnu")]
     // SAFETY: it takes numbers, and the allocator's own lock.
@@ -70,7 +70,8 @@ fn limit_arenas(number: c_int) -> bool {
     is_done
 }
 
-/// Returns free pages of the allocator to the kernel. Returns false if there are none, or the allocator cannot.
+/// Returns free pages of the allocator to the kernel. Returns false if there are none, or if the allocator cannot
+/// return pages.
 fn trim_memory() -> bool {
     #[cfg(target_env = "gnu")]
     // SAFETY: it takes a number, and the allocator's own locks.

@@ -24,7 +24,7 @@ use super::{Scheduler, limit};
 use crate::interpreter::descriptor;
 use crate::interpreter::gvl::{self, Callback};
 
-/// Most bytes that one system call moves. It bounds how long other fibers wait for a disk.
+/// The largest number of bytes that one system call moves. It bounds how long other fibers wait for a disk.
 const PIECE_LIMIT: usize = 1024 * 1024;
 
 /// The version of `IO::Buffer` from which on (Ruby 4.1) a hook gets the offset before the length, and the length is the
@@ -183,7 +183,7 @@ impl Job {
         }
     }
 
-    /// Moves bytes without waiting, except those of files.
+    /// Moves bytes without waiting, except bytes of files.
     fn attempt(
         &self,
         ruby: &Ruby,

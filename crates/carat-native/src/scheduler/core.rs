@@ -67,8 +67,8 @@ impl Core {
         self.state.borrow_mut()
     }
 
-    /// The parent's loop continues in the child, because fibers that end return to it, but it finds only waits that
-    /// begin there.
+    /// The parent's loop continues in the child, because fibers that end return to it. It finds only waits that begin
+    /// in the child.
     fn start_over(&self) {
         // Asking for the current fiber may make an object, and so mark `state`: it is done before the borrow.
         let me = current();
@@ -79,7 +79,7 @@ impl Core {
         self.is_forked.set(true);
     }
 
-    /// Whether the loop runs the calling fiber, which then cannot end the loop.
+    /// Whether the loop, in another fiber, has given control to the calling fiber, which then cannot end the loop.
     pub(crate) fn is_nested(&self) -> bool {
         self.is_run_by_other() && !self.is_forked.get()
     }

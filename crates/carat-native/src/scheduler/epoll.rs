@@ -12,7 +12,8 @@ use crate::interpreter::waker;
 /// The token of the waker's events; no descriptor has it.
 pub(crate) const WAKER: u64 = u64::MAX;
 
-/// An epoll instance. Both descriptors are shared, for a wait during which others may use the scheduler.
+/// An epoll instance and its waker. Both are reference-counted, because other threads may use the scheduler during a
+/// wait.
 pub(crate) struct Epoll {
     epoll: Arc<OwnedFd>,
     waker: Arc<OwnedFd>,
@@ -60,7 +61,8 @@ impl Poller for Epoll {
 
     fn remove(&self, number: RawFd) {
         if let Ok(descriptor) = borrow(number) {
-            // The call fails for a descriptor that was closed unseen, which has left epoll already.
+            // The call fails for a descriptor that was closed without the scheduler's knowledge. Such a descriptor has
+            // left epoll already.
             let _ = epoll::delete(&self.epoll, descriptor);
         }
     }

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::epoll::WAKER;
 
-/// Most events that are fetched in one call.
+/// The largest number of events that are fetched in one call.
 const EVENTS_LIMIT: usize = 256;
 
 /// Whether the kernel, or a filter of system calls, lacks `epoll_pwait2` (Linux 5.11): limits are then rounded up to

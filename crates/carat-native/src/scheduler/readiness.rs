@@ -43,7 +43,7 @@ fn closing(io: Value) {
     ends.into_iter().flatten().for_each(registry::close);
 }
 
-/// As `closing`, for `close_read` and `close_write`, which close a descriptor of this one direction.
+/// Does the same as `closing` for `close_read` and `close_write`, which close the descriptor of one direction.
 fn closing_half(io: Value, is_writing: bool) {
     if registry::is_empty() {
         return;

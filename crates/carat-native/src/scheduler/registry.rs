@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::core::Core;
 
-/// A core that only holders of the GVL use.
+/// A core that only threads that hold the GVL use.
 pub(crate) struct Guarded(Core);
 
 // SAFETY: a core is reached only through methods of Ruby objects and through the garbage collector, both with the GVL.

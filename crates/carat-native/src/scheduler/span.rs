@@ -11,7 +11,7 @@ use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 /// How many bytes a pipe accepts at once, if it accepts any (POSIX: `PIPE_BUF`).
 const ATOMIC_LIMIT: usize = 4096;
 
-/// The current position, as `preadv2` and `pwritev2` spell it.
+/// The offset that means the current position for `preadv2` and `pwritev2`.
 pub(crate) const HERE: u64 = u64::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -29,8 +29,8 @@ impl Core {
         ended
     }
 
-    /// Ignores that a fiber ended because its wait was refused: fibers of others (tasks of the async gem) do not
-    /// rescue the exception, and it must not end the loop.
+    /// Ignores the exception that ended a fiber because its wait was refused. Fibers that other code started (tasks of
+    /// the async gem) do not rescue this exception, and it must not end the loop.
     pub(super) fn outlive(&self, ruby: &Ruby, turn: Result<(), Error>) -> Result<(), Error> {
         match turn {
             Err(error) if self.is_cancelled.get() && error::is_cancelled(ruby, &error) => Ok(()),

@@ -39,7 +39,7 @@ impl Core {
         passed
     }
 
-    /// Polls for events, and runs each fiber that may run once.
+    /// Polls for events, and then runs each fiber that may run, once.
     fn turn(&self, ruby: &Ruby, me: VALUE) -> Result<(), Error> {
         self.look(ruby)?;
         let elsewhere = self.state().expire(self.runs.now());

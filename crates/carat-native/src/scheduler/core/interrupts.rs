@@ -8,8 +8,8 @@ use super::exceptions::{exception_of, raised};
 use super::{Core, NOBODY};
 
 impl Core {
-    /// Raises in a fiber that does not wait here, for instance because it has resumed another fiber, which waits.
-    /// Ruby 3.3 finds the other one; with older Rubies, the exception is kept until the fiber itself waits.
+    /// Raises in a fiber that does not wait in this scheduler, for instance because it has resumed another fiber, which
+    /// waits. Ruby 3.3 finds the resumed fiber; with older Rubies, the exception is kept until the fiber itself waits.
     pub(super) fn interrupt_elsewhere(&self, ruby: &Ruby, number: u64) -> Result<(), Error> {
         let Some(timeout) = self.state().timeouts().get(number) else {
             return Ok(());

@@ -208,7 +208,7 @@ pub(crate) fn fill(_: &Ruby, env: VALUE, values: &Values) {
     }
 }
 
-/// Called for each entry: whether it is one of those that differ.
+/// Whether an entry is one whose value differs from request to request. Ruby calls this for each entry.
 ///
 /// # Safety
 /// `filling` is the pointer that `fill` has passed.
@@ -228,7 +228,7 @@ unsafe extern "C" fn is_variable(
     }
 }
 
-/// Called for an entry that differs: sets its value.
+/// Sets the value of an entry that differs from request to request. Ruby calls this for each such entry.
 ///
 /// # Safety
 /// As for `is_variable`; `value` is the place of the value.

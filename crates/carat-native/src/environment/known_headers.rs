@@ -55,7 +55,7 @@ pub(crate) struct KnownHeaders {
 }
 
 impl KnownHeaders {
-    /// Makes the Strings of the first known headers. May raise.
+    /// Makes the Strings of the known headers, up to `SHAPE_LIMIT` of them. May raise.
     pub(crate) fn read(ruby: &Ruby, headers: Headers<'_>, offers_hijack: bool) -> KnownHeaders {
         let mut known = KnownHeaders {
             shape: HeaderShape::empty(offers_hijack),

@@ -18,7 +18,7 @@ pub(crate) fn binary(_: &Ruby, bytes: &[u8]) -> VALUE {
 
 /// The frozen String that equal literals share. Raises only when memory runs out.
 ///
-/// It is UTF-8, as literals are: lookups of the application then compare pointers.
+/// The String is UTF-8, as literals are: lookups of the application then compare pointers.
 pub(crate) fn interned(_: &Ruby, bytes: &[u8]) -> VALUE {
     let (start, length) = parts(bytes);
     // SAFETY: `parts` gives `length` readable bytes; `&Ruby` proves that this thread holds the GVL.

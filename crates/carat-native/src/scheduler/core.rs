@@ -188,7 +188,7 @@ impl Core {
         }
     }
 
-    /// Marks every Ruby object that is known here, and pins it.
+    /// Marks every Ruby object that the core refers to, and pins it.
     pub(crate) fn mark(&self, marker: &gc::Marker) {
         let mark = |object: VALUE| {
             if object != NOBODY {

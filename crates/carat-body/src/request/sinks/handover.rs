@@ -33,7 +33,7 @@ impl Handover {
         room
     }
 
-    /// Tells the application that the body is complete.
+    /// Ends the body that the application reads, because it is complete.
     pub(crate) fn end(&self) {
         self.sender.end();
     }

@@ -20,9 +20,9 @@ pub(crate) struct LedgerEntry {
     sent_at: u64,
     /// How often a worker's page said that the request has begun.
     begun: u32,
-    /// The workers that ran it.
+    /// The workers that ran the request.
     runs: Vec<u32>,
-    /// The client left while it was in the queue.
+    /// Whether the client left while its request was in the queue.
     left_queue: bool,
     answer: Option<Answer>,
     /// Bytes of a streamed body that the application has sent, and that the client has taken.

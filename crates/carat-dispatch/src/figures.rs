@@ -9,12 +9,12 @@ use crate::lanes::RunningRequest;
 use crate::queue::PoolReport;
 use crate::rest::CollectionTotals;
 
-/// The figures of the dispatcher's requests, for commands and metrics. Reading a figure changes nothing.
+/// The requests of a dispatcher for those who ask about them. No answer changes what happens to a request.
 #[derive(Clone, Copy)]
 pub struct RequestFigures<'a>(&'a Dispatcher);
 
 impl Dispatcher {
-    /// The figures of the dispatcher's requests.
+    /// What there is to know of the requests.
     pub fn figures(&self) -> RequestFigures<'_> {
         RequestFigures(self)
     }
@@ -31,7 +31,7 @@ impl RequestFigures<'_> {
         self.0.lanes.running()
     }
 
-    /// How many requests this worker holds.
+    /// How many requests this worker has.
     pub fn running_on(self, worker: WorkerId) -> usize {
         self.0.lanes.running_on(worker)
     }

@@ -9,13 +9,13 @@ pub enum Readiness {
     Writable,
 }
 
-/// The result of a step that never blocks.
+/// How far a step came without blocking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step<T> {
     /// The step is complete.
     Done(T),
     /// Repeat the step when the socket is ready.
     Wait(Readiness),
-    /// Repeat the step after other fibers have run.
+    /// Repeat the step after others have run.
     Yield,
 }

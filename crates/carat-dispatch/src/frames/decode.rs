@@ -121,8 +121,7 @@ fn settle_switch(
     Ok(response)
 }
 
-/// Whether the request asks for a change of protocol. HTTP/1.0 has no such change. In HTTP/2, only a request for a
-/// tunnel has these fields, which the edge adds.
+/// HTTP/1.0 knows no upgrade. On one of several streams of a connection, only a request for a tunnel has these fields.
 fn asks_for_upgrade(request: &Parts) -> bool {
     let mut connection = request.headers.get_all(CONNECTION).iter();
     let lists_upgrade = |value: &HeaderValue| {
@@ -134,8 +133,8 @@ fn asks_for_upgrade(request: &Parts) -> bool {
         && connection.any(lists_upgrade)
 }
 
-/// The response to a request that the application failed to serve. The log has the cause. In development the response
-/// shows it, too.
+/// The response to a request in which the application failed. The log has the cause; in development, so has the
+/// response.
 fn failure(sent: &carat_wire::Response<'_>, request: &Parts) -> Response<ReplyBody> {
     if let carat_wire::ResponseBody::Inline(report @ [_, ..]) = sent.body {
         let cause = String::from_utf8_lossy(report);

@@ -1,11 +1,11 @@
-//! When a lane lets other fibers of its thread run. Threads need no such rules, because the kernel preempts them.
+//! When a lane lets the others that share its thread run. Threads need no such rules: the kernel preempts them.
 
 use std::time::{Duration, Instant};
 
-/// How long a lane may serve requests until other fibers of the thread run.
+/// How long a lane may serve requests until others that share its thread run.
 const RUN_LIMIT: Duration = Duration::from_millis(1);
 
-/// Decides when a lane has to let other fibers run.
+/// Decides when a lane has to let others run.
 #[derive(Debug, Default)]
 pub(crate) struct Fairness {
     is_shared: bool,
@@ -15,17 +15,17 @@ pub(crate) struct Fairness {
 }
 
 impl Fairness {
-    /// Notes that the slots of the lane share one thread from now on.
+    /// From now on, the slots of the lane share one thread.
     pub(crate) fn share(&mut self) {
         self.is_shared = true;
     }
 
-    /// Notes that other fibers have to run before the next request.
+    /// Notes that others have to run before the next request.
     pub(crate) fn owe(&mut self) {
         self.is_owed = true;
     }
 
-    /// Notes that other fibers have run.
+    /// Notes that others have run.
     pub(crate) fn resumed(&mut self, now: Instant) {
         self.is_owed = false;
         if self.is_shared {
@@ -34,13 +34,12 @@ impl Fairness {
         }
     }
 
-    /// Whether the lane may read the socket before other fibers run. It may once, so that a busy edge cannot starve
-    /// them.
+    /// Whether the lane may read the socket before others run: once, so that a busy edge cannot starve them.
     pub(crate) fn may_read(&mut self) -> bool {
         !self.is_shared || std::mem::take(&mut self.may_read)
     }
 
-    /// Whether other fibers have waited long enough.
+    /// Whether others have waited long enough.
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         let has_passed = |at| now.saturating_duration_since(at) > RUN_LIMIT;
         self.is_owed || self.resumed_at.is_some_and(has_passed)

@@ -1,4 +1,4 @@
-//! The requests that a lane works on, and the bodies that are streamed for them.
+//! The requests that a lane works on, and what is streamed for them in either direction.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use crate::lane::body_receiver::BodyReceiver;
 use crate::lane::response_stream::ResponseStream;
 use crate::link_error::LinkError;
 
-/// The requests of a lane from the first byte that the application sees to the last byte that it sends.
+/// The requests of a lane between the first byte that the application sees and the last that it sends.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
     count: usize,
@@ -19,23 +19,23 @@ pub(crate) struct InFlight {
     streams: HashMap<u32, ResponseStream>,
     /// The requests whose streamed response has a short window at first.
     short: HashSet<u32>,
-    /// The requests for which a frame has arrived.
+    /// Requests for which something has arrived.
     updated: Vec<u32>,
     is_draining: bool,
 }
 
 impl InFlight {
-    /// Notes that request `id`, which the application is about to begin, has a short window.
+    /// Request `id`, which the application is about to begin, has a short window.
     pub(crate) fn note_short_window(&mut self, id: u32) {
         self.short.insert(id);
     }
 
-    /// Whether request `id` has a short window. For most requests, this check costs nothing.
+    /// Whether request `id` has a short window. Most have none, and cost nothing here.
     pub(crate) fn take_short_window(&mut self, id: u32) -> bool {
         !self.short.is_empty() && self.short.remove(&id)
     }
 
-    /// Notes that the application begins a request.
+    /// The application begins a request.
     pub(crate) fn begin(&mut self, id: u32, is_streamed: bool) {
         self.count += 1;
         if is_streamed {
@@ -43,17 +43,17 @@ impl InFlight {
         }
     }
 
-    /// Notes that the body of the response will be streamed.
+    /// The request has a response whose body will be streamed.
     pub(crate) fn open_stream(&mut self, id: u32) {
         let stream = ResponseStream::new(self.take_short_window(id));
         self.streams.insert(id, stream);
     }
 
-    /// Removes a request that is over. A fiber that still reads its body is woken, and sees the end.
+    /// The request is over. Whoever still reads its body is woken to see that.
     pub(crate) fn end(&mut self, id: u32) {
         self.count -= 1;
         self.take_short_window(id);
-        // Most lanes stream nothing. The checks save the hash of the id, which even an empty map would compute.
+        // Most lanes stream nothing. An empty map still hashes the key that it is asked for.
         if !self.streams.is_empty() {
             self.streams.remove(&id);
         }
@@ -62,7 +62,7 @@ impl InFlight {
         }
     }
 
-    /// The streamed body of request `id`, while the request is in flight.
+    /// The streamed body of request `id`, while that is in flight.
     pub(crate) fn body(&mut self, id: u32) -> Option<&mut BodyReceiver> {
         self.bodies.get_mut(&id)
     }
@@ -72,7 +72,7 @@ impl InFlight {
         self.streams.get_mut(&id)
     }
 
-    /// Drains the lane: it takes no further request.
+    /// The lane takes no further request.
     pub(crate) fn drain(&mut self) {
         self.is_draining = true;
     }
@@ -86,12 +86,12 @@ impl InFlight {
         self.is_draining && self.count == 0
     }
 
-    /// The requests for which a frame has arrived since the last call.
+    /// The requests that something has arrived for since the last call.
     pub(crate) fn take_updated(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.updated)
     }
 
-    /// Notes that the edge sends nothing more. Bodies that are incomplete stay incomplete.
+    /// The edge sends nothing more: bodies that are incomplete stay so.
     pub(crate) fn cut(&mut self) {
         self.bodies.values_mut().for_each(BodyReceiver::abort);
     }

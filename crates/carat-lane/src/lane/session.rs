@@ -1,4 +1,4 @@
-//! The worker's side of a lane: the frames in both directions, and what to do next.
+//! A lane in the worker: frames in, frames out, and what to do next.
 
 use std::collections::VecDeque;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -20,8 +20,7 @@ use crate::step::{Readiness, Step};
 /// Responses are sent at the latest when the outbox holds this many bytes.
 const OUTBOX_LIMIT: usize = 64 * 1024;
 
-/// The most bytes of requests that are kept while the reader of the socket waits for something else. The edge stops at
-/// half of that.
+/// Most bytes of requests that are kept while the reader waits for something else. The edge stops at half of that.
 const HELD_LIMIT: usize = 16 * 1024 * 1024;
 
 /// The state of one lane.
@@ -31,15 +30,15 @@ pub struct LaneSession {
     pub(crate) outbox: Outbox,
     pub(crate) flush_policy: FlushPolicy,
     pub(crate) in_flight: InFlight,
-    /// The requests that arrived while the reader of the socket waited for something else.
+    /// Requests that arrived while the reader waited for something else.
     held: VecDeque<HeldRequest>,
     held_bytes: usize,
     fairness: Fairness,
-    /// Whether a slot waits for the socket, and thus reads it.
+    /// Whether a slot waits for the socket, and so is its reader.
     pub is_read: bool,
-    /// Whether the slot that takes requests has let other fibers run, and continues after them.
+    /// Whether the taker of requests has let others run, and continues after them.
     pub is_paused: bool,
-    /// Whether the edge has closed the socket.
+    /// The edge has closed the socket.
     is_gone: bool,
 }
 
@@ -63,22 +62,22 @@ pub enum TakenRequest<T> {
 pub struct Descriptors {
     /// The body, when it is in a file.
     pub body: Option<OwnedFd>,
-    /// The files of a form; `None` for a file whose content is in the body.
+    /// The files of a form; `None` for one whose content is in the body.
     pub files: Vec<Option<OwnedFd>>,
 }
 
 /// The outcome of sending a piece of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// This many bytes are on their way.
+    /// A number of bytes are on their way.
     Sent(usize),
     /// The client is gone.
     Gone,
 }
 
 impl LaneSession {
-    /// Appends the greeting. `capacity` is how many requests the lane takes at once. `is_shared` says whether one
-    /// thread serves them in turns.
+    /// Appends the greeting. `capacity` is how many requests the lane takes at once, `is_shared` whether one thread
+    /// serves them in turns.
     pub fn push_hello(&mut self, capacity: u16, is_shared: bool) {
         if is_shared {
             self.fairness.share();
@@ -146,7 +145,7 @@ impl LaneSession {
         Ok(TakenRequest::Request(with(&request, descriptors)))
     }
 
-    /// Notes that the application begins request `id`. `is_streamed` says whether its body follows in chunks.
+    /// The application begins request `id`; `is_streamed` when its body follows in chunks.
     pub fn begin(&mut self, id: u32, is_streamed: bool) {
         self.in_flight.begin(id, is_streamed);
     }
@@ -213,12 +212,12 @@ impl LaneSession {
         }
     }
 
-    /// The streamed body of request `id`, while the request is in flight.
+    /// The streamed body of request `id`, while that is in flight.
     pub fn body(&mut self, id: u32) -> Option<&mut BodyReceiver> {
         self.in_flight.body(id)
     }
 
-    /// Sends the outbox. If the other end of the socket is closed, the bytes are dropped.
+    /// Sends the outbox. A socket whose other end is closed takes everything.
     pub fn flush(&mut self, socket: BorrowedFd<'_>) -> Result<Step<()>, LinkError> {
         Ok(match self.send(socket)? {
             Flush::Done => Step::Done(()),
@@ -236,7 +235,7 @@ impl LaneSession {
         encode_signal(self.outbox.buffer(), Kind::CollectionDue);
     }
 
-    /// Appends how long a request waited for full garbage collections. Its response follows later.
+    /// Appends for how long a request waited for full garbage collections. Its response comes later.
     pub fn report_collection(&mut self, collection: Collection) {
         collection.encode(self.outbox.buffer());
     }
@@ -254,27 +253,27 @@ impl LaneSession {
         Ok(())
     }
 
-    /// Drains the lane: it takes no further request.
+    /// The lane takes no further request.
     pub fn drain(&mut self) {
         self.in_flight.drain();
     }
 
-    /// Notes that other fibers have to run before the next request.
+    /// Notes that others have to run before the next request.
     pub fn yield_before_next(&mut self) {
         self.fairness.owe();
     }
 
-    /// Notes that the waiting slot continues, and that other fibers have run.
+    /// The waiting slot continues: others have run meanwhile.
     pub fn resumed(&mut self, now: Instant) {
         self.fairness.resumed(now);
     }
 
-    /// Whether a request is kept that arrived while the reader waited for something else.
+    /// Whether a request waits that the reader kept while it waited for something else.
     pub fn has_held(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// The requests for which a frame has arrived since the last call, and whether a new request waits.
+    /// The requests for which something has arrived since the last call, and whether a new one waits.
     pub fn take_updates(&mut self) -> (Vec<u32>, bool) {
         (self.in_flight.take_updated(), self.has_held())
     }
@@ -284,12 +283,12 @@ impl LaneSession {
         self.is_gone || self.in_flight.is_draining()
     }
 
-    /// Whether the lane drains and no request is in flight, so that the edge has nothing more to send.
+    /// Whether the lane drains, nothing is in flight, and so the edge has nothing more to send.
     pub fn is_drained(&self) -> bool {
         !self.is_gone && self.in_flight.is_drained()
     }
 
-    /// Sends responses, and lets other fibers run, before the next request if that is due.
+    /// Sends responses and lets others run before the next request, when that is due.
     fn make_way(&mut self, socket: BorrowedFd<'_>, now: Instant) -> Result<Step<bool>, LinkError> {
         let must_yield = self.fairness.is_due(now);
         let must_flush = must_yield || self.is_full() || self.flush_policy.is_due(now);
@@ -334,7 +333,7 @@ impl LaneSession {
         Ok(flush)
     }
 
-    /// Sends the outbox and reads the bytes that have arrived, or returns what to wait for.
+    /// Sends the outbox and reads what is there, or says what to wait for.
     fn fetch(&mut self, socket: BorrowedFd<'_>) -> Result<Option<Readiness>, LinkError> {
         if self.send(socket)? == Flush::Blocked {
             return Ok(Some(Readiness::Writable));
@@ -346,7 +345,7 @@ impl LaneSession {
             Fill::Bytes { .. } => Ok(None),
             Fill::Blocked => Ok(Some(Readiness::Readable)),
             Fill::Closed => {
-                // A lane that drains closes this direction itself, and the edge may still read the other one.
+                // A lane that drains closes this direction itself; the edge may still read what is sent.
                 self.is_gone = !self.in_flight.is_draining();
                 self.in_flight.cut();
                 Ok(None)
@@ -354,7 +353,7 @@ impl LaneSession {
         }
     }
 
-    /// Reads the bytes that have arrived, unless another slot reads, and keeps the requests for later.
+    /// Reads what is there, unless another waiter reads, and keeps the requests for later.
     fn listen(&mut self, socket: BorrowedFd<'_>) -> Result<(), LinkError> {
         loop {
             self.hold_requests()?;

@@ -60,8 +60,8 @@ impl Io {
         Ok(unsafe { BorrowedFd::borrow_raw(self.descriptor) })
     }
 
-    /// Lets other threads and fibers run until the socket is ready. Raises the exceptions that other threads raise in
-    /// this thread.
+    /// Lets others run until the socket is ready. Raises the exceptions that others raise in this
+    /// thread.
     pub(crate) fn wait(&self, ruby: &Ruby, readiness: Readiness) -> Result<(), Error> {
         self.socket(ruby)?;
         let io = ruby.get_inner(self.value).as_raw();
@@ -137,7 +137,7 @@ fn events(readiness: Readiness) -> i64 {
     }
 }
 
-/// Lets other threads and fibers run without waiting for anything.
+/// Lets others run without waiting for anything.
 pub(crate) fn yield_to_others(ruby: &Ruby) -> Result<(), Error> {
     ruby.module_kernel().funcall::<_, _, Value>("sleep", (0,))?;
     Ok(())

@@ -116,7 +116,7 @@ impl Lane {
         self.session.try_borrow_mut().is_err() || self.head.try_borrow_mut().is_err()
     }
 
-    /// Lets other threads and fibers run before the next request, if any waiter but the reader has been `woken`.
+    /// Lets others run before the next request, if any but the reader have been `woken`.
     fn give_way(ruby: &Ruby, lane: &Lane, woken: usize) -> Result<(), Error> {
         if woken > usize::from(lane.reader_role.is_promised()) {
             borrow(ruby, &lane.session)?.yield_before_next();
@@ -164,7 +164,7 @@ impl Lane {
         step: impl FnMut(&mut LaneSession, BorrowedFd<'_>) -> Result<Step<T>, LinkError>,
     ) -> Result<T, Error> {
         let reached = self.repeat(ruby, wanted, step);
-        // The reader role is handed on after an error too: other slots may wait for what only this one would have read.
+        // Also after an error: others may wait for what only this one would have read.
         self.pass_on(ruby)?;
         reached
     }
@@ -202,8 +202,8 @@ impl Lane {
         }
     }
 
-    /// Lets other threads and fibers run. What has arrived on the socket waits for this slot, which continues after
-    /// them, so no other slot and no new one is needed.
+    /// Lets others run. What has arrived waits for this slot, which continues after them: no other slot, and no
+    /// new one, is needed.
     fn pause(&self, ruby: &Ruby) -> Result<(), Error> {
         borrow(ruby, &self.session)?.is_paused = true;
         let paused = yield_to_others(ruby);
@@ -211,7 +211,7 @@ impl Lane {
         paused
     }
 
-    /// Wakes the waiters for which something has been read. Returns whether there were any waiters.
+    /// Wakes the waiters for which something has been read. Returns whether there were any.
     fn announce(&self, ruby: &Ruby) -> Result<bool, Error> {
         let (updated, has_request) = borrow(ruby, &self.session)?.take_updates();
         self.reader_role.announce(ruby, &updated, has_request)

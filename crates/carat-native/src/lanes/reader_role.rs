@@ -10,14 +10,14 @@ use magnus::{Class, Error, Ruby, Value, gc};
 
 use crate::interpreter::roots;
 
-/// A `Thread::Queue` at which one thread or fiber waits until it is woken.
+/// A `Thread::Queue` that wakes who waits at it.
 type Waiter = Opaque<Value>;
 
 /// The role of the slot that reads the socket of a lane.
 #[derive(Default)]
 pub(crate) struct ReaderRole {
     is_read: Cell<bool>,
-    /// Whether a waiter has been woken to become the reader, and has not run yet.
+    /// Whether a waiter has been woken to read, and has not run yet.
     is_promised: Cell<bool>,
     waiters: RefCell<Waiters<Waiter>>,
     /// Queues at which nobody waits. Making one runs Ruby, and then other threads may run.
@@ -35,7 +35,7 @@ impl ReaderRole {
         self.is_promised.get()
     }
 
-    /// How many slots wait for a request. The reader is not counted.
+    /// How many wait for a request, without the reader.
     pub(crate) fn idle(&self) -> usize {
         self.waiters.borrow().idle()
     }

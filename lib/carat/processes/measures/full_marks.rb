@@ -10,10 +10,10 @@ module Carat
     # heap, until the edge has emptied the worker and orders the full collection, or the heap has grown by a bound. See
     # docs/decisions/0016-room-for-garbage.md.
     class FullMarks
-      # The growth of the heap after which a collection that is due runs within requests: this share of the slots in
-      # use, or this many slots, which are five of Ruby's steps of growth. A worker that can be emptied grows by one or
-      # two steps until then. In a worker that cannot, all added slots stay.
+      # The growth of the heap after which a collection that is due runs within requests, as a share of the slots in
+      # use. A worker that can be emptied grows by one or two of Ruby's steps until then.
       SLOTS_SHARE = 0.25
+      # The most slots by which the heap grows until then: five steps. A worker that cannot be emptied keeps them all.
       MOST_SLOTS = 100_000
       # The same bound for bytes from malloc: half of the growth after which Ruby itself runs a collection.
       MALLOC_BYTES = 64 * 1024 * 1024

@@ -37,7 +37,7 @@ pub(crate) struct SourceWatch {
 /// Source files that have changed.
 #[derive(PartialEq, Eq)]
 pub(crate) struct SourceChange {
-    /// One of the files.
+    /// The first of the changed files.
     pub path: PathBuf,
     /// How many files have changed.
     pub files: usize,

@@ -16,7 +16,7 @@ pub(super) struct Pings {
 }
 
 impl Pings {
-    /// One group for each tick between two pings of a client.
+    /// The groups of clients: one for each tick between two pings of a client.
     pub(super) const GROUPS: u32 = 30;
 
     pub(super) fn add(&self, number: SocketNumber, outbox: &Rc<ClientOutbox>) {

@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// The most bytes that one direction of a tunnel moves at once, and keeps while the reader does not accept them.
 pub(crate) const TUNNEL_BUFFER_LIMIT: usize = 16 * 1024;
 
-/// One direction of a tunnel. It has no buffer while its reader accepts all bytes that arrive.
+/// A direction of a tunnel. The direction has no buffer while its reader accepts all bytes that arrive.
 pub(super) struct TunnelDirection {
     /// Bytes that the reader has not taken.
     rest: Vec<u8>,

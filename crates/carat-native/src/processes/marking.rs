@@ -84,7 +84,7 @@ mod events {
     }
 
     /// Handles an event while the collector runs.
-    unsafe extern "C" fn ask(_: VALUE, _: *mut c_void) {
+    extern "C" fn ask(_: VALUE, _: *mut c_void) {
         if let Some(job) = JOB.get() {
             // SAFETY: it sets bits, and is meant for signal handlers.
             unsafe { rb_postponed_job_trigger(*job) };
@@ -92,7 +92,7 @@ mod events {
     }
 
     /// Does the job, at a safe point of some thread.
-    unsafe extern "C" fn run(_: *mut c_void) {
+    extern "C" fn run(_: *mut c_void) {
         // SAFETY: Ruby runs jobs in its own threads, with the GVL.
         let ruby = unsafe { Ruby::get_unchecked() };
         // The observer does not raise. Nobody could rescue it here.

@@ -115,7 +115,7 @@ fn suite(suite: SupportedCipherSuite) -> SupportedCipherSuite {
 }
 
 /// The fields that a suite has in either version of TLS, with the hash that knows hidden names.
-/// They are made once, and never freed.
+/// `common` is called once for each suite; what it makes is never freed.
 fn common(common: &CipherSuiteCommon) -> CipherSuiteCommon {
     CipherSuiteCommon {
         suite: common.suite,

@@ -111,7 +111,7 @@ pub(super) struct FakeProcess {
     pub(super) idle: Duration,
     pub(super) tunnels: usize,
     pub(super) bytes: u64,
-    /// Its memory after a full garbage collection; `None` if it cannot be told to run one.
+    /// The memory of the worker after a full garbage collection; `None` if it cannot be told to run one.
     pub(super) collects_to: Option<u64>,
     /// Measures the load of other processes.
     pub(super) is_meter: bool,

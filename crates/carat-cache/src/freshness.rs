@@ -61,8 +61,8 @@ impl Freshness {
         self.is_confirmed_always
     }
 
-    /// Judges the response for a request that came at `arrived`. A response that was received after
-    /// that is as new as the request can wish.
+    /// Judges the response for a request that came at `arrived`. A response that was received later
+    /// is as new as the request can wish.
     pub fn verdict(
         &self,
         wishes: &RequestDirectives,

@@ -56,9 +56,9 @@ pub(crate) fn freshness(
     is_of_use.then_some(freshness)
 }
 
-/// Whether a response with this status may be stored. Of the client errors, only those that say
-/// that there is nothing may: what one client sent with its request must not become the answer to
-/// all. Server errors may not.
+/// Whether a response with this status may be stored. Of the errors, only those that say that the
+/// resource does not exist: any other error may be about the request of one client, or about the
+/// server's state at that time.
 fn has_storable_status(status: StatusCode) -> bool {
     matches!(status.as_u16(), 200..=204 | 207..=303 | 307 | 308 | 404 | 410)
 }

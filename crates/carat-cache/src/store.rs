@@ -287,7 +287,7 @@ impl Store {
         slot
     }
 
-    /// Evicts responses until there is room for so many bytes, and returns whether there is.
+    /// Evicts responses until there is room for `bytes` bytes, and returns whether there is.
     /// Nothing is evicted for a response that would not fit anyway.
     fn make_room(&mut self, bytes: usize) -> bool {
         let sent_only = self.used().saturating_sub(self.queues.bytes());

@@ -17,7 +17,8 @@ const KEPT_FIELDS: [HeaderName; 5] = [
 ];
 
 /// Turns a request into one that asks the application whether the stored response still holds. The
-/// client's own conditions are removed: the stored response answers them afterwards.
+/// client's own conditions are removed: the edge evaluates them against the stored response once
+/// that is confirmed.
 pub fn ask_to_confirm(request: &mut HeaderMap, entry: &StoredResponse) {
     for name in [IF_NONE_MATCH, IF_MODIFIED_SINCE, IF_RANGE, RANGE] {
         request.remove(name);

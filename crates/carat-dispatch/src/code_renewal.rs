@@ -46,7 +46,7 @@ impl CodeRenewal {
         let _ = self.check.set(check);
     }
 
-    /// The error page for this request, if the code cannot be loaded; `None` if the request may go on.
+    /// The error page for this request, if the code cannot be loaded; `None` if the request may continue.
     pub(crate) fn check(&self, request: &Parts) -> Option<Response<ReplyBody>> {
         let check = self.check.get().filter(|_| !self.is_over.get())?;
         check.upgrade()?.check(request)

@@ -14,7 +14,7 @@ use crate::rest::CollectionTotals;
 pub struct RequestFigures<'a>(&'a Dispatcher);
 
 impl Dispatcher {
-    /// What there is to know of the requests.
+    /// The figures about the requests.
     pub fn figures(&self) -> RequestFigures<'_> {
         RequestFigures(self)
     }

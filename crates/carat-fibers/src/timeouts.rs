@@ -70,7 +70,7 @@ impl<H: Handle> Timeouts<H> {
         Some(*number)
     }
 
-    /// Drops the timeouts of all fibers but one, the only one that goes on after a fork.
+    /// Drops the timeouts of all fibers but one: after a fork, only that fiber continues.
     pub(crate) fn retain(&mut self, fiber: H) {
         self.running.retain(|_, one| one.fiber == fiber);
         self.due = self.running.values().filter(|one| one.is_due).count();

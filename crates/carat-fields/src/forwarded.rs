@@ -70,7 +70,7 @@ fn client_address<'a>(
     let nodes = lines.flat_map(|line| line.rsplit(|byte| *byte == b','));
     // A list may have empty members (RFC 9110, section 5.6.1.2).
     let mut nodes = nodes.map(<[u8]>::trim_ascii).filter(|it| !it.is_empty());
-    // The search goes on behind each trusted proxy.
+    // The search continues behind each trusted proxy.
     let _ = nodes.all(|node| Node::of(node).is_passed(&mut client, proxies));
     client
 }

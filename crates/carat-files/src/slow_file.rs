@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// Says on which thread it is dropped, and waits there until it may go on.
+    /// A value that says on which thread it is dropped, and waits there until it may continue.
     struct Told {
         on: Sender<ThreadId>,
         may_go_on: Receiver<()>,

@@ -69,8 +69,8 @@ impl Drop for SocketFile {
     }
 }
 
-/// Removes the socket of a server that is gone: it refuses connections, and is still the same file afterwards. A socket
-/// with a listener stays, and so does a file that is no socket.
+/// Removes the socket of a server that is gone: a socket that refuses a connection. A socket with a listener stays, and
+/// so do a file that is no socket, and a socket that has replaced the refusing one meanwhile.
 pub fn remove_stale(path: &Path) -> io::Result<()> {
     let is_socket = fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
     if !is_socket {

@@ -150,7 +150,7 @@ impl Steps {
         RequestAnswer::Now(self.dispatch.dispatch(request.take_call()))
     }
 
-    /// The reply to a request. A wait that has brought nothing goes on with the next step.
+    /// The reply to a request. After a wait that has brought nothing, the next step follows.
     async fn reply(
         &self,
         mut answer: RequestAnswer,

@@ -66,7 +66,7 @@ pub enum StreamEnd {
 }
 
 impl LaneSession {
-    /// Appends a response to the outbox. `now` is the time of the response. Returns whether the request goes on: its
+    /// Appends a response to the outbox. `now` is the time of the response. Returns whether the request continues: its
     /// body follows in pieces, or the application has taken over the connection.
     pub fn respond<P: BodyPieces>(
         &mut self,
@@ -102,7 +102,7 @@ impl LaneSession {
     }
 
     /// Appends that the application takes over the connection of a request before it responds. `socket` is the far end
-    /// of the application's socket. The request goes on until [`end_stream`](LaneSession::end_stream).
+    /// of the application's socket. The request continues until [`end_stream`](LaneSession::end_stream).
     pub fn hijack(&mut self, request: CurrentRequest, socket: OwnedFd, now: Instant) {
         let hijack = Hijack {
             id: request.id,

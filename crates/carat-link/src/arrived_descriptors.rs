@@ -108,7 +108,7 @@ impl ArrivedDescriptors {
         has_descriptors
     }
 
-    /// Passes over what is left of the current message, and goes on with the next one.
+    /// Skips the rest of the current message, and continues with the next one.
     fn next_message(&mut self) -> Result<(), MissingDescriptors> {
         self.pass_over(self.current.count);
         self.current = ReceivedMessage::default();

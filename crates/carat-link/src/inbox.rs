@@ -308,7 +308,7 @@ mod tests {
             near.write_all(&bytes).expect("sent");
             let mut inbox = Inbox::default();
             while let Fill::Bytes { .. } = inbox.fill(&far).expect("read") {
-                // A reader ends the connection on the first error; even one that goes on is bounded.
+                // A reader ends the connection on the first error; even for one that does not, the memory is bounded.
                 while let Ok(Some(_)) = inbox.frames.next() {}
                 prop_assert!(inbox.frames.bytes.len() <= HEADER_BYTES + FRAME_LIMIT);
             }

@@ -197,7 +197,7 @@ fn lost_lines(format: LogFormat, path: PathBuf) -> impl Fn(&io::Error) {
         let message = "log lines are lost: free some space, or choose another log";
         let fields: [Field<'_>; 2] = [("log", &path.display()), ("cause", error)];
         let line = stamped_line(format, Level::Error, message, &fields);
-        // An error is ignored, because the server goes on in any case.
+        // An error is ignored, because the server continues in any case.
         let _ = io::stderr().write_all(line.as_bytes());
     }
 }

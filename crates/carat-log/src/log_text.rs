@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use carat_policy::Counted;
 
-/// The most bytes of a text in a log line, before it is escaped. Of a longer text, the middle is left out.
+/// The most bytes of a text in a log line, before it is escaped. A longer text loses its middle.
 const TEXT_LIMIT: usize = 16 * 1024;
 
 /// How many bytes of a text that is too long are taken from its end.

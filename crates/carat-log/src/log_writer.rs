@@ -131,7 +131,8 @@ fn append_only(stream: impl AsFd) -> io::Result<()> {
 }
 
 impl Shared {
-    /// Locks the queue. A poisoned lock is ignored: no code panics while it holds the lock, and the log has to go on.
+    /// Locks the queue. A poisoned lock is ignored: no code panics while it holds the lock, and the log has to
+    /// continue.
     fn lock(&self) -> MutexGuard<'_, LogQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }

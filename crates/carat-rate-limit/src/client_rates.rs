@@ -20,9 +20,8 @@ pub struct Rate {
     pub period: Duration,
 }
 
-/// The requests of client addresses, counted by the generic cell rate algorithm (ITU-T I.371). Of a
-/// client, only a time is kept: when all its requests would be done, if each took its share of the
-/// period.
+/// The requests of client addresses, counted by the generic cell rate algorithm (ITU-T I.371). Each client has only a
+/// time: when all its requests would be done, if each took its share of the period.
 pub struct ClientRates {
     period: u64,
     share: u64,

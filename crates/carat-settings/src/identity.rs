@@ -29,7 +29,7 @@ impl Identity {
         self.verify()
     }
 
-    /// Changes the groups first, because the right to change them is gone afterwards.
+    /// Changes the groups first, because the user, once changed, has no right to do so.
     fn change(&self) -> io::Result<()> {
         let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
         match &self.user {

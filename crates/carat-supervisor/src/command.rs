@@ -169,7 +169,7 @@ pub enum Outcome {
     Finished,
     /// A second signal cut the stop short.
     Cut,
-    /// The server cannot go on, for this reason.
+    /// The server has failed, for this reason.
     Failed(String),
 }
 
@@ -204,6 +204,6 @@ pub struct MemorySubject {
     pub pid: u32,
     /// Whether the worker takes requests.
     pub is_ready: bool,
-    /// Whether the worker has served so many requests that it will hardly grow.
+    /// Whether the worker has served enough requests for its full size: it will hardly grow.
     pub is_grown: bool,
 }

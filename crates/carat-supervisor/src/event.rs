@@ -71,7 +71,7 @@ pub enum WorkerEvent {
     },
     /// The stack of a request that was stuck.
     Stack(StackReport),
-    /// A worker got a signal to end that the supervisor did not send, or cannot go on.
+    /// A worker cannot continue, or got a signal to end that the supervisor did not send.
     Leaving(WorkerId),
     /// A worker closed a lane.
     LaneLost(WorkerId),

@@ -26,7 +26,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The outcome of delivering a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// The collector has taken the message, except for so many spans.
+    /// The collector has taken the message, except for `rejected` of its spans.
     Taken { rejected: u64 },
     /// The collector will never take the message.
     Refused(u16),

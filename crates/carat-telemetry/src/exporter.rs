@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(deliver(port, collect).await, 1);
     }
 
-    /// The clock stands still, and goes on to the next deadline when nothing else happens.
+    /// The clock stands still, and jumps to the next deadline when nothing else happens.
     #[tokio::test(start_paused = true)]
     async fn a_collector_that_hangs_costs_its_spans() {
         let (_listener, port) = listen().await;

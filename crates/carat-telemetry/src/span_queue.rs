@@ -62,7 +62,8 @@ impl SpanQueue {
         Some(batch)
     }
 
-    /// Counts the spans of the last batch: the collector has taken so many of them.
+    /// Counts the spans of the last batch: the collector has taken `taken` of them, and the others
+    /// are dropped.
     pub(crate) fn settle(&self, taken: u64) {
         let sent = self.sending.take();
         let taken = taken.min(sent);

@@ -36,7 +36,7 @@ impl TraceContext {
     fn parse(value: &[u8]) -> Option<TraceContext> {
         let (known, rest) = value.split_at_checked(LENGTH)?;
         let [version] = hex(&known[..2])?;
-        // A later version may go on after another hyphen.
+        // A header of a later version may continue after another hyphen.
         let is_whole = rest.is_empty() || (version > 0 && rest[0] == b'-');
         let hyphens = [2, 35, 52].iter().all(|&index| known[index] == b'-');
         if version == u8::MAX || !is_whole || !hyphens {

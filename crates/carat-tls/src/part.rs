@@ -71,8 +71,8 @@ impl Part for TlsPart {
         self.stores.iter().any(|it| it.is_issued())
     }
 
-    /// Answers an authority that validates a name, on every listener. Requests for other tokens go
-    /// on to the application.
+    /// Answers an authority that validates a name, on every listener. Requests for other tokens
+    /// continue to the application.
     fn admit(&self, request: &mut ArrivedRequest, context: &mut RequestContext) -> RequestStep {
         let Some(token) = self.validation_response(request) else {
             return ControlFlow::Continue(());

@@ -60,7 +60,7 @@ enum SessionStep {
 pub(super) enum TlsProgress {
     /// The handshake needs more bytes.
     InHandshake,
-    /// The client has sent no complete record.
+    /// The handshake is over, and there are no decrypted bytes to read.
     Established,
     /// Decrypted bytes wait.
     Plaintext,

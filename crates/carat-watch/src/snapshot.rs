@@ -8,7 +8,7 @@ use super::source_files::{SourceFiles, is_own_folder, is_source};
 /// Most directories that are read.
 const DIRECTORIES_LIMIT: usize = 4096;
 
-/// After so many names, no further directory is read.
+/// The number of names after which no further directory is read.
 const ENTRIES_LIMIT: usize = 200_000;
 
 /// Most files that are compared.

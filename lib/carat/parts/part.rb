@@ -109,8 +109,8 @@ module Carat
       def loaded(_control, _configuration)
       end
 
-      # Called in each process that is forked from the mold, with its Native::Control. Returns whether the part uses the
-      # control afterwards, so that the process must not close it.
+      # Called in each process that is forked from the mold, with its Native::Control. Returns whether the part still
+      # uses the control when this call has returned: the process must not close it then.
       def join(_control, _configuration) = false
 
       # Returns the class of the role for a process that the edge has ordered, an AppProcess::Order, or nil for a role

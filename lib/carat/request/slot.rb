@@ -61,7 +61,7 @@ module Carat
       end
 
       # Serves one request. SystemExit, NoMemoryError and the like end the worker, but not at once: the edge is asked to
-      # drain the worker, and this lane goes on serving until then.
+      # drain the worker, and this lane serves until it is drained.
       def serve(env)
         call(env)
         @served += 1

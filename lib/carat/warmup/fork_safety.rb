@@ -35,8 +35,8 @@ module Carat
         end
 
         # Returns the reason why this process, a worker that serves, could not become a mold, or nil. `own` are the
-        # worker's own threads, which would end before. A thread that ends within `within` seconds counts as one of a
-        # request.
+        # worker's own threads, which end before it becomes one. A thread that ends within `within` seconds is no
+        # obstacle: it probably belongs to a request.
         def obstacle(own:, within: LOOK_SECONDS)
           return objection if objection
 

@@ -19,8 +19,7 @@ pub struct RequestReceiver {
 }
 
 impl RequestReceiver {
-    /// A receiver in which the first transform with a decoder for a body decodes it, and the first with a sink for it
-    /// keeps it.
+    /// A receiver that asks `transforms` in turn: the first decoder for a body is used, and the first sink.
     pub fn new(
         bodies: RequestBodies,
         transforms: impl IntoIterator<Item = Rc<dyn RequestTransform>>,
@@ -32,7 +31,8 @@ impl RequestReceiver {
     /// Receives the body of `call`. Afterwards the call is as the application is to see it. A body that
     /// is forwarded while it arrives may still break off, which its [`UploadProgress`] reports.
     ///
-    /// The future is moved several times. Most bodies are small and already there, so what only others need is boxed.
+    /// The future is moved several times. Most bodies are small and have arrived already: data that only other bodies
+    /// need is boxed.
     pub async fn receive(
         &self,
         call: &mut Call,

@@ -12,11 +12,11 @@ const TRAILER_LIMITS: HeaderLimits = HeaderLimits {
     max_uri: 0,
 };
 
-/// Removes the chunked coding that the application applied itself, as `Rack::Chunked` does. The
-/// server frames the response on its own.
+/// Removes a chunked coding, which some applications apply themselves, for example by
+/// `Rack::Chunked`. The server frames the response on its own.
 ///
-/// Some applications declare a transfer coding and send plain bytes, such as proxies that copy all
-/// headers. A body that does not begin with a chunk passes unchanged.
+/// Some applications, such as proxies that copy all headers, declare the coding and send plain
+/// bytes. A body that does not begin with a chunk passes unchanged.
 pub(super) struct Dechunk {
     coding: Chunked,
     /// The bytes before the first content: the size of a chunk, or plain content. The limits of the guard bound them.

@@ -156,7 +156,7 @@ impl From<ReplyBody> for PlainBody {
             ReplyContent::Stored(stored) => PlainContent::Stored(stored),
             ReplyContent::File(range) => PlainContent::File(FileBody::new(range)),
             ReplyContent::Stream(stream) => PlainContent::Stream(stream),
-            // Without a change of protocol, nobody uses the tunnel.
+            // A tunnel gets here only if the connection stays with HTTP: nobody uses it then.
             ReplyContent::Tunnel(_) => PlainContent::Full(Bytes::new()),
         };
         PlainBody {

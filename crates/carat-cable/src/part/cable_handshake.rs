@@ -17,7 +17,7 @@ pub(super) struct CableHandshake {
     pub(super) protocol: Option<&'static str>,
     /// The compression that is agreed upon, and the value of the header field that tells the client.
     pub(super) deflate: Option<(DeflateWindow, HeaderValue)>,
-    /// The name of the session with which the client wants to go on.
+    /// The name of the session that the client wants to continue.
     pub(super) session: Option<Box<str>>,
     pub(super) peer: Rc<Peer>,
     /// A permit of `max_tunnels`, which the socket holds while it is open; `None` without that

@@ -163,7 +163,7 @@ fn deflate_of(headers: &HeaderMap) -> Option<(DeflateWindow, HeaderValue)> {
     Some((window, HeaderValue::try_from(answer).ok()?))
 }
 
-/// The name of the session with which a client wants to go on: from a header field, or `sid` in the
+/// The name of the session that a client wants to continue: from a header field, or `sid` in the
 /// query.
 fn session_of(parts: &Parts) -> Option<Box<str>> {
     let field = parts.headers.get(RESTORED_SESSION);

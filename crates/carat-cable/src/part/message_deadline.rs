@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether the deadline has passed after so many more seconds.
+    /// Whether the deadline has passed `seconds` later.
     async fn passes(deadline: &mut MessageDeadline, seconds: u64, reads_on: bool) -> bool {
         advance(Duration::from_secs(seconds)).await;
         let cx = &mut Context::from_waker(Waker::noop());

@@ -273,7 +273,7 @@ impl AsyncWrite for CableSocket {
     }
 }
 
-/// Whether the task may go on. A client that floods the server with small frames gives way to the others.
+/// Whether the task may continue. A client that floods the server with small frames gives way to the others.
 fn has_turn(cx: &mut Context<'_>) -> bool {
     pin!(consume_budget()).poll(cx).is_ready()
 }

@@ -20,9 +20,10 @@ use channel_timer::ChannelTimer;
 pub use kept_session::KeptSession;
 use subscription::{ENTRY_COST, Subscription};
 
-/// While so many commands of a client wait for the application, or commands with as many bytes as a
-/// message may have, no more of its messages are read.
+/// Commands of a client that may wait for the application before the server stops reading its
+/// messages. Their bytes have a limit, too: that of one message.
 const WAITING_COMMANDS: usize = 32;
+
 /// A client's session: its subscriptions, and its commands, which the application gets one after the other.
 ///
 /// ```
@@ -53,7 +54,7 @@ pub struct CableSession {
     waiting_bytes: usize,
     /// The command that the application carries out now.
     running: Option<RunningCommand>,
-    /// Bytes of what is kept of the client between two commands.
+    /// Bytes that the client's data takes between two commands.
     kept: usize,
     /// The state that only a client of the extended protocol has.
     extended: Option<Box<ExtendedSession>>,
@@ -113,7 +114,7 @@ impl CableSession {
         }
     }
 
-    /// Whether so many commands wait that no more of the client's messages are read.
+    /// Whether the server has to stop reading the client's messages, because too many commands wait.
     pub fn is_full(&self) -> bool {
         self.waiting.len() >= WAITING_COMMANDS
             || self.waiting_bytes >= self.hub.limits().message as usize
@@ -129,8 +130,8 @@ impl CableSession {
         self.subscriptions.len()
     }
 
-    /// Bytes that are held for the client, without those of its outbox. Of a text that is held once for several
-    /// clients, each client has a share.
+    /// Bytes that are held for the client, without those of its outbox. A text that is held once for several clients
+    /// counts for each of them by its share.
     pub fn held_bytes(&self) -> usize {
         let shared: usize = self
             .subscriptions
@@ -285,8 +286,8 @@ impl CableSession {
         history.map(|history| (identifier, history))
     }
 
-    /// Subscribes to a stream of Turbo without a command: the application has signed the stream's
-    /// name, and has so let the client subscribe.
+    /// Subscribes to a stream of Turbo without a command: with its signature of the stream's name, the
+    /// application has allowed that.
     fn subscribe_signed(&mut self, identifier: &str, stream: &str) {
         let identifier = self.hub.identifier(identifier);
         let stream = (self.hub).start(stream, &identifier, self.number, &self.outbox);

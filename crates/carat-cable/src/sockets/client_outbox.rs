@@ -194,7 +194,7 @@ impl ClientOutbox {
         self.wake();
     }
 
-    /// Whether so many more frames, with so many bytes together, may wait.
+    /// Whether the outbox has room for this number of frames, which have `bytes` bytes together.
     pub fn has_room(&self, frames: usize, bytes: usize) -> bool {
         let first = (self.frames.borrow().front()).map_or(0, |frame| frame.len() + FRAME_COST);
         self.bytes.get() - first + bytes + frames * FRAME_COST <= self.limit

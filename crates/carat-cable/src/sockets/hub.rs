@@ -59,7 +59,7 @@ pub struct Reached {
 }
 
 impl Reached {
-    /// Wakes the tasks of at most so many clients. Returns whether others are left.
+    /// Wakes the tasks of at most `count` clients. Returns whether others are left.
     pub fn wake(&mut self, count: usize) -> bool {
         let rest = self.sleeping.len().saturating_sub(count);
         self.sleeping.drain(rest..).for_each(Waker::wake);

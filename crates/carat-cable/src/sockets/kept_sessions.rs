@@ -90,7 +90,7 @@ pub enum SessionClaim {
 }
 
 impl<O> KeptSessions<O> {
-    /// Keeps sessions for so many seconds.
+    /// Keeps each session for `keeps` seconds.
     pub fn new(keeps: u64) -> KeptSessions<O> {
         KeptSessions {
             keeps,
@@ -109,8 +109,8 @@ impl<O> KeptSessions<O> {
         self.make_room(limit)
     }
 
-    /// Ends sessions of absent clients, the oldest first, until they take at most so many bytes.
-    /// Returns the sessions that ended.
+    /// Ends sessions of absent clients, the oldest first, until they take at most `bytes` bytes. Returns the sessions
+    /// that ended.
     pub fn make_room(&mut self, bytes: usize) -> Vec<AwaySession<O>> {
         let mut over = Vec::new();
         while self.bytes > bytes {

@@ -33,7 +33,7 @@ pub struct SocketLimits {
 }
 
 impl SocketLimits {
-    /// The limits when `client_memory` is so many bytes.
+    /// The limits for a `client_memory` of this number of bytes.
     pub fn of(client_memory: u64) -> SocketLimits {
         let part = |divisor: u64| usize::try_from(client_memory / divisor).unwrap_or(usize::MAX);
         SocketLimits {

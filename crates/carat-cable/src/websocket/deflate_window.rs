@@ -72,7 +72,7 @@ impl DeflateWindow {
         Some(DeflateWindow(bits))
     }
 
-    /// Whether the window spans a message of so many bytes.
+    /// Whether the window spans a message of this length.
     pub fn holds(self, bytes: usize) -> bool {
         self == DeflateWindow::LARGEST || bytes <= 1 << self.0
     }

@@ -46,7 +46,7 @@ enum MessageState {
 }
 
 impl FrameReader {
-    /// Accepts messages of at most so many bytes.
+    /// A reader of messages of at most `message_limit` bytes.
     pub fn new(message_limit: u32) -> FrameReader {
         FrameReader {
             held: Vec::new(),

@@ -5,7 +5,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use super::CloseCode;
 use super::frames::deflated_frame;
 
-/// Texts of at most so many bytes are not compressed: it saves too little.
+/// The length in bytes up to which a text is not compressed, because that saves too little.
 const LEAST_BYTES: usize = 256;
 /// Most bytes of text that are compressed for one broadcast, or for one result of the application.
 /// Texts beyond it are sent plain. Clients choose their identifiers, and each identifier makes
@@ -58,7 +58,7 @@ impl MessageCoder {
         Some(deflated_frame(payload).into())
     }
 
-    /// The text of a message, of at most so many bytes. No more than these are ever decompressed.
+    /// The text of a compressed message. At most `limit` bytes are ever decompressed.
     pub fn inflate(&mut self, mut message: Vec<u8>, limit: usize) -> Result<String, CloseCode> {
         message.extend_from_slice(&END);
         let inflater = self.inflater.get_or_insert_with(|| Decompress::new(false));

@@ -145,8 +145,8 @@ impl InFlightRequest {
         self.stage = RequestStage::TakenOver;
     }
 
-    /// Whether the response has been streamed, or the connection taken over, for so long that a garbage collection need
-    /// not wait for its end.
+    /// Whether the response has been streamed, or the connection taken over, for at least `LONG_STREAM`: a garbage
+    /// collection does not wait for its end.
     pub(crate) fn is_long_stream(&self, now: Instant) -> bool {
         let lasted = now.saturating_duration_since(self.since);
         match self.stage {

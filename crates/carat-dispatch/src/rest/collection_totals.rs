@@ -36,7 +36,7 @@ impl CollectionCount {
 }
 
 impl CollectionTotals {
-    /// A rest that lasted for so long is over.
+    /// Counts a rest that is over, and the time that it lasted.
     pub(super) fn end_rest(&mut self, lasted: Duration) {
         self.rests += 1;
         self.rest_seconds += lasted.as_secs_f64();

@@ -49,8 +49,8 @@ pub(super) fn memory_report(
     report
 }
 
-/// The memory that all processes may use together (the option `memory`). Of the container's and the machine's memory,
-/// the smaller one counts.
+/// The memory that all processes may use together (the option `memory`). The smaller of the container's memory and the
+/// machine's counts.
 pub(super) fn budget(limit: u64, used: u64, container: Option<u64>, machine: Option<u64>) -> Value {
     let container = container.map(|bytes| (bytes, "container"));
     let machine = machine.map(|bytes| (bytes, "machine"));

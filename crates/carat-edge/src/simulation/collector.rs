@@ -17,7 +17,7 @@ pub(crate) struct SimulatedCollector {
     stopped_until: Cell<u64>,
 }
 
-/// A collection starts by itself after this many times the requests after which it is due.
+/// A collection that nobody has started begins by itself after this multiple of the requests after which it was due.
 const BOUND: u64 = 4;
 
 impl SimulatedCollector {

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
-/// Tells whether a task can go on, and wakes the caller that waits for that.
+/// Notes whether a task can continue, and wakes the caller that waits for one.
 #[derive(Debug)]
 pub(super) struct TasksWaker {
     is_set: AtomicBool,
@@ -19,17 +19,17 @@ impl Default for TasksWaker {
 }
 
 impl TasksWaker {
-    /// Whether a task can go on.
+    /// Whether a task can continue.
     pub(super) fn is_set(&self) -> bool {
         self.is_set.load(Ordering::Relaxed)
     }
 
-    /// Whether a task could go on; the tasks are run next.
+    /// Whether a task could continue. Resets the note: the caller runs the tasks next.
     pub(super) fn take(&self) -> bool {
         self.is_set.swap(false, Ordering::Relaxed)
     }
 
-    /// Sets the waker that is called when a task can go on.
+    /// Sets the waker that is called when a task can continue.
     pub(super) fn wakes(&self, waker: &Waker) {
         let mut waits = self.waits.lock().unwrap_or_else(PoisonError::into_inner);
         waits.replace(waker.clone());

@@ -21,7 +21,7 @@ pub(crate) struct Takeovers {
 }
 
 impl Takeovers {
-    /// Each takeover needs one of these permits, if there are any.
+    /// Takeovers that need a permit each; `None` for any number of them.
     pub(crate) fn new(permits: Option<Arc<Semaphore>>) -> Takeovers {
         Takeovers { permits }
     }

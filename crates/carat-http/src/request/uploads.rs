@@ -11,7 +11,8 @@ use carat_body::request::{ReceivedBody, RequestReceiver, UploadProgress};
 use carat_dispatch::PendingReply;
 use carat_exchange::{Call, ConnectionState, Refusal, Reply};
 
-/// Receives the body of a request, and dispatches the request then. A request without a body goes on to the next step.
+/// Receives the body of a request, and then dispatches the request. A request without a body continues with the next
+/// step.
 pub(crate) fn take_body(
     request: &mut ArrivedRequest,
     context: &RequestContext,

@@ -10,12 +10,12 @@ use carat_settings::Settings;
 /// 11 KB a connection.
 pub(crate) const PARK_AFTER: Duration = Duration::from_secs(1);
 
-/// How long a body may be slow before its average rate counts.
+/// How long a body may be slow before its average rate is checked.
 const BODY_GRACE: Duration = Duration::from_secs(10);
-/// How often the rate of a body is checked after that.
+/// The interval between two checks of a body's average rate.
 const BODY_CHECK: Duration = Duration::from_secs(1);
 
-/// How often it is checked whether the client is still there while its bytes are not read.
+/// The interval between two checks for a client that has left while the server reads nothing from it.
 const CLIENT_CHECK: Duration = Duration::from_secs(1);
 
 /// How the active phase of a connection ends.
@@ -184,7 +184,7 @@ mod tests {
     /// Bytes a second.
     const RATE: usize = 1000;
 
-    /// For how many seconds a client may send a body whose bytes of each second these are.
+    /// The second in which a body is refused if `sent` bytes of it arrive in each second; `usize::MAX` for none.
     async fn lasts(sent: impl Iterator<Item = usize>) -> usize {
         let deadlines = Deadlines::new();
         let deadline = deadlines.deadline();
@@ -218,7 +218,7 @@ mod tests {
         let grace = usize::try_from(BODY_GRACE.as_secs()).expect("a few seconds");
         let trickle = std::iter::repeat_n(RATE / 2, 60);
         assert!((grace..grace + 2).contains(&lasts(trickle).await));
-        // What came fast in the beginning counts as long as the average is met.
+        // Bytes that arrived early count for the average.
         let burst = std::iter::once(RATE * 20).chain(std::iter::repeat_n(1, 60));
         assert!((20..23).contains(&lasts(burst).await));
     }

@@ -153,7 +153,7 @@ mod tests {
             self.reader.look(self.now, all(self.written)).is_some()
         }
 
-        /// The second in which it is given up, when it takes so many bytes in each.
+        /// The second in which the client is given up if it takes `bytes` bytes in each second.
         fn given_up_after(&mut self, bytes: u64) -> Option<u64> {
             (1..10_000).find(|_| !self.passes(1, bytes))
         }

@@ -374,7 +374,7 @@ mod tests {
 
     const LIMIT: u64 = 1024 * 1024;
 
-    /// A client that may send without end, and takes so many bytes.
+    /// A client that sends without end if `sends` is true, and takes `room` more bytes.
     struct Client {
         sends: bool,
         room: Rc<Cell<usize>>,
@@ -471,8 +471,8 @@ mod tests {
         serve_tunnel(client, ends, deadline, &server.settings, &server.active).await
     }
 
-    /// After how many seconds the server gives up a client that takes so many bytes in each, within 1000. Before them, the
-    /// process stands still for `pause`.
+    /// The second, of 1000, in which the server gives up a client that takes `bytes_per_second`. The process stands
+    /// still for `pause` before the first one.
     async fn given_up_after(bytes_per_second: usize, pause: Duration) -> Option<u32> {
         let memory = ClientMemory::new(LIMIT);
         let server = Server::plain(&memory);

@@ -15,8 +15,8 @@ const TICK_CREDIT: u32 = 10;
 /// How many more such frames the client may send for each request, since a window update or a reset
 /// may follow.
 const REQUEST_CREDIT: u32 = 4;
-/// How many bytes of bodies, in either direction, allow one more such frame. A client opens its
-/// window in steps of at least so many.
+/// The number of bytes of bodies, in either direction, that allow one more frame of overhead. A client opens its window
+/// in steps of at least this size.
 const BYTES_CREDIT: usize = 256;
 /// How many more such frames the client may send for each piece that the application sends, however
 /// short. Some clients return a window update for the stream and one for the connection.

@@ -15,8 +15,7 @@ const PATH_INDEX: u8 = 4;
 const INDEXED: u8 = 0x40;
 /// The bit in the first byte of a text that says that the text is in Huffman code.
 const HUFFMAN: u8 = 0x80;
-/// The low 7 bits of the first byte of an integer that goes on in further bytes: the least value
-/// that needs them.
+/// The greatest value of the low 7 bits of a byte. As the first byte of an integer, it says that further bytes follow.
 const INTEGER_MOST: usize = 0x7f;
 /// The byte that fills the room behind a text that became shorter: a whole field, the `age` of the static table,
 /// without a value.

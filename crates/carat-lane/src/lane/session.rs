@@ -34,7 +34,7 @@ pub struct LaneSession {
     held: VecDeque<HeldRequest>,
     held_bytes: usize,
     fairness: Fairness,
-    /// Whether a slot waits for the socket, and so is its reader.
+    /// Whether the lane has a reader: a slot that waits for the socket.
     pub is_read: bool,
     /// Whether the taker of requests has let others run, and continues after them.
     pub is_paused: bool,
@@ -240,12 +240,12 @@ impl LaneSession {
         collection.encode(self.outbox.buffer());
     }
 
-    /// Whether the outbox is too large to go on.
+    /// Whether the outbox has to be sent before more is appended.
     pub fn is_full(&self) -> bool {
         self.outbox.len() > OUTBOX_LIMIT
     }
 
-    /// Sends the outbox if it is too large to go on.
+    /// Sends the outbox if it is full.
     pub fn relieve(&mut self, socket: BorrowedFd<'_>) -> Result<(), LinkError> {
         if self.is_full() {
             self.send(socket)?;
@@ -283,7 +283,7 @@ impl LaneSession {
         self.is_gone || self.in_flight.is_draining()
     }
 
-    /// Whether the lane drains, nothing is in flight, and so the edge has nothing more to send.
+    /// Whether the lane drains and no request is in flight, so that the edge sends nothing more.
     pub fn is_drained(&self) -> bool {
         !self.is_gone && self.in_flight.is_drained()
     }

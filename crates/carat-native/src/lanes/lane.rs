@@ -164,7 +164,7 @@ impl Lane {
         step: impl FnMut(&mut LaneSession, BorrowedFd<'_>) -> Result<Step<T>, LinkError>,
     ) -> Result<T, Error> {
         let reached = self.repeat(ruby, wanted, step);
-        // Also after an error: others may wait for what only this one would have read.
+        // Also after an error: other slots may wait for frames that only this slot would have read.
         self.pass_on(ruby)?;
         reached
     }

@@ -198,7 +198,7 @@ impl Slot {
         let lane = self.lane(ruby);
         let socket = lane.io.socket(ruby)?;
         let mut session = borrow(ruby, &lane.session)?;
-        // The code of the application goes on: it closes the body.
+        // Code of the application still runs: it closes the body.
         lane.linger(&mut session);
         session.end_stream(id, end);
         let flushed = session.flush(socket);

@@ -71,7 +71,7 @@ fn writing(io: Value) -> Result<Value, Error> {
     Ok(unsafe { Value::from_raw(written) })
 }
 
-/// Waits in this thread until a child ends that `pid` selects as for `waitpid`, and leaves its status unread. May
+/// Waits in this thread for the end of a child, which `pid` selects as in `waitpid`. Leaves its status unread. May
 /// return early.
 fn await_child(pid: i32, flags: i32) -> Result<(), Error> {
     let (kind, id) = match pid {

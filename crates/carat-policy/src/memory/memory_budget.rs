@@ -70,7 +70,7 @@ pub struct WorkerLoad {
     pub private: Option<u64>,
     /// The most private memory that the worker is expected to need once it has grown, in bytes.
     pub highest: u64,
-    /// Whether the worker has served so many requests that it will hardly grow.
+    /// Whether the worker has served enough requests for its full size: it will hardly grow.
     pub is_grown: bool,
 }
 

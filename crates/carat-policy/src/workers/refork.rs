@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(choose(&[(busy, 40 * MB), (1, 40 * MB)]), Some(1));
         // Too few bytes.
         assert_eq!(choose(&[(busy, 30 * MB), (1, 30 * MB)]), None);
-        // Too small a share: what only one worker has is not shared.
+        // The share of this worker is too small: pages that only it has touched are not shared.
         assert_eq!(choose(&[(busy, 400 * MB), (1, 80 * MB)]), None);
         // Caches are not full.
         assert_eq!(choose(&[(400, 80 * MB), (1, 80 * MB)]), None);

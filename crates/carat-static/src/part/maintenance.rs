@@ -132,7 +132,7 @@ impl Maintenance {
 }
 
 /// The path of the page. A relative path begins in the directory in which the server was started.
-/// Symbolic links in that are followed anew at each look.
+/// Symbolic links in the path of that directory are followed anew at each look.
 fn path_of(settings: &Settings) -> Option<PathBuf> {
     let path = settings.parts.site.maintenance.as_ref()?;
     Some(settings.directory.join(path))

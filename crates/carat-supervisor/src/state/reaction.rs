@@ -28,7 +28,7 @@ impl Reaction {
         self.commands.extend(pid.map(|pid| Command::Kill { pid }));
     }
 
-    /// Ends the server, because it cannot go on.
+    /// Ends the server, because it has failed.
     pub fn fail(&mut self, cause: String) {
         self.push(Command::Exit(Outcome::Failed(cause)));
     }

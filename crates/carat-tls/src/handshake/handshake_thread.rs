@@ -6,9 +6,8 @@ use std::thread;
 
 use tokio::sync::{Semaphore, oneshot};
 
-/// Most steps that the thread has at a time: the one that it computes, and some to go on with until
-/// the event loop has its next turn. Further steps wait in the event loop, and are dropped with
-/// their connections.
+/// Most steps that the thread has at a time: the one that it computes, and further ones, so that it is not idle before
+/// the next turn of the event loop. Steps beyond them wait in the event loop, and are dropped with their connections.
 const STEPS_LIMIT: usize = 8;
 
 /// A thread that computes the steps of handshakes, in the order in which they arrive. Requests would wait too long for

@@ -36,8 +36,8 @@ pub(crate) async fn watch_certificates(
     watches.join_next().await.transpose()?.unwrap_or(Ok(()))
 }
 
-/// Watches the files of one listener. A look at a disk that does not respond goes on waiting for
-/// it, and the next look leaves out the files that it is reading.
+/// Watches the files of one listener. A look at files on a disk that does not respond keeps waiting for it, and later
+/// looks leave these files out.
 async fn watch(store: Arc<CertificateStore>, now: Rc<Notify>, log: Rc<Log>) -> io::Result<()> {
     let mut looks = JoinSet::new();
     loop {

@@ -21,12 +21,12 @@ use carat_settings::Settings;
 /// Code is loaded once the files have been quiet for this long, unless a request waits for it.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// Files count as quiet after so many rounds at the latest, each of at most twice `QUIET`. A
-/// checkout of a large repository takes less.
+/// The number of rounds, each of at most twice `QUIET`, after which files count as quiet in any case. A checkout of a
+/// large repository takes less.
 const QUIET_LIMIT: u32 = 40;
 
-/// After a failed load, the code is loaded again at once if files have changed meanwhile. After so
-/// many failed loads in a row, it is not, and the error is shown.
+/// The failed loads in a row after which the error is shown. After fewer, the code is loaded again at once if files
+/// have changed meanwhile.
 const ATTEMPTS_LIMIT: u8 = 3;
 
 /// How long requests get the error of a failed load without another attempt: a browser sends several requests for a
@@ -161,8 +161,8 @@ impl Reload {
         }
     }
 
-    /// Responds with the error to all waiting requests if the code cannot be loaded. Lets requests
-    /// go on, unless code is being loaded.
+    /// Lets waiting requests continue, unless code is being loaded. If the code cannot be loaded, responds to them with
+    /// the error.
     fn respond_to_waiting(&self) {
         if let ReloadPhase::Failed(page, _) = &*self.phase.borrow() {
             (self.dispatcher).answer_waiting(|request| page.response(request));

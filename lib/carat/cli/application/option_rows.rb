@@ -19,7 +19,8 @@ module Carat
       EXPORTED = Config::Options.fetch(:environment).env
       private_constant :ARGUMENT, :DEFAULT, :EXPORTED, :HEAD, :HIDDEN, :NONE, :OFF
 
-      # `before` is the environment, a Hash, before `configuration` was read; `env` is the environment after that.
+      # `before` is the environment, a Hash, before `configuration` was read; `env` is the environment after it was
+      # read.
       def initialize(configuration, before:, env:)
         @configuration = configuration
         @env = env.to_h.except(*EXPORTED).merge(before.slice(*EXPORTED))

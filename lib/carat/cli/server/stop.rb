@@ -15,7 +15,7 @@ module Carat
       # The sentence in the list of subcommands.
       SUMMARY = "Stops a running server when its requests are finished."
 
-      # The seconds that the server may take beyond the time within which it says that it stops.
+      # The seconds for which the command waits beyond the time limit that the server has reported.
       GRACE_SECONDS = 10
       PAUSE_SECONDS = 0.05
       private_constant :GRACE_SECONDS, :PAUSE_SECONDS

@@ -18,7 +18,8 @@ module Carat
       LIMIT = 24 * 60 * 60
       private_constant :LIMIT
 
-      # Returns when the new edge accepts clients. Raises ConfigError; raises ControlError when the old edge goes on.
+      # Returns when the new edge accepts clients. Raises ConfigError; raises ControlError when the old edge continues
+      # to serve.
       def run
         refuse_arguments
         say("carat: upgraded: process #{ask(:post, "/upgrade", deadline: LIMIT).fetch("pid")} serves")

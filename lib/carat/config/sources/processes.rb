@@ -9,9 +9,9 @@ module Carat
   module Config
     # The further processes of the application that the config file declares.
     class Processes
-      # One declaration. `count` is a Range, and `load` is what the number of processes follows within that range,
-      # something to call. `stop_timeout` is nil when the server's stop timeout counts. Either `command` or `block` is
-      # what runs, and the other is nil. `place` is where the process is declared.
+      # One declaration. `count` is a Range; `load` responds to `call`, and the number of processes follows its result
+      # within that range. `stop_timeout` is nil when the server's stop timeout counts. The process runs `command` or
+      # `block`; the other is nil. `place` is where the process is declared.
       # rubocop:disable Lint/StructNewOverride -- nobody counts its members
       Declaration = Struct.new(:name, :count, :load, :memory, :stop_signal, :stop_timeout, :restart, :overlap,
                                :environment, :command, :only, :place, :block, keyword_init: true) do

@@ -21,7 +21,7 @@ module Carat
     private_constant :Round, :Task
 
     # Without a block, the first error of a callback ends `run`, which raises it. With a block, errors go to the block,
-    # and `run` goes on.
+    # and `run` continues.
     #
     # @yieldparam error [Exception] an error that a callback raised
     def initialize(&on_error)

@@ -156,8 +156,8 @@ module Carat
            error.full_message(highlight: false))
     end
 
-    # Runs the fibers. `@interrupted` is set only afterwards: a process that is forked by one of them must still run its
-    # own fibers.
+    # Runs the fibers. `@interrupted` is set only when they have ended: a process that one of them forks must still run
+    # its own fibers.
     def run_to_the_end
       ended = false
       run_fibers

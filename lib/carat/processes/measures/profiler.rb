@@ -44,7 +44,7 @@ module Carat
         Lab::Profile::TimeRecording.new(clocks, interval)
       end
 
-      # Reports that no profile is possible, rather than raise: the worker must go on serving.
+      # Reports that no profile is possible, and raises nothing: the worker must continue to serve.
       def refuse(error)
         @control.profile(Log::PlainJSON.generate({ error: "the worker cannot be profiled: #{error.message}" }))
       end

@@ -3,7 +3,7 @@
 module Carat
   module Warmup
     # The thread pools of concurrent-ruby, such as that of ActiveJob's async adapter. Their threads wait for work for a
-    # minute before they end, and would keep the process from becoming a mold for as long.
+    # minute before they end, and would keep the process from becoming a mold for that minute.
     module IdlePools
       # The seconds between two attempts to end the threads of a pool.
       PAUSE_SECONDS = 0.01

@@ -193,8 +193,8 @@ impl CableSession {
             && self.waiting.front().is_some_and(asks)
     }
 
-    /// Sends the client what a subscription has missed, without a command for the application. A
-    /// held subscription goes on in the same moment, so that nothing is missed or sent twice.
+    /// Sends the client what a subscription has missed, without a command for the application. A held subscription
+    /// continues in the same moment, so that the client misses no message and gets none twice.
     pub(super) fn send_again(&mut self, identifier: &str, history: &str) -> Option<String> {
         let until = self.release(identifier);
         self.replay(identifier, history, until);

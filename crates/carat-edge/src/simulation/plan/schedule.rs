@@ -17,7 +17,7 @@ pub(crate) enum Moment {
     Process(u32),
     /// A lane of a process has something to do, or a message.
     Lane(u32, u16),
-    /// A stopped process goes on.
+    /// A stopped process continues.
     Continue(u32),
     /// SIGKILL reaches a process.
     Kill(u32),
@@ -35,7 +35,7 @@ pub(crate) enum Moment {
     Calm,
     /// The server is told to stop.
     Stop,
-    /// The edge goes on after it stood still.
+    /// The edge continues after it stood still.
     EdgeContinues,
 }
 

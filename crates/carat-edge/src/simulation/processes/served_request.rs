@@ -40,10 +40,10 @@ enum ServedStage {
 /// The progress of a request after it ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServiceStep {
-    /// The request goes on at this time, in microseconds.
+    /// The request continues at this time, in microseconds.
     WaitsUntil(u64),
     WaitsForEdge,
-    /// The request has its response, and goes on until this time.
+    /// The request has its response, and its thread lingers until this time.
     LingersUntil(u64),
     Over,
     Crashed,

@@ -53,8 +53,8 @@ impl ServiceManager {
         self.notify("READY=1\nSTATUS=serving");
     }
 
-    /// Notifies that a `systemctl reload` begins. Not while the server boots or stops, because it is not ready
-    /// afterwards either, and not during a restart, which is a reload already.
+    /// Notifies that a `systemctl reload` begins. While the server boots or stops, there is no notice: the end of a
+    /// reload says that the server is ready. A restart is a reload already.
     pub(crate) fn reopening_begins(&mut self) {
         if self.is_ready && !self.is_restarting {
             self.reloading("reloading");
@@ -123,7 +123,7 @@ impl ServiceManager {
         self.notify("STOPPING=1\nSTATUS=stopping");
     }
 
-    /// Notifies that the server cannot go on.
+    /// Notifies that the server has failed.
     pub(crate) fn failed(&self, cause: &str) {
         let line = cause.lines().next().unwrap_or_default();
         self.notify(&format!("STATUS=failed: {line}"));

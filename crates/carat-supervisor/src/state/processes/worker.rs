@@ -72,7 +72,7 @@ pub enum WorkerBoot {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorkerMemory {
     pub private: MemoryTrend,
-    /// Whether the worker had served so many requests that it will hardly grow.
+    /// Whether the worker had served enough requests for its full size: it will hardly grow.
     pub is_grown: bool,
 }
 
@@ -248,7 +248,7 @@ impl Worker {
         reaction.now + time
     }
 
-    /// Drains a worker that got a signal to end from another process, or cannot go on.
+    /// Drains a worker that got a signal to end from another process, or cannot continue.
     pub fn leave(&mut self, reaction: &mut Reaction) {
         self.forgo_promotion();
         self.retire("worker was told to end", reaction);

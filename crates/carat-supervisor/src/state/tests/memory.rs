@@ -12,7 +12,7 @@ use crate::limits::Limits;
 const REPLACED: &str = "worker will be replaced";
 const SHORTAGE: &str = "no memory for more workers (memory)";
 
-/// A server with memory for so many workers, and the first one's process id.
+/// A server with memory for `fitting` workers, and the process id of the first one.
 fn with_room(workers: u32, fitting: u64) -> (World, u32) {
     let world = World::of(limited(workers, fitting));
     let pid = world.serving_pids()[0];

@@ -280,7 +280,7 @@ fn a_restart_that_is_asked_for_during_the_start_follows_it() {
     assert_eq!(world.generations(), [2, 2]);
 }
 
-/// Memory for so many workers beside two molds, of which one is counted already.
+/// Memory for `workers` workers beside two molds, one of which is counted already.
 fn tight(workers: u64) -> Limits {
     limited(1, 2 + workers)
 }

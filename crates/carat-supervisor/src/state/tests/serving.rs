@@ -144,7 +144,7 @@ fn elastic_world() -> World {
     world
 }
 
-/// No request has waited, or come, for so long.
+/// The server has had no request for 20 s.
 fn idle(world: &mut World) {
     world.demand.waiting = 0;
     for pid in world.serving_pids() {

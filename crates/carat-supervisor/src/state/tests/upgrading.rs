@@ -28,7 +28,7 @@ fn starting(workers: u32) -> World {
     world
 }
 
-/// A world whose new edge accepts the clients, of which there are so many.
+/// A world whose new edge accepts the clients, while the old edge still has `clients` of them.
 fn handed_over(workers: u32, clients: usize) -> World {
     let mut world = starting(workers);
     assert!(!world.has(&HAND_OVER));

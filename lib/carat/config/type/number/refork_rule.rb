@@ -5,7 +5,8 @@ require_relative "../../config_error"
 module Carat
   module Config
     module Type
-      # When a worker becomes the next mold: never, when measurements show that it pays, or after numbers of requests.
+      # When a worker becomes the next mold: after certain numbers of requests, or as soon as measurements show that it
+      # pays, or never.
       class ReforkRule
         WORDS = %w[auto off].freeze
         LIST = /\A\d+(?:\s*,\s*\d+)*\z/

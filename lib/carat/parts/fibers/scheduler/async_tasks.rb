@@ -17,7 +17,7 @@ module Carat
         @tasks.adopt(task)
       end
 
-      # Runs a fiber at once: a new fiber, or one that waits in `transfer`. The caller goes on when its turn comes.
+      # Runs a fiber at once: a new fiber, or one that waits in `transfer`. The caller continues when its turn comes.
       def resume(fiber)
         start(fiber)
       end

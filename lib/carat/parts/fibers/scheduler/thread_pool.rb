@@ -30,7 +30,7 @@ module Carat
         @idle = []
       end
 
-      # Runs `task` in a thread of the pool. A fiber that is interrupted meanwhile goes on only when that thread has
+      # Runs `task` in a thread of the pool. A fiber that is interrupted meanwhile continues only when the task has
       # ended.
       def run(task)
         member = take

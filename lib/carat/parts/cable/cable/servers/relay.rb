@@ -13,10 +13,10 @@ module Carat
     # server, since]`. The old relay and the new one get it at the same place among the broadcasts, so that no broadcast
     # is lost or passed twice.
     class Relay
-      # Seconds without a message after which the relay sends its own message again, which the broker has to return. A
-      # relay that is told to end goes on for as long at most, so that a new one can take over.
+      # Seconds without a message after which the relay sends its own message again, which the broker has to return.
+      # Also the longest time for which a relay that is told to end continues, so that a new one can take over.
       BEAT = 2
-      # The broker counts as lost after so many times BEAT seconds without a message.
+      # The number of times BEAT without a message after which the broker counts as lost.
       LOST = 3
       private_constant :BEAT, :LOST
 

@@ -37,7 +37,7 @@ module Carat
         end
 
         # Reopens the IO, and then interrupts the fibers that wait for it. When reopening fails, the IO stays open, and
-        # they go on waiting.
+        # they continue to wait.
         def reopen(...)
           super.tap { IO.schedulers&.closing(self) }
         end

@@ -9,9 +9,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
 use crate::freshness::Freshness;
 
-/// Bytes of memory that an entry takes beside its header fields and bodies.
+/// Bytes of memory that an entry takes in addition to its header fields and bodies.
 const ENTRY_OVERHEAD: usize = 768;
-/// Bytes of memory that a header field takes beside its name and value.
+/// Bytes of memory that a header field takes in addition to its name and value.
 const FIELD_OVERHEAD: usize = 160;
 
 /// Header fields that are not stored, because they belong to one message or one hop (RFC 9111,
@@ -125,7 +125,7 @@ impl StoredResponse {
         is_first.then(|| Refreshing(Rc::clone(self)))
     }
 
-    /// Bytes of memory that the entry takes beside its bodies.
+    /// Bytes of memory that the entry takes in addition to its bodies.
     pub(crate) fn head_bytes(&self) -> usize {
         ENTRY_OVERHEAD + fields_bytes(&self.headers)
     }

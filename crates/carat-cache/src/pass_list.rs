@@ -3,8 +3,8 @@ use std::time::{Duration, Instant};
 
 /// For how long requests do not wait for each other after a response that cannot be stored, as in Varnish.
 const PASS_TIME: Duration = Duration::from_secs(120);
-/// Most URLs that are remembered. Beyond it, the oldest one is forgotten: requests for it then wait
-/// for each other once.
+/// The most URLs that are remembered. Beyond it, the oldest one is forgotten: requests for it then wait for each other
+/// once.
 const PASSES_LIMIT: usize = 16 * 1024;
 
 /// URLs whose responses could not be stored. Their requests go to the application at once.

@@ -9,12 +9,12 @@ use crate::selection::Selection;
 const PROBATION_SHARE: usize = 10;
 /// A response that was asked for again this often leaves probation.
 const PROVEN_HITS: u8 = 2;
-/// Most hits that are counted, so that a response that is no longer asked for is evicted soon.
+/// The most hits that are counted, so that a response that is no longer asked for is evicted soon.
 const HITS_LIMIT: u8 = 3;
-/// Most evicted responses that are remembered. A remembered response skips probation when it is
+/// The most evicted responses that are remembered. A remembered response skips probation when it is
 /// stored again.
 const GHOSTS_LIMIT: usize = 16 * 1024;
-/// Most empty slots before the queues are cleaned.
+/// The most empty slots before the queues are cleaned.
 const EMPTY_LIMIT: usize = 64;
 
 /// The place of a response. A new response to the same requests takes it over.

@@ -38,7 +38,7 @@ const UNNAMED_FIELDS: [&str; 30] = [
     "x-url-scheme",
 ];
 
-/// Most fields that a response may name in Vary. A response that names more is not stored.
+/// The most fields that a response may name in Vary. A response that names more is not stored.
 const VARY_LIMIT: usize = 16;
 
 /// The host that the application takes a request to be for, with its port.
@@ -110,8 +110,8 @@ pub fn url_key(host: UrlHost<'_>, path: &str, query: &str) -> Box<[u8]> {
     url.into()
 }
 
-/// The requests that a stored response answers: those with the same origin, and the same values of the fields that it names
-/// in Vary (RFC 9111, section 4.1).
+/// The requests that a stored response answers: those with the same origin, and the same values of the fields that it
+/// names in Vary (RFC 9111, section 4.1).
 ///
 /// Frameworks choose a media type by Accept, but name Accept only in some responses; Rails does not
 /// name it in responses to browsers. So a response that does not name Accept answers only requests
@@ -124,7 +124,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// The selection of a response; `None` if Vary names too many fields, or what is no name.
+    /// The selection of a response; `None` if Vary names too many fields, or contains something other than names.
     pub(crate) fn of(
         key: &RequestKey,
         request: &HeaderMap,

@@ -16,14 +16,14 @@ use crate::storable::{self, ExchangeTimes};
 
 /// The largest response may take the size of the cache divided by this.
 const ENTRY_SHARE: usize = 16;
-/// Most responses for one URL, to requests with different header fields. Beyond it, the response
-/// that was asked for least is evicted.
+/// The most responses for one URL, to requests with different header fields. Beyond it, the
+/// response that was asked for least is evicted.
 const VARIANTS_LIMIT: usize = 32;
-/// Most invalidated URLs that are remembered. A response that was asked for before a change that is
-/// forgotten is not stored, since the change may concern it.
+/// The most invalidated URLs that are remembered. A response that was requested before the newest
+/// forgotten change is not stored, since that change may concern its URL.
 const CHANGES_LIMIT: usize = 256;
-/// Most bytes that a new response may evict, as a multiple of what it needs. It may need to evict
-/// more than its own bytes, since evicted bodies that are still being sent keep their memory.
+/// The most bytes that a new response may evict, as a multiple of what it needs. It may need to
+/// evict more than its own bytes, since evicted bodies that are still being sent keep their memory.
 const EVICTION_FACTOR: usize = 2;
 
 /// Stored responses, which take a bounded number of bytes.
@@ -40,7 +40,7 @@ pub struct Store {
     hasher: RandomState,
     /// Bytes of all bodies, with those that are still being sent after their entry has gone.
     live: Arc<AtomicUsize>,
-    /// Bytes that entries take beside their bodies.
+    /// Bytes that entries take in addition to their bodies.
     heads: usize,
     entries: usize,
     evictions: u64,
@@ -77,7 +77,7 @@ impl Store {
         }
     }
 
-    /// Most bytes that the store may take.
+    /// The most bytes that the store may take.
     pub fn limit(&self) -> usize {
         self.limit
     }
@@ -98,7 +98,7 @@ impl Store {
         self.evictions
     }
 
-    /// Most bytes of one response.
+    /// The most bytes of one response.
     pub fn entry_limit(&self) -> usize {
         self.limit / ENTRY_SHARE
     }
@@ -129,7 +129,7 @@ impl Store {
         text
     }
 
-    /// Whether a response for this URL could not be stored lately.
+    /// Whether a recent response for this URL could not be stored.
     pub fn passes(&self, key: &RequestKey, now: Instant) -> bool {
         self.passes.contains(self.hash(&key.url), now)
     }
@@ -205,8 +205,8 @@ impl Store {
         }
     }
 
-    /// Removes all responses for a URL, because what it names has changed. Responses that were
-    /// asked for before the change will not be stored.
+    /// Removes all responses for a URL, because its resource has changed. Responses to requests
+    /// from before the change will not be stored.
     pub fn invalidate(&mut self, url: &[u8], now: Instant) {
         if self.changes.len() == CHANGES_LIMIT {
             self.forgotten_change = self.changes.pop_front().map(|(_, at)| at);
@@ -255,7 +255,7 @@ impl Store {
         known.map_or_else(|| Rc::from(&*key.url), |(url, _)| Rc::clone(url))
     }
 
-    /// Whether what the URL names may have changed after the response was asked for.
+    /// Whether the resource may have changed after the response was requested.
     fn has_changed(&self, exchanged: &Exchanged<'_>) -> bool {
         let (hash, asked) = (self.hash(&exchanged.key.url), exchanged.times.asked);
         let is_change = |change: &(u64, Instant)| change.0 == hash && change.1 >= asked;

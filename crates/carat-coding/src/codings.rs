@@ -1,6 +1,6 @@
 use crate::Coding;
 
-/// Most codings that may be applied to one body: each needs its own window to decode.
+/// The most codings that may be applied to one body: each needs its own window to decode.
 pub const CODINGS_LIMIT: usize = 2;
 
 /// The codings of a body, in the order in which they were applied.

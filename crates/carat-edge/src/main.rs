@@ -169,7 +169,7 @@ async fn run(settings: Rc<Settings>, origin: Origin) -> Result<Outcome, String> 
     Ok(outcome)
 }
 
-/// Starts the tasks that run beside the supervisor.
+/// Starts the tasks that run besides the supervisor.
 fn start_tasks(
     server: &Rc<Server>,
     mailbox: &Mailbox,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::handle::Handle;
 
-/// Most runs that wait to be reported; further ones only count for `longest`.
+/// The most runs that wait to be reported; further ones only count for `longest`.
 const UNREPORTED_LIMIT: usize = 64;
 
 /// Measures the runs of one thread's fibers.
@@ -20,7 +20,7 @@ pub struct RunClock<H> {
     unreported: RefCell<VecDeque<(H, Duration)>>,
     /// The scheduler of the fibers, which is told when runs wait to be reported, and then starts the reporter.
     watcher: Cell<Option<H>>,
-    /// The fiber that reports them. Its own runs are not reported.
+    /// The fiber that reports long runs. Its own runs are not reported.
     reporter: Cell<Option<H>>,
 }
 

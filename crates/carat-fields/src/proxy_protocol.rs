@@ -22,20 +22,20 @@ pub const PROXY_HEADER_LIMIT: usize = 4096;
 pub struct ProxyHeader {
     /// Bytes of the header. What follows is the client's.
     pub length: usize,
-    /// For whom the proxy connects.
+    /// The client for whom the proxy connects.
     pub client: Client,
 }
 
-/// For whom a proxy connects.
+/// The client for whom a proxy connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Client {
-    /// For itself, such as for a health check, or for somebody whose address it does not know.
+    /// The proxy itself, such as for a health check, or a client whose address it does not know.
     Unknown,
-    /// For a client of TCP.
+    /// A client of TCP.
     Tcp {
         /// The client.
         source: SocketAddr,
-        /// Where the client connected to.
+        /// The address to which the client connected.
         destination: SocketAddr,
         /// Whether the connection of the client is encrypted; version 2 may say so.
         is_encrypted: bool,

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-/// Most ranges of one request; a client that requests more gets the complete content.
+/// The most ranges of one request; a client that requests more gets the complete content.
 pub const RANGES_LIMIT: usize = 32;
 
 /// The bytes that a `Range` header requests of a content of known length (RFC 9110, 14.1.2 and 14.2).

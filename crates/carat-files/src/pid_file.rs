@@ -26,7 +26,7 @@ impl PidFile {
         PidFile { path, pid }
     }
 
-    /// Writes the file in place of one whose server is gone. Fails if that server is running.
+    /// Writes the file, in place of an old one if need be. Fails if the old file names a server that is running.
     pub fn write(&self) -> Result<(), String> {
         let path = self.path.display();
         match named(&self.path) {

@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How many files of responses may always wait to be closed, within the reserve of the descriptor budget.
-/// `set_further_waiting` adds the descriptors that the budget has left. Requests that have begun may add their files
-/// beyond this, which other shares of the budget cover.
+/// The files of responses that may always wait to be closed: their descriptors are in the reserve of the descriptor
+/// budget. `set_further_waiting` adds the descriptors that the budget has left. Requests that have begun may exceed the
+/// sum, because other shares of the budget cover their files.
 const RESPONSES_LEAST: usize = 16;
 
 /// A disk that takes this long to close a file does not respond.

@@ -41,7 +41,7 @@ pub struct Server {
     memory: Rc<ClientMemory>,
     pub(super) active: ActiveConnections,
     pub(super) http1: http1::Builder,
-    /// The protocols beside HTTP/1.1.
+    /// The protocols other than HTTP/1.1.
     pub(super) protocols: Protocols,
     pub(super) permits: ConnectionPermits,
     /// Set when clients are not accepted any more.

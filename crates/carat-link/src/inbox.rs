@@ -7,8 +7,8 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFl
 
 use crate::{ArrivedDescriptors, DESCRIPTORS_LIMIT};
 
-/// Most bytes of one read, and the size of an inbox without a large frame: the largest piece of a stream
-/// and the few bytes of its frame arrive in one read.
+/// The most bytes of one read, and the size of an inbox without a large frame: the largest piece of a stream and the
+/// few bytes of its frame arrive in one read.
 pub const READ_LIMIT: usize = carat_wire::stream::PIECE_LIMIT + 1024;
 
 /// The result of a read.
@@ -45,8 +45,8 @@ pub struct Frames {
     end: usize,
 }
 
-/// Where the kernel writes the descriptors of one message. On the stack, this 1 KB made every second reader with a small
-/// stack of its own touch another page of it.
+/// The space to which the kernel writes the descriptors of one message. It is not on the stack, since its 1 KB would
+/// make every second reader with a small stack touch a further page.
 #[derive(Debug)]
 struct DescriptorSpace(Box<[MaybeUninit<u8>]>);
 

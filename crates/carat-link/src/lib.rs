@@ -29,5 +29,5 @@ pub use arrived_descriptors::{ArrivedDescriptors, MissingDescriptors};
 pub use inbox::{Fill, Frames, Inbox, READ_LIMIT};
 pub use outbox::{Flush, Outbox};
 
-/// Most descriptors in one message: the kernel's limit (`SCM_MAX_FD`).
+/// The most descriptors in one message: the kernel's limit (`SCM_MAX_FD`).
 pub const DESCRIPTORS_LIMIT: usize = 253;

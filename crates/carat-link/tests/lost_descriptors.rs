@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use carat_link::{Fill, Flush, Inbox, MissingDescriptors, Outbox};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// A frame whose descriptors, of which each reads this byte, go with it.
+/// Appends a frame with this number of descriptors, each of which reads `byte`.
 fn frame(outbox: &mut Outbox, byte: u8, descriptors: usize) {
     for _ in 0..descriptors {
         let (reader, writer) = rustix::pipe::pipe().expect("a pipe");

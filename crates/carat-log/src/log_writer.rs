@@ -15,7 +15,8 @@ use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
 /// How long the server waits for its lines to be written, when it is ready and when it ends.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The most bytes that wait to be written; as many again may be under way. Further lines are dropped and counted.
+/// The most bytes that wait to be written; as many more may be in the hands of the thread that writes. Further lines
+/// are dropped and counted.
 const QUEUE_LIMIT: usize = 1024 * 1024;
 
 /// Hands lines to a thread that writes them. Clones share the thread and the queue.

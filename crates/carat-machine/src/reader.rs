@@ -109,7 +109,7 @@ fn read_groups(
             continue;
         };
         sum.descendants += u32::from(pid != group);
-        // Of a group with too many processes, only the first ones are read.
+        // If a group has too many processes, only the first ones are read.
         if sum.descendants <= MEASURED_LIMIT {
             let rollup = read(group, pid).unwrap_or_default();
             sum.private += rollup.private;

@@ -54,9 +54,9 @@ impl ClientRates {
     /// Counts a request of a client. An error says after how much time the client may send it; a refused request does
     /// not count.
     ///
-    /// A client for which no place of its row is free takes over the place that is done first, with what is left to do
-    /// there. So that place only ever becomes done later. A client that was pushed out and returns gets a place that is
-    /// done no earlier than its own was: it is not served before its time, however many others come.
+    /// A client that finds no free place in its row takes over the place that is done first, together with the time
+    /// that is left there. The time of a place therefore never moves backward. A client that lost its place and returns
+    /// gets one that is done no earlier than its own was: it is not served before its time, however many others come.
     pub fn take(&self, client: IpAddr, now: Instant) -> Result<(), Duration> {
         let (client, now) = (network(client), self.time(now));
         let hash = self.hasher.hash_one(client);
@@ -125,7 +125,7 @@ mod tests {
         text.parse().expect("an address")
     }
 
-    /// Sends requests of as many further addresses, and counts those that are served.
+    /// Sends a request of each of `addresses` further clients. Returns how many of them are served.
     fn flood(rates: &ClientRates, addresses: u32, now: Instant) -> usize {
         let first = Ipv4Addr::new(10, 0, 0, 0).to_bits();
         let others = (0..addresses).map(|number| Ipv4Addr::from(first + number));

@@ -64,7 +64,7 @@ impl Mounts {
             .any(|mount| mount.top_level.is_stale(mount.directory.descriptor()))
     }
 
-    /// Forgets the content of files that no request has asked for lately. Called from time to time.
+    /// Forgets the content of files that no recent request has asked for. Called from time to time.
     pub fn tick(&self, now: Instant) {
         for mount in &self.0 {
             mount.directory.recent.tick(now);

@@ -11,9 +11,9 @@ pub(crate) struct UrlPath {
 }
 
 impl UrlPath {
-    /// Reads the path of a request. `None` when it names no file that may be served. So are
-    /// refused: `.` and `..`, names that begin with a dot, empty segments, encoded slashes and zero
-    /// bytes, and what is not percent-encoded correctly.
+    /// Reads the path of a request. `None` when it names no file that may be served. It refuses `.` and `..`, names
+    /// that begin with a dot, empty segments, encoded slashes and zero bytes, and what is not percent-encoded
+    /// correctly.
     pub(crate) fn parse(path: &str) -> Option<UrlPath> {
         let path = path.strip_prefix('/')?;
         if path.is_empty() {

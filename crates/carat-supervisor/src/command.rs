@@ -119,8 +119,8 @@ pub enum UpgradeCommand {
     StartSuccessor,
     /// Report that the new edge does not take over, for this reason.
     KeepServing { cause: String },
-    /// Stop accepting clients, because the new edge with this process id accepts them. The connected clients are served
-    /// on, and are made to reconnect to the new edge.
+    /// Stop accepting clients, because the new edge with this process id accepts them. The connected clients are still
+    /// served, and are made to reconnect to the new edge.
     HandOver { pid: u32 },
 }
 

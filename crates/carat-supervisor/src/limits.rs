@@ -27,7 +27,7 @@ pub struct Limits {
     pub boot_timeout: Duration,
     /// How long a request may take.
     pub request_timeout: Option<Duration>,
-    /// How long the server serves on when it is told to stop; zero to stop at once.
+    /// How long the server continues to serve when it is told to stop; zero to stop at once.
     pub drain_delay: Duration,
     /// How long requests may take to finish, and hooks to run, when a worker or the server ends.
     pub shutdown_timeout: Duration,

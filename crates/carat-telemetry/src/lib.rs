@@ -1,6 +1,6 @@
 //! Spans of requests: the option `otlp`. The [`part()`] decides which requests have spans, and tells the application in
-//! `traceparent`; a task beside the server sends the spans to an `OpenTelemetry` collector by OTLP over HTTP. A collector that is
-//! slow, hangs, or is gone costs spans, which are counted, and nothing else.
+//! `traceparent`; a task of the server sends the spans to an `OpenTelemetry` collector by OTLP over HTTP. A collector
+//! that is slow, hangs, or is gone costs spans, which are counted, and nothing else.
 
 #![forbid(unsafe_code)]
 

@@ -3,7 +3,7 @@ use std::path::Path;
 use crate::messages::text;
 use crate::protobuf::ProtoMessage;
 
-/// Most attributes that are taken from `OTEL_RESOURCE_ATTRIBUTES`.
+/// The most attributes that are taken from `OTEL_RESOURCE_ATTRIBUTES`.
 const RESOURCE_ATTRIBUTE_LIMIT: usize = 64;
 
 /// The service whose spans these are, as `Resource`.

@@ -7,10 +7,10 @@ use tokio::time::timeout;
 
 use crate::traced_request::TracedRequest;
 
-/// Most requests whose spans wait for the collector. Each takes less than 2 KiB. The spans of
+/// The most requests whose spans wait for the collector. Each takes less than 2 KiB. The spans of
 /// further requests are dropped.
 const SPAN_REQUEST_LIMIT: usize = 1024;
-/// Most requests whose spans are sent in one message.
+/// The most requests whose spans are sent in one message.
 const BATCH: usize = 128;
 /// How long a request waits for others to share its message.
 const BATCH_DELAY: Duration = Duration::from_secs(1);

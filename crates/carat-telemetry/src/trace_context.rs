@@ -5,7 +5,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
-/// Most bytes of `tracestate` that a span keeps: as many as W3C Trace Context, section 3.3.1.5,
+/// The most bytes of `tracestate` that a span keeps: as many as W3C Trace Context, section 3.3.1.5,
 /// asks for. A longer value is left out.
 const TRACESTATE_LIMIT: usize = 512;
 /// The length of `traceparent` in version 00: `00-<32 hex>-<16 hex>-<2 hex>`.

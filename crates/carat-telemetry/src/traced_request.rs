@@ -11,9 +11,9 @@ use carat_exchange::Peer;
 #[cfg(test)]
 use carat_wire::Scheme;
 
-/// Most bytes of a path that a span keeps.
+/// The most bytes of a path that a span keeps.
 const SPAN_PATH_LIMIT: usize = 512;
-/// Most bytes of a client's address that a span keeps.
+/// The most bytes of a client's address that a span keeps.
 const SPAN_CLIENT_LIMIT: usize = 64;
 
 /// The ids of a request's trace and spans.

@@ -7,7 +7,7 @@ use rustls::sign::CertifiedKey;
 
 use carat_files::read_configured;
 
-/// Longest PEM file: all authorities that Debian trusts take 220 KB.
+/// The longest PEM file: all authorities that Debian trusts take 220 KB.
 const PEM_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// Reads a certificate, with its chain, and its key from PEM files. The error is one sentence.

@@ -19,7 +19,7 @@ pub(crate) struct TlsConfig {
     pub(super) rustls: Arc<ServerConfig>,
     /// The certificates, by the name that a client asks for.
     pub(crate) certificates: Arc<CertificateStore>,
-    /// The protocols that clients may choose beside HTTP/1.1.
+    /// The protocols that clients may choose instead of HTTP/1.1.
     pub(super) protocols: &'static [&'static str],
     /// Whether clients are asked for a certificate.
     pub(super) asks_clients: bool,

@@ -10,8 +10,8 @@ use tokio::io::ReadBuf;
 
 /// Room for the first read; most requests fit.
 const READ_START: usize = 4 * 1024;
-/// Most bytes that arrive before they are processed: a record is at most 16 KiB and 2 KiB of
-/// overhead (RFC 8446, 5.2), and a message of the handshake may take several.
+/// The most bytes that arrive before they are processed: a record is at most 16 KiB and 2 KiB of overhead (RFC 8446,
+/// 5.2), and a message of the handshake may take several.
 const INCOMING_LIMIT: usize = 32 * 1024;
 /// The bytes that encryption adds to a record, at most.
 const RECORD_OVERHEAD: usize = 64;
@@ -126,8 +126,8 @@ impl TlsSession {
         }
     }
 
-    /// Takes a step. After an error, the output ends with the alert that tells the client why, and there are no more steps:
-    /// rustls would process the same bytes again, and send further alerts.
+    /// Takes a step. After an error, the output ends with the alert that tells the client why, and there are no more
+    /// steps: rustls would process the same bytes again, and send further alerts.
     fn step(&mut self, output: &TlsOutput<'_>) -> Result<SessionStep, Error> {
         if self.has_failed {
             return Err(Error::General("the session has failed".to_owned()));

@@ -14,7 +14,7 @@ use super::session::{TlsProgress, TlsSession};
 use carat_exchange::ClientVariable;
 use carat_http::WrappedStream;
 
-/// Most bytes that are encrypted at once: the largest record.
+/// The most bytes that are encrypted at once: the largest record.
 const WRITE_LIMIT: usize = 16 * 1024;
 
 /// A TLS connection.

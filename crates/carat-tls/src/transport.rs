@@ -16,7 +16,7 @@ use carat_settings::Settings;
 pub struct TlsTransport {
     acme_folder: PathBuf,
     handshake_timeout: Duration,
-    /// The protocols that clients may choose beside HTTP/1.1.
+    /// The protocols that clients may choose instead of HTTP/1.1.
     protocols: &'static [&'static str],
     /// The certificates of each listener.
     stores: RefCell<Vec<Arc<CertificateStore>>>,

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use super::file_state::FileState;
 use super::source_files::{SourceFiles, is_own_folder, is_source};
 
-/// Most directories that are read.
+/// The most directories that are read.
 const DIRECTORIES_LIMIT: usize = 4096;
 
 /// The number of names after which no further directory is read.
 const ENTRIES_LIMIT: usize = 200_000;
 
-/// Most files that are compared.
+/// The most files that are compared.
 const FILES_LIMIT: usize = 20_000;
 
 /// The source files at one time.

@@ -26,7 +26,7 @@ const REMOTE: [u64; 7] = [
 #[derive(Debug, Default)]
 pub(crate) struct SourceWatch {
     sources: SourceFiles,
-    /// The files as they were when the code was loaded that serves, or is about to serve.
+    /// The files as they were when the code that serves, or is about to serve, was loaded.
     baseline: Snapshot,
     /// `None` where the kernel does not notice changes: then the files are compared each time.
     notices: Option<Notices>,

@@ -24,7 +24,7 @@ use proptest::sample::{Index, select};
 
 type EncodeText = fn(&mut Vec<u8>, &[u8]);
 
-/// Those that carry nothing but bytes; the text of the first three is cut at its limit.
+/// Frames that contain only a text. The text of the first three is cut at its limit.
 const TEXTS: [(Kind, EncodeText); 5] = [
     (Kind::BootFailed, encode_boot_failed),
     (Kind::NotForkSafe, encode_not_fork_safe),

@@ -6,9 +6,10 @@ module Carat
     # loads none that the application has not loaded.
     module Agents
       # Files of libraries that start their threads again in a forked process, according to the versions that were read.
-      # Such a thread does not keep a worker from becoming the mold, where it lives on. In forks of that mold the thread
-      # is gone, and Ruby unlocks its Mutex, Monitor, and Queue. Only a lock of a C library would stay locked, and none
-      # of these threads has one. Datadog 2.42 marks its threads itself, and AppSignal 5.0 those of its probes.
+      # Such a thread does not keep a worker from becoming the mold, where it continues to run. In forks of that mold
+      # the thread is gone, and Ruby unlocks its Mutex, Monitor, and Queue. Only a lock of a C library would stay
+      # locked, and none of these threads has one. Datadog 2.42 marks its threads itself, and AppSignal 5.0 those of its
+      # probes.
       RESTARTED = %w[
         sentry/threaded_periodic_worker.rb
         rack/timeout/support/scheduler.rb

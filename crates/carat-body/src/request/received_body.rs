@@ -58,7 +58,7 @@ impl ReceivedBody {
     }
 }
 
-/// A request body that arrives beside others on one connection, as far as its protocol knows it.
+/// A request body that is one of several on a connection, as the protocol of the connection sees it.
 pub trait BodySource {
     /// Whether nothing of the body is left.
     fn is_end_stream(&self) -> bool;

@@ -15,7 +15,7 @@ use carat_exchange::Peer;
 use carat_http::{AdminDoor, admin_refusal, admin_response};
 use carat_wire::control::PART_CONTENT_LIMIT;
 
-/// Longest request for a broadcast in bytes: the message, and the name of its stream.
+/// The longest request for a broadcast in bytes: the message, and the name of its stream.
 const BROADCAST_BODY_LIMIT: usize = PART_CONTENT_LIMIT + 8 * 1024;
 
 /// The path at which programs ask for a broadcast.
@@ -54,8 +54,8 @@ impl Cable {
         }
     }
 
-    /// Broadcasts what a program that is no process of the server asks for. Returns the answer as JSON. An error has a
-    /// status, which says whose mistake it was, and the reason.
+    /// Broadcasts a message for a program outside of the server. Returns the answer as JSON. An error has a status,
+    /// which says whose mistake it was, and the reason.
     async fn order(self: &Rc<Self>, body: &mut Incoming) -> Result<String, (StatusCode, String)> {
         let body = Limited::new(body, BROADCAST_BODY_LIMIT).collect().await;
         let body = body.map_err(|error| {

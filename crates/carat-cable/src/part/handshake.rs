@@ -24,7 +24,7 @@ const EXTENDED_PROTOCOL: &str = "actioncable-v1-ext-json";
 const VERSION: &str = "13";
 /// The header field with the name of the session to restore, as `AnyCable` spells it.
 const RESTORED_SESSION: &str = "x-anycable-restore-sid";
-/// Most bytes of a session's name. A longer name was not given by this server, and is ignored.
+/// The most bytes of a session's name. A longer name was not given by this server, and is ignored.
 const SESSION_NAME_LIMIT: usize = 32;
 
 impl Cable {

@@ -24,8 +24,8 @@ use carat_exchange::{
 use carat_http::{AccessLog, EdgeCore, Later, RequestDispatch, TimeHistogram};
 use carat_log::Log;
 
-/// Most handshakes and commands that the application, or its queue, has at once. Further ones wait
-/// outside the queue, so that other requests find room in it.
+/// The most handshakes and commands that the application, or its queue, has at once. Further ones wait outside the
+/// queue, so that other requests find room in it.
 const REQUESTS_LIMIT: usize = 64;
 /// The name of the further process that listens to a broker.
 const RELAY: &str = "cable";
@@ -33,7 +33,7 @@ const RELAY: &str = "cable";
 const CLIENTS_AT_ONCE: usize = 128;
 /// The media type of a result of the application.
 const RESULT_TYPE: &str = "application/vnd.carat.cable+json";
-/// Longest result of the application in bytes.
+/// The longest result of the application in bytes.
 const RESULT_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// All sockets of the cable.

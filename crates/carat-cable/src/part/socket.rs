@@ -30,8 +30,7 @@ pub struct CableSocket {
     outbox: Rc<ClientOutbox>,
     reader: FrameReader,
     message_deadline: MessageDeadline,
-    /// `None` once the socket is dropped: the session lives on until the application knows of its
-    /// end.
+    /// `None` once the socket is dropped: the session stays until the application knows of its end.
     session: Option<CableSession>,
     /// Until when the subscriptions of a client that has come back wait for its request.
     history_deadline: Option<Pin<Box<Sleep>>>,

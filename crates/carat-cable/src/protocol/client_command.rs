@@ -36,7 +36,7 @@ pub enum ClientCommand {
         /// JSON with the action and its arguments.
         data: String,
     },
-    /// In the extended protocol: the question for what a subscription has missed.
+    /// In the extended protocol: the request for the messages that a subscription has missed.
     History {
         /// The identifier of the subscription, as it was in `subscribe`.
         identifier: String,

@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_string_has_the_escapes_of_rails() {
         let text = "\"\\/\u{7f}é\u{1F600} <b>&'\u{2028}\u{2029}\0\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1f}";
-        // What ActiveSupport::JSON.encode of Rails 8.1 makes of it.
+        // The output of `ActiveSupport::JSON.encode` in Rails 8.1.
         let json =
             r#""\"\\/é😀 \u003cb\u003e\u0026'\u2028\u2029\u0000\u0001\b\t\n\u000b\f\r\u001f""#;
         assert_eq!(string(text), json.replace("/é", "/\u{7f}é"));

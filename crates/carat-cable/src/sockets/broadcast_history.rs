@@ -5,10 +5,10 @@ use std::rc::Rc;
 use crate::protocol::{message_end, message_start};
 use crate::{HistoryPosition, HistoryRequest, text_frame};
 
-/// Most bytes that are kept of one stream, and most that a client is sent again at once. Its outbox
-/// has room for as much again, for what is broadcast meanwhile.
+/// The most bytes that are kept of one stream, and most that a client is sent again at once. Its outbox has room for
+/// twice that, since further messages are broadcast meanwhile.
 pub const STREAM_HISTORY_LIMIT: usize = 128 * 1024;
-/// The bytes of memory that a message, or a stream, takes beside its own.
+/// The bytes of memory that a message, or a stream, takes in addition to its text.
 const ENTRY_COST: usize = 160;
 
 /// The last messages of all streams, for clients of the extended protocol that were away. A frame that also waits in
@@ -29,7 +29,7 @@ pub struct BroadcastHistory {
     epoch: Box<str>,
     /// Seconds for which messages are kept.
     keeps: u64,
-    /// Most bytes of all messages.
+    /// The most bytes of all messages.
     limit: usize,
     /// The Unix time in seconds, as last set by `expire`.
     now: u64,

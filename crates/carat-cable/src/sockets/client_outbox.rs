@@ -9,7 +9,7 @@ use crate::{CloseCode, DeflateWindow, close_frame, disconnect, text_frame};
 /// The reason in Action Cable's `disconnect` when other clients need the memory that is held for
 /// this one.
 const OUT_OF_MEMORY: &str = "out_of_memory";
-/// The memory of a frame beside its bytes.
+/// The memory that a frame takes in addition to its bytes.
 const FRAME_COST: usize = 16;
 
 /// Identifies the socket of a client.
@@ -88,7 +88,7 @@ impl SocketEnd {
 /// ```
 #[derive(Debug)]
 pub struct ClientOutbox {
-    /// Most bytes that wait behind the first message.
+    /// The most bytes that wait behind the first message.
     limit: usize,
     frames: RefCell<VecDeque<Rc<[u8]>>>,
     /// The memory of `frames`.

@@ -1,13 +1,13 @@
-/// Longest message of a client in bytes.
+/// The longest message of a client in bytes.
 pub const MESSAGE_LIMIT: u32 = 64 * 1024;
-/// Most bytes that the server keeps for one client between two commands: the record of its
+/// The most bytes that the server keeps for one client between two commands: the record of its
 /// connection, and the identifiers, records, and streams of its subscriptions.
 pub const SESSION_LIMIT: usize = 128 * 1024;
-/// Most bytes that wait for one client behind the first message. A client that does not read as
+/// The most bytes that wait for one client behind the first message. A client that does not read as
 /// fast as messages are sent to it is disconnected.
 pub const OUTBOX_LIMIT: usize = 256 * 1024;
-/// Most bytes of the sessions of absent clients. Beyond it, the sessions of the clients that have
-/// been away for longest end.
+/// The most bytes of the sessions of absent clients. Beyond it, the sessions of the clients that
+/// have been away for longest end.
 pub const KEPT_SESSIONS_LIMIT: usize = 8 * 1024 * 1024;
 
 /// Limits of the bytes that the server holds for its clients. They are lower than the constants

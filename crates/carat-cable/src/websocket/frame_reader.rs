@@ -25,7 +25,7 @@ pub struct FrameReader {
     /// The message as far as it has arrived, and behind it a control frame.
     held: Vec<u8>,
     frame: MaskedFrame,
-    /// Most bytes of a message.
+    /// The most bytes of a message.
     message_limit: u32,
     /// Bytes of the message in `held`.
     message_bytes: u32,

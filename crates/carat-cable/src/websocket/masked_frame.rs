@@ -19,7 +19,8 @@ const MASKED: u8 = 0x80;
 /// The largest payload of a control frame, and of a frame whose length fits into its second byte.
 pub(super) const SHORT_PAYLOAD_LIMIT: u8 = 125;
 
-/// The header of a frame, as far as it has arrived; afterward, what is left of its payload.
+/// The part of a frame that is being read: its header, as far as that has arrived, and later the
+/// rest of its payload.
 #[derive(Debug)]
 pub(super) struct MaskedFrame {
     /// Bytes of the payload that are to come; `u32::MAX` stands for more.

@@ -2,9 +2,10 @@ use std::fmt;
 
 use serde::Deserialize;
 
-/// Most bytes of `connection` and of a `state`: records that the edge keeps for the application.
+/// The most bytes of `connection` and of a `state`: records that the edge keeps for the
+/// application.
 const RECORD_LIMIT: usize = 4096;
-/// Most bytes of a stream's name.
+/// The most bytes of a stream's name.
 pub(crate) const STREAM_NAME_LIMIT: usize = 1024;
 
 /// The application's response to a handshake or a command. Unknown keys are ignored.

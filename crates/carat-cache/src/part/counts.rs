@@ -3,7 +3,7 @@ use std::cell::Cell;
 /// Counts of the requests that the cache was asked about, by their outcomes.
 #[derive(Debug, Default)]
 pub(super) struct CacheCounts {
-    /// Requests that the cache answered, with those of `collapsed`.
+    /// Requests that the cache answered, including those in `collapsed`.
     pub(super) hits: Count,
     /// Requests that went to the application, with those that fetch a response in the background.
     pub(super) misses: Count,

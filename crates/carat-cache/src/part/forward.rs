@@ -18,8 +18,8 @@ use carat_body::response::read_file;
 use carat_exchange::{Call, Refusal, Reply, ReplyContent, clock};
 use carat_http::Later;
 
-/// Most requests that fetch a response in the background at once. Beyond it, stale responses are
-/// sent, and nothing is fetched.
+/// The most requests that fetch a response in the background at once. Beyond it, stale responses
+/// are sent, and nothing is fetched.
 const REFRESHES_LIMIT: usize = 16;
 
 /// A request that was passed to the application.

@@ -112,8 +112,8 @@ impl ResponseCache {
         next.await
     }
 
-    /// Whether a request may wait for another one, or others for it. Not if each response must be
-    /// confirmed, nor if a response for this URL could not be stored lately.
+    /// Whether a request may wait for another one, or others for it. False if each response must be confirmed, or if a
+    /// recent response for this URL could not be stored.
     fn may_share(&self, asked: &Asked, stale: Option<&Rc<StoredResponse>>) -> bool {
         let policy = &asked.policy;
         let is_confirmable = stale.is_some() && !policy.is_head && !policy.is_authorized;

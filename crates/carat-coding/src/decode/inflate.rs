@@ -8,7 +8,7 @@ const WINDOW_BITS: u8 = 15;
 /// The memory in bytes that the decoding of a member takes, for its window and tables.
 pub(super) const INFLATE_MEMORY: usize = 48 * 1024;
 
-/// Most members of a gzip body. The number is bounded because even an empty member takes some
+/// The most members of a gzip body. The number is bounded because even an empty member takes some
 /// microseconds. Blocks of 64 KiB, as bgzip writes them, are 16384 members in 1 GiB.
 pub const GZIP_MEMBERS_LIMIT: usize = 64 * 1024;
 

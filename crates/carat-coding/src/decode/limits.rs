@@ -7,9 +7,9 @@ pub const RATIO_GRACE: u64 = 1024 * 1024;
 /// Limits on the decoded size of a body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct DecodeLimits {
-    /// Most decoded bytes.
+    /// The most decoded bytes.
     pub size: u64,
-    /// Most decoded bytes for each encoded one, beyond [`RATIO_GRACE`].
+    /// The most decoded bytes for each encoded one, beyond [`RATIO_GRACE`].
     pub ratio: u64,
 }
 

@@ -4,7 +4,7 @@ use super::coding_decoder::CodingDecoder;
 use super::{DecodeError, DecodeStep};
 use crate::Coding;
 
-/// Most bytes that the outer coding decodes ahead of the inner one.
+/// The most bytes that the outer coding decodes ahead of the inner one.
 const BETWEEN_LIMIT: usize = 64 * 1024;
 
 /// The second of two codings, and the bytes that it decoded for the first.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::encoder::{Encoder, Levels};
 use crate::Coding;
 
-/// Most idle encoders; further ones are freed.
+/// The most idle encoders; further ones are freed.
 pub const IDLE_LIMIT: usize = 4;
 
 /// A pool of encoders.

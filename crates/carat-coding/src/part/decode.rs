@@ -11,10 +11,10 @@ use carat_body::request::{
 use carat_exchange::{Fault, MemoryReservation, PartRefusal, Refusal};
 use carat_files::CODING_THREADS;
 
-/// Most decoder steps for one piece: input in tiny parts may need many.
+/// The most decoder steps for one piece: input in tiny parts may need many.
 const STEPS_LIMIT: usize = 32;
 
-/// Most pieces that are decoded before another body gets the thread.
+/// The most pieces that are decoded before another body gets the thread.
 const RUN_LIMIT: usize = 16;
 
 /// The memory that a decoder reserves at first, in bytes: enough for a small body in any coding.

@@ -30,8 +30,9 @@ enum EncodedState {
 }
 
 impl EncodedBody {
-    /// `declared` is the length of the plain body, if only the application knows it. The encoded
-    /// body has no length to compare with, so a plain body that is too short must fail here.
+    /// `declared` is the length of the plain body that the application has declared, if it has. The
+    /// encoded body has no length to compare with, so a plain body that is too short must fail
+    /// here.
     pub(super) fn new(
         encoder: StreamEncoder,
         declared: Option<u64>,

@@ -12,8 +12,8 @@ use carat_files::CODING_THREADS;
 use carat_log::Log;
 use carat_settings::Settings;
 
-/// Most responses that are encoded piece by piece at a time; further ones are sent plain. Each holds
-/// an encoder as long as its client reads: 0.4 MB (gzip) to 2.2 MB (br).
+/// The most responses that are encoded piece by piece at a time; further ones are sent plain. Each holds an encoder as
+/// long as its client reads: 0.4 MB (gzip) to 2.2 MB (br).
 const STREAMS_LIMIT: usize = 64;
 
 /// The encoders of all connections.
@@ -96,7 +96,7 @@ impl StreamEncoder {
     }
 }
 
-/// Most memory in bytes that an encoder takes, with the pieces that it waits for.
+/// The most memory in bytes that an encoder takes, with the pieces that it waits for.
 fn encoder_memory(coding: Coding) -> usize {
     match coding {
         Coding::Gzip | Coding::Deflate => 1 << 19,

@@ -242,7 +242,7 @@ mod tests {
     fn a_flood_of_silent_clients_delays_the_next_one_by_less_than_a_second() {
         on_a_stopped_clock(async {
             let (clients, before) = (AdminClients::default(), clock::now());
-            // As many as the kernel keeps, twice.
+            // Twice as many clients as the kernel keeps in a queue.
             for _ in 0..2048 {
                 clients.admit().await;
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The mode of a new directory: only its user has access.
 const MODE: u32 = 0o700;
-/// The mode bits that let others put their own sockets into it.
+/// The mode bits of a directory into which others may put their own sockets.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// Chooses the directory of the control socket: the first that belongs to the user of this process alone. It is created

@@ -4,7 +4,7 @@ use super::transports::Transports;
 use crate::supervise::Mailbox;
 use carat_http::Listeners;
 
-/// The edge beside its core, for parts that need more than the core.
+/// The surroundings of the core, for parts that need them.
 #[cfg_attr(
     not(all(feature = "consoles", feature = "metrics", feature = "tls")),
     allow(dead_code, reason = "some parts are not built")

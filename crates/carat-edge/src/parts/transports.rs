@@ -8,7 +8,7 @@ use carat_http::Transport;
 use carat_http2::offered_protocols;
 use carat_settings::Settings;
 
-/// The transports that are built in, beside plain sockets.
+/// The transports that are built in. Plain sockets need none.
 pub(crate) struct Transports {
     #[cfg(feature = "tls")]
     pub(super) tls: Rc<carat_tls::TlsTransport>,
@@ -40,8 +40,8 @@ impl Transports {
     }
 }
 
-/// The names of the protocols that clients of a transport may choose beside HTTP/1.1. No part can
-/// be asked for them, since listeners are bound before there are parts.
+/// The names of the protocols that clients of a transport may choose instead of HTTP/1.1. No part
+/// can be asked for them, since listeners are bound before there are parts.
 #[cfg(all(feature = "tls", not(feature = "http2")))]
 fn offered_protocols(_settings: &Settings) -> &'static [&'static str] {
     &[]

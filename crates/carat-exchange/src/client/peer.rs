@@ -17,7 +17,7 @@ pub struct Peer {
     pub local_port: u16,
     /// The scheme by which the client reached the first server, such as a proxy.
     pub scheme: Scheme,
-    /// Variables about the client, beside its address.
+    /// Variables about the client, in addition to its address.
     pub variables: Vec<ClientVariable>,
     /// How the header fields in which the peer names its clients are treated.
     pub proxy_fields: ProxyFields,

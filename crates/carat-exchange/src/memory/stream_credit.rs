@@ -39,7 +39,7 @@ impl StreamCredit {
     }
 
     /// Grows the credit to a window again, if at least half of it is free. Returns how many more bytes the worker may
-    /// send. `held` is how many bytes the client has yet to take.
+    /// send. `held` are the bytes that the client has not taken yet.
     pub fn renew(&mut self, held: u64) -> Option<u32> {
         let window = self.window();
         let granted = window.saturating_sub(held + self.bytes);

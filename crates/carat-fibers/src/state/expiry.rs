@@ -10,7 +10,8 @@ use crate::timers::Purpose;
 use crate::waits::WaitOutcome;
 
 impl<H: Handle, P: Poller> SchedulerState<H, P> {
-    /// Wakes the fibers whose deadline has passed. Returns the timeouts whose fibers do not wait here.
+    /// Wakes the fibers whose deadline has passed. Returns the timeouts whose fibers wait for nothing that the
+    /// scheduler knows of.
     pub fn expire(&mut self, now: Instant) -> Vec<u64> {
         let mut elsewhere = Vec::new();
         while let Some(purpose) = self.timers.pop(now) {

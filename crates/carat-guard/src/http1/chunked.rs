@@ -8,11 +8,11 @@ use crate::http1::chunk_extension::ChunkExtension;
 use crate::http1::fields::{Fields, FieldsStep};
 use crate::http1::framing::LENGTH_LIMIT;
 
-/// Most bytes of chunk extensions in one message. Nobody uses them, and without a limit a client
-/// can make a server read them forever (CVE-2024-21647). hyper has the same limit.
+/// The most bytes of chunk extensions in one message. Nobody uses them, and without a limit a
+/// client can make a server read them forever (CVE-2024-21647). hyper has the same limit.
 pub(crate) const CHUNK_EXTENSIONS_LIMIT: usize = 16 * 1024;
 
-/// Most digits of a chunk's size.
+/// The most digits of a chunk's size.
 const SIZE_DIGITS_LIMIT: u8 = 16;
 
 /// The part of a chunked body to which the next byte belongs.

@@ -6,7 +6,8 @@ use crate::byte_class::ByteClass;
 use crate::error::GuardError;
 use crate::http1::request_line::HttpVersion;
 
-/// Longest body or chunk in bytes: a larger one exceeds a file offset, and sums of it overflow.
+/// The longest body or chunk in bytes: a larger one would exceed a file offset, and sums of lengths
+/// would overflow.
 pub(crate) const LENGTH_LIMIT: u64 = i64::MAX as u64;
 
 /// The body that follows the headers.

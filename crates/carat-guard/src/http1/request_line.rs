@@ -5,10 +5,10 @@ use crate::byte_class::ByteClass;
 use crate::error::GuardError;
 use crate::header_limits::HeaderLimits;
 
-/// Most blank lines before a request line; RFC 9112, section 2.2 asks a server to accept one.
+/// The most blank lines before a request line; RFC 9112, section 2.2 asks a server to accept one.
 pub(crate) const BLANK_LINES_LIMIT: usize = 2;
 
-/// Longest method in bytes. A longer one is unknown, so the response is 501 (RFC 9112, section 3).
+/// The longest method in bytes. A longer one is unknown, so the response is 501 (RFC 9112, section 3).
 pub const METHOD_LIMIT: usize = 32;
 
 /// The version that decides how a message is framed.

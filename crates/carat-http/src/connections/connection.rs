@@ -277,7 +277,7 @@ struct ServedConnection {
     /// Bytes that the client has sent beyond the last request. They are kept when the application has taken over the
     /// connection, when the client speaks another protocol, and when they begin no request.
     received: Vec<u8>,
-    /// The protocol beside HTTP/1.1 that the client has begun to speak.
+    /// The protocol that the client has begun to speak; `None` for HTTP/1.1.
     protocol: Option<Rc<dyn Protocol>>,
     end: ActiveEnd,
     linger: bool,
@@ -368,7 +368,7 @@ impl ServedConnection {
     }
 }
 
-/// How a connection ends that hyper does not serve any more.
+/// How a connection ends after hyper has stopped serving it.
 fn end_of(state: &ConnectionState) -> ActiveEnd {
     if state.end.must_reset() {
         ActiveEnd::BrokenOff

@@ -43,7 +43,7 @@ pub(crate) struct GuardedStream {
     passed: usize,
     /// The memory of hyper's buffers.
     buffers: MemoryReservation,
-    /// The memory of `carry`; once hyper has the headers that were in it, the memory of these.
+    /// The memory of `carry`; once hyper has the headers that were in it, the memory of those headers.
     headers: MemoryReservation,
     /// Set while `carry` has to wait for memory.
     memory_wait: Option<MemoryWait>,
@@ -77,7 +77,7 @@ impl GuardedStream {
         }
     }
 
-    /// The protocol beside HTTP/1.1 with whose preface the connection began.
+    /// The protocol with whose preface the connection began; `None` for HTTP/1.1.
     pub(crate) fn take_protocol(&mut self) -> Option<Rc<dyn Protocol>> {
         self.protocol.take()
     }

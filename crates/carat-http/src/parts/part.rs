@@ -105,7 +105,7 @@ pub trait Part {
     /// Gives this part access to the others, once all parts exist. Called once.
     fn meet(&self, _others: &Weak<dyn OtherParts>) {}
 
-    /// A protocol beside HTTP/1.1 that clients may speak. Asked once, when the server starts.
+    /// A protocol other than HTTP/1.1 that clients may speak. Asked once, when the server starts.
     fn protocol(&self) -> Option<Rc<dyn Protocol>> {
         None
     }

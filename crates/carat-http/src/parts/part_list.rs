@@ -42,7 +42,7 @@ impl PartList {
         self.iter().for_each(|part| part.note(event));
     }
 
-    /// The bytes that parts hold beside `client_memory`.
+    /// The bytes that parts hold in addition to `client_memory`.
     pub fn held(&self) -> u64 {
         self.lenders().map(Lends::held).sum()
     }
@@ -51,7 +51,7 @@ impl PartList {
         self.iter().filter_map(|part| part.memory())
     }
 
-    /// The bytes that parts may hold beside `client_memory`.
+    /// The bytes that parts may hold in addition to `client_memory`.
     pub fn memory_limit(&self) -> u64 {
         let limits = self.lenders().map(Lends::limit);
         limits.fold(0, u64::saturating_add)

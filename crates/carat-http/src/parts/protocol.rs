@@ -9,8 +9,8 @@ use crate::sockets::ClientStream;
 use crate::time_limits::Deadline;
 use carat_exchange::Peer;
 
-/// A protocol beside HTTP/1.1, which turns the bytes of a connection into requests. When a connection begins, the core
-/// determines whether its client speaks the protocol, and then leaves the whole connection to it.
+/// A protocol other than HTTP/1.1, which turns the bytes of a connection into requests. When a connection begins, the
+/// core determines whether its client speaks the protocol, and then leaves the whole connection to it.
 pub trait Protocol {
     /// The name under which clients are counted, such as `http/1.1`.
     fn name(&self) -> &'static str;
@@ -29,7 +29,7 @@ pub trait Protocol {
 /// The future that serves one client.
 pub type ServingProtocol = Pin<Box<dyn Future<Output = EndedConnection>>>;
 
-/// The protocols beside HTTP/1.1 that clients may speak.
+/// The protocols other than HTTP/1.1 that clients may speak.
 #[derive(Clone)]
 pub(crate) struct Protocols(Rc<[Rc<dyn Protocol>]>);
 
@@ -58,7 +58,7 @@ impl Protocols {
     }
 }
 
-/// A connection whose client speaks a protocol beside HTTP/1.1.
+/// A connection whose client speaks a protocol other than HTTP/1.1.
 pub struct ProtocolConnection {
     /// The connection.
     pub stream: ClientStream,

@@ -45,8 +45,8 @@ fn close<B>(response: &mut Response<B>, is_http10: bool) {
     response.headers_mut().insert(CONNECTION, close);
 }
 
-/// Whether the client asks for `close` in a way that hyper does not recognize, such as `close;`, or beside a byte
-/// beyond ASCII. nginx searches for the word, too.
+/// Whether the client asks for `close` in a way that hyper does not recognize, such as `close;`, or in a value with a
+/// byte beyond ASCII. nginx searches for the word, too.
 pub(crate) fn asks_to_close<B>(request: &Request<B>) -> bool {
     let fields = request.headers().get_all(CONNECTION).iter();
     let mut fields = fields.map(HeaderValue::as_bytes);

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 
 use crate::time_limits::Deadline;
 
-/// A kind of connection beside the bare socket. A build without transports serves bare sockets only.
+/// A kind of connection other than a bare socket. A build without transports serves bare sockets only.
 pub trait Transport {
     /// The scheme of the transport's addresses. The schemes `tcp`, `unix`, and `fd` belong to the core.
     fn scheme(&self) -> &'static str;

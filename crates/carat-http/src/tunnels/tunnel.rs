@@ -83,7 +83,7 @@ impl TunnelEnds {
 }
 
 /// Carries bytes between a client and the application that has taken over its connection, until either ends. There may
-/// be many tunnels, so the future keeps no argument beside what was made of it.
+/// be many tunnels, so the future keeps only the `ClientTunnel`, which is made from the arguments.
 pub fn serve_tunnel<'a, C: TunnelClient>(
     client: &'a mut C,
     ends: TunnelEnds,

@@ -8,7 +8,7 @@ use crate::guard::hpack_block::{BlockError, HpackBlocks};
 /// The bytes that a client sends before its first frame (RFC 9113, section 3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Most frames without a request or a body that a client may send at once.
+/// The most frames without a request or a body that a client may send at once.
 pub(crate) const OVERHEAD_LIMIT: u32 = 1000;
 /// How many more such frames the client may send in each tick of 100 ms.
 const TICK_CREDIT: u32 = 10;

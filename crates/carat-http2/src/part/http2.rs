@@ -13,14 +13,14 @@ use carat_settings::Settings;
 /// Bytes of a body that a client may send before they are consumed.
 pub(super) const UPLOAD_WINDOW: u32 = 128 * 1024;
 
-/// Most open streams of a connection that begins while memory is short: the tables of h2 grow with
-/// the streams, and never shrink.
+/// The most open streams of a connection that begins while memory is short: the tables of h2 grow
+/// with the streams, and never shrink.
 const SHORT_STREAMS: u32 = 16;
 
-/// Most requests that a client may cancel before this server has seen them.
+/// The most requests that a client may cancel before this server has seen them.
 const UNSEEN_RESETS_LIMIT: usize = 20;
 
-/// Most streams that this server may have to reset, as long as the connection lasts, because of
+/// The most streams that this server may have to reset, as long as the connection lasts, because of
 /// what the client sent in them. The resets may wait for a client that does not read, so there is a
 /// limit. It is high: behind a proxy, one client should not soon end the connection of all.
 const STREAM_ERRORS_LIMIT: usize = 1000;
@@ -30,10 +30,11 @@ const STREAM_ERRORS_LIMIT: usize = 1000;
 const ENDED_STREAMS_LIMIT: usize = 50;
 const ENDED_STREAMS_KEPT: Duration = Duration::from_secs(1);
 
-/// Most memory that small DATA frames may take beside their bytes until they are consumed.
+/// The memory that small DATA frames may take, in addition to their bytes, before they are
+/// consumed.
 const SMALL_FRAMES_LIMIT: usize = 256 * 1024;
 
-/// Most bytes of responses that wait for the socket of one connection.
+/// The most bytes of responses that wait for the socket of one connection.
 pub(super) const UNSENT_LIMIT: usize = 128 * 1024;
 
 /// The largest window of flow control.

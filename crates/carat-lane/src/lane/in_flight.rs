@@ -49,7 +49,7 @@ impl InFlight {
         self.streams.insert(id, stream);
     }
 
-    /// The request is over. Whoever still reads its body is woken to see that.
+    /// The request is over. A slot that still reads its body is woken to see that.
     pub(crate) fn end(&mut self, id: u32) {
         self.count -= 1;
         self.take_short_window(id);

@@ -20,7 +20,7 @@ use crate::step::{Readiness, Step};
 /// Responses are sent at the latest when the outbox holds this many bytes.
 const OUTBOX_LIMIT: usize = 64 * 1024;
 
-/// Most bytes of requests that are kept while the reader waits for something else. The edge stops at half of that.
+/// The most bytes of requests that are kept while the reader waits for something else. The edge stops at half of that.
 const HELD_LIMIT: usize = 16 * 1024 * 1024;
 
 /// The state of one lane.

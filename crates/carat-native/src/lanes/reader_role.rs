@@ -10,7 +10,7 @@ use magnus::{Class, Error, Ruby, Value, gc};
 
 use crate::interpreter::roots;
 
-/// A `Thread::Queue` that wakes who waits at it.
+/// A `Thread::Queue` that wakes the slot that waits at it.
 type Waiter = Opaque<Value>;
 
 /// The role of the slot that reads the socket of a lane.

@@ -1,9 +1,9 @@
 //! How control passes from fiber to fiber.
 //!
 //! A fiber that waits transfers control to the next fiber that may run or, when there is none, to *home*: the fiber
-//! that runs the loop. Control always passes by `Fiber#transfer`, so a fiber that another one has resumed may wait too
-//! (an Enumerator's; before Ruby 3.3 that blocks its thread). A fiber that waits while none runs the loop runs it until
-//! its own wait ends.
+//! that runs the loop. Control always passes by `Fiber#transfer`, so a fiber that another one has resumed, such as an
+//! Enumerator's, may wait too. (Before Ruby 3.3, that blocks its thread.) A fiber that waits while none runs the loop
+//! runs it until its own wait ends.
 
 mod cancellation;
 mod event_loop;

@@ -11,7 +11,7 @@ const DEFAULT_MOST: u64 = 256 << 20;
 /// The smallest limit in bytes.
 const LEAST: u64 = 1 << 20;
 
-/// The limit in bytes that the option `client_memory` sets beside a memory budget of this many bytes.
+/// The limit in bytes that the option `client_memory` sets for a memory budget of this many bytes.
 pub fn client_memory(option: Option<MemoryLimit>, budget: u64) -> u64 {
     match option {
         None => MemoryLimit::Share(DEFAULT_SHARE)

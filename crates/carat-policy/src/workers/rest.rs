@@ -18,15 +18,15 @@
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
-/// Workers of which one rests at a time. One rests where there are fewer, too.
+/// One worker in this number may rest at a time. Where there are fewer workers, one may rest, too.
 const ONE_OF: usize = 4;
 
 /// A resting worker whose requests last for long is told to collect after this time, although they still run. It gets
-/// no new requests, so there are fewest at the end of this time. Nearly all requests of web applications are shorter.
+/// no new requests, so the fewest run at the end of this time. Nearly all requests of web applications are shorter.
 const EMPTY_WITHIN: Duration = Duration::from_secs(2);
 
-/// The limit that replaces `EMPTY_WITHIN` while requests wait because the other workers cannot serve them all. The idle threads of a resting
-/// worker then cost more than a collection during requests.
+/// The limit that replaces `EMPTY_WITHIN` while requests wait because the other workers cannot serve them all. The idle
+/// threads of a resting worker then cost more than a collection during requests.
 const EMPTY_WITHIN_UNDER_LOAD: Duration = Duration::from_millis(100);
 
 /// How long a due collection waits for a moment in which no request waits for a worker. Under full load there is no

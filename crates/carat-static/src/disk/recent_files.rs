@@ -6,9 +6,9 @@ use std::time::{Duration, Instant, SystemTime};
 use bytes::Bytes;
 use rustix::fs::{AtFlags, Stat, StatxFlags, major, minor, statx};
 
-/// Most bytes of content that are kept for one directory.
+/// The most bytes of content that are kept for one directory.
 const CONTENT_LIMIT: usize = 2 * 1024 * 1024;
-/// Most files whose content is kept for one directory.
+/// The most files whose content is kept for one directory.
 const FILES_LIMIT: usize = 1024;
 
 /// How long the content of a file is kept that no request asks for.
@@ -94,7 +94,7 @@ impl RecentFiles {
         kept.files.insert(name.into(), file);
     }
 
-    /// Forgets the files that no request has asked for lately.
+    /// Forgets the files that no recent request has asked for.
     pub(crate) fn tick(&self, now: Instant) {
         let mut kept = self.lock();
         if kept.files.is_empty() || now.saturating_duration_since(kept.looked) < KEPT {

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, Dir, Stat, StatxFlags, fstat, statx};
 
-/// Most names that are kept. In a directory with more, every request is looked up.
+/// The most names that are kept. In a directory with more, every request is looked up.
 const NAMES_LIMIT: usize = 10_000;
 
 /// A directory that has changed within this time may change again and keep its time stamp, because

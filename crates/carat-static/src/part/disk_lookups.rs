@@ -7,8 +7,8 @@ use tokio::time::timeout;
 use carat_exchange::Refusal;
 use carat_files::LOOKUP_THREADS;
 
-/// Most lookups that may wait for a disk at once. Beyond them, requests are refused at once: a disk
-/// that lets this many wait does not respond.
+/// The most lookups that may wait for a disk at once. Beyond them, requests are refused at once: a
+/// disk that lets this many wait does not respond.
 const LOOKUPS_LIMIT: usize = 256;
 
 /// How long a disk may take to tell whether there is a file.

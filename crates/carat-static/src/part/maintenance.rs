@@ -13,7 +13,7 @@ use carat_http::{ArrivedRequest, ReadinessPaths, RequestContext, RequestStep};
 use carat_log::{Field, Log};
 use carat_settings::Settings;
 
-/// Most bytes of a page, which stays in memory.
+/// The most bytes of a page, which stays in memory.
 pub(super) const PAGE_LIMIT: u64 = 256 * 1024;
 
 /// The refusal of requests as long as the file of the option `maintenance` exists.

@@ -55,7 +55,7 @@ impl SendFiles {
     }
 
     /// Opens the directories of new settings. The same paths may lead to other directories now. If
-    /// that fails, the old directories stay.
+    /// a directory cannot be opened, the old ones stay.
     pub(super) fn adopt(self: &Rc<Self>, settings: &Settings) {
         let (files, directories) = (Rc::clone(self), settings.parts.site.sendfile.clone());
         spawn_local(async move {

@@ -91,7 +91,7 @@ impl Refork {
         let Some(worker) = fit.iter().find(|worker| Some(worker.id.serial) == chosen) else {
             return;
         };
-        // The worker is asked before it drains. If it has threads that do not survive a fork, it serves on.
+        // The worker is asked before it drains. If it has threads that do not survive a fork, it continues to serve.
         self.asked = Some(Question {
             worker: worker.id,
             deadline: reaction.now + reaction.limits.boot_timeout,

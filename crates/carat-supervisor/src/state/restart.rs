@@ -378,7 +378,7 @@ impl Restarts {
         Some(restart)
     }
 
-    /// Ends the restart as failed; the old generation serves on.
+    /// Ends the restart as failed; the old generation continues to serve.
     pub(super) fn fail(&mut self, cause: &str, processes: &mut Processes, reaction: &mut Reaction) {
         let Some(restart) = self.finish(Err(cause.to_owned()), reaction) else {
             return;

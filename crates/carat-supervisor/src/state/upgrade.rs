@@ -1,6 +1,6 @@
-//! How a new edge takes over, as in nginx: it boots beside this edge with copies of the listeners, and says when its
-//! workers are ready. From then on this edge only finishes what its clients have begun. If a step before that fails,
-//! this edge serves on.
+//! How a new edge takes over, as in nginx: it boots while this edge serves, with copies of the listeners, and says when
+//! its workers are ready. From then on this edge only finishes what its clients have begun. If a step before that
+//! fails, this edge continues to serve.
 
 use std::time::Instant;
 

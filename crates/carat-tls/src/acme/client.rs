@@ -16,7 +16,7 @@ use carat_settings::{SETTINGS_VARIABLE, UPGRADE_VARIABLE};
 
 /// The environment variable with the descriptor to which the client writes its messages.
 const MESSAGES_VARIABLE: &str = "CARAT_ACME_FD";
-/// Most bytes of a client's messages: more than a client writes.
+/// The most bytes of a client's messages: more than a client writes.
 const MESSAGES_LIMIT: u64 = 1024 * 1024;
 
 /// The program that asks an authority for certificates. It runs only while it asks.

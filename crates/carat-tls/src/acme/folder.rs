@@ -17,7 +17,7 @@ use carat_files::read_configured;
 
 /// The protocol by which an authority validates a name (RFC 8737). No data follows the handshake.
 pub(crate) const ACME_TLS: &[u8] = b"acme-tls/1";
-/// Most bytes of a file beside a certificate.
+/// The most bytes of a file in a certificate's folder, other than the certificate.
 const FILE_LIMIT: u64 = 16 * 1024;
 
 /// The files that the client of the authority writes for the server beside the certificates: the

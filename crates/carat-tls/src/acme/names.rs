@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 /// The most names of a listener: each has a certificate of its own, and its files are looked at every ten seconds.
 const NAMES_LIMIT: usize = 100;
-/// Most bytes of a name, and of a label in it (RFC 1035, section 2.3.4).
+/// The most bytes of a name, and of a label in it (RFC 1035, section 2.3.4).
 const NAME_LIMIT: usize = 253;
 const LABEL_LIMIT: usize = 63;
 

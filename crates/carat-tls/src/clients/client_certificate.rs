@@ -4,8 +4,7 @@ use webpki::EndEntityCert;
 use super::distinguished_name::distinguished_name;
 use carat_exchange::ClientVariable;
 
-/// Most bytes of a client's certificates, as text, that the application gets. Certificates beyond
-/// it are left out.
+/// The most bytes of a client's certificates, as text, that the application gets. Certificates beyond it are left out.
 const CERTIFICATES_LIMIT: usize = 16 * 1024;
 
 /// The names that Apache has for the certificates that follow the client's own.
@@ -16,8 +15,8 @@ const CHAIN: [&str; 4] = [
     "SSL_CLIENT_CERT_CHAIN_3",
 ];
 
-/// The variables by which the application learns about a client that was asked for its certificate, with the names of nginx
-/// and Apache. `chain` begins with the client's own certificate, which has been verified.
+/// The variables by which the application learns about a client that was asked for its certificate, with the names of
+/// nginx and Apache. `chain` begins with the client's own certificate, which has been verified.
 pub(crate) fn client_variables(chain: Option<&[CertificateDer<'_>]>) -> Vec<ClientVariable> {
     let Some(chain) = chain.filter(|chain| !chain.is_empty()) else {
         return vec![("SSL_CLIENT_VERIFY", b"NONE".to_vec())];

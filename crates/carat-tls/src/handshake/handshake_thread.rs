@@ -6,8 +6,9 @@ use std::thread;
 
 use tokio::sync::{Semaphore, oneshot};
 
-/// Most steps that the thread has at a time: the one that it computes, and further ones, so that it is not idle before
-/// the next turn of the event loop. Steps beyond them wait in the event loop, and are dropped with their connections.
+/// The most steps that the thread has at a time: the one that it computes, and further ones, so that it is not idle
+/// before the next turn of the event loop. Steps beyond them wait in the event loop, and are dropped with their
+/// connections.
 const STEPS_LIMIT: usize = 8;
 
 /// A thread that computes the steps of handshakes, in the order in which they arrive. Requests would wait too long for

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_secs(10);
 /// same folder may be asking for it.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
-/// Most threads that wait for the disks of one listener's files. When there are as many, no further look begins.
+/// The most threads that wait for the disks of one listener's files. When there are as many, no further look begins.
 const LOOKS_LIMIT: usize = 8;
 
 /// Looks for renewed certificates: every ten seconds, and when `now` is notified. Never returns

@@ -1,6 +1,5 @@
-//! Clients that ask for a server by what is no host name (SNI), such as `localhost:8443` by `hey`,
-//! get the certificate of clients that name no server, as with nginx. rustls would end their
-//! handshake, and has no setting for it.
+//! Clients whose SNI is no host name, such as `localhost:8443` from `hey`, get the certificate of clients that name no
+//! server, as with nginx. rustls would end their handshake, and has no setting for it.
 //!
 //! Both sides hash the hello, so it cannot simply be changed for rustls. Instead, the type of the
 //! extension becomes one that rustls passes over, and the hash of the handshake gets the bytes that
@@ -39,7 +38,8 @@ pub(crate) fn provider() -> CryptoProvider {
     }
 }
 
-/// Hides the name in a hello that has come as a whole, in one record at the beginning of these bytes, if it is no host name.
+/// Hides the name in a hello that has come as a whole, in one record at the beginning of these bytes, if it is no host
+/// name.
 pub(crate) fn hide(records: &mut [u8]) {
     // A client that is asked for another hello sends a record before it (RFC 8446, appendix D.4).
     let begin = if records.first() == Some(&CHANGE_CIPHER_SPEC[0]) {

@@ -213,8 +213,7 @@ impl Reload {
         loop {
             descriptor.readable().await?.clear_ready();
             if !self.is_suspect() {
-                // So a program that writes other files without end causes a look only once in a
-                // while.
+                // A program that writes other files without end therefore causes a look only once in a while.
                 sleep(QUIET).await;
                 continue;
             }

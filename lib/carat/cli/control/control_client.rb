@@ -69,7 +69,7 @@ module Carat
         check(head, body)
       end
 
-      # Raises ControlError with what the response, which is no success, says.
+      # Raises ControlError with the message of a response that reports a failure.
       def check(head, body)
         fail_with("it does not respond") unless head
         refuse(body) if head.match?(REFUSAL)

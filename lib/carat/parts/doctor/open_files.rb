@@ -16,8 +16,8 @@ module Carat
         RESERVE = 64
         # The descriptors of a lane: its socket and its shared page.
         LANE = 2
-        # Request bodies and further responses get one in this many of the remaining descriptors. Each client gets two
-        # of the others.
+        # The share of request bodies and further responses: one in this number of the remaining descriptors. Clients
+        # get the others, two each.
         SHARED_PART = 5
         # The most descriptors in that share.
         SHARED_MOST = 1400

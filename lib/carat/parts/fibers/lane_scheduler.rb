@@ -4,8 +4,8 @@ require_relative "scheduler"
 
 module Carat
   module Request
-    # Runs the fibers of a lane, and the fibers that the application starts beside its requests. An error of one of the
-    # latter is logged, as an error of a thread is, and ends nothing else.
+    # Runs the fibers of a lane, and the fibers that the application starts in addition to those of requests. An error
+    # of one of the latter is logged, as an error of a thread is, and ends nothing else.
     class LaneScheduler < Scheduler
       # `lane` is a Native::Lane, `log` a ProcessLog.
       def initialize(lane, log)

@@ -101,7 +101,8 @@ fn what_is_too_old_is_forgotten_and_said_to_be() {
     history.expire(111);
     assert_missed(&history, "b", &position("b", 2, None), Some(&[3]));
     assert_missed(&history, "b", &position("b", 1, None), None);
-    // Nothing is known of the stream any more, but the client had heard all until a moment ago.
+    // The history has forgotten the stream, but until a moment ago the client had all of its
+    // messages.
     assert_missed(&history, "a", &position("a", 1, Some(104)), Some(&[]));
     assert_missed(&history, "a", &position("a", 0, None), None);
     history.expire(200);

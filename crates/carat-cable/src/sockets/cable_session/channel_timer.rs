@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-/// Most timers of one subscription; the application refuses a channel with more.
+/// The most timers of one subscription; the application refuses a channel with more.
 pub(super) const TIMERS_LIMIT: usize = 8;
 /// The shortest time between two commands of a timer; the application refuses a timer that asks for
 /// less.

@@ -11,8 +11,7 @@ use crate::{
     welcome_session,
 };
 
-/// The extended protocol: a client that was away goes on with its subscriptions, and is sent what
-/// it has missed.
+/// The extended protocol: a client that was away continues its subscriptions, and gets the messages that it has missed.
 impl CableSession {
     /// Begins the session of a client of the extended protocol that the application has let in,
     /// with what was `kept` of its last session. The client sends `name` when it comes back.
@@ -180,8 +179,8 @@ impl CableSession {
         None
     }
 
-    /// Whether the next command has to wait until the client has read what it was sent. A client
-    /// that asks for old messages again and again so gets them only as fast as it reads.
+    /// Whether the next command has to wait until the client has read what it was sent. A client that asks for old
+    /// messages again and again therefore gets them only as fast as it reads.
     pub(super) fn awaits_client(&self) -> bool {
         let asks = |command: &ClientCommand| match command {
             ClientCommand::History { .. } => true,

@@ -1,7 +1,7 @@
 use super::subscription::Subscription;
 use crate::CommandBody;
 
-/// The memory of a session beside its texts.
+/// The memory that a session takes in addition to its texts.
 const SESSION_COST: usize = 256;
 
 /// The subscriptions of a client that is away.

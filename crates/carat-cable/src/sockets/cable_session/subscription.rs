@@ -3,7 +3,7 @@ use std::rc::Rc;
 use super::channel_timer::ChannelTimers;
 use crate::SubscriptionRecord;
 
-/// The memory of a subscription, of one of its streams, or of a command, beside its texts.
+/// The memory that a subscription, one of its streams, or a command takes in addition to its texts.
 pub(super) const ENTRY_COST: usize = 128;
 
 /// A subscription of a client.

@@ -19,7 +19,7 @@ use crate::admin::{outcome, refusal, response};
 use crate::supervise::Mailbox;
 use carat_http::{AdminDoor, AdminResponse, EdgeCore, Part};
 
-/// Most consoles that are open, or about to be, at once.
+/// The most consoles that are open, or about to be, at once.
 const CONSOLES_LIMIT: usize = 8;
 
 /// The part that opens consoles.

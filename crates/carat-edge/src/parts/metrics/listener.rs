@@ -28,7 +28,7 @@ use carat_log::Log;
 /// The time until the next attempt to listen.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// Most connections that the kernel accepts ahead of the server.
+/// The most connections that the kernel accepts ahead of the server.
 const BACKLOG: i32 = 1024;
 
 /// An address of the option `metrics`.

@@ -1,5 +1,5 @@
-//! The pages for monitoring systems as a part of the edge: metrics, a dashboard, and whether the server is up. No page runs
-//! Ruby.
+//! The pages for monitoring systems as a part of the edge: metrics, a dashboard, and whether the server is up. No page
+//! runs Ruby.
 
 mod dashboard;
 mod exposition;
@@ -26,7 +26,7 @@ use crate::supervise::{ControlRequest, Mailbox};
 use carat_exchange::clock;
 use carat_http::{EdgeCore, EdgeEvent, OtherParts, Part, PartTask, RequestObserver};
 
-/// The counts of requests and of what happens beside them, and the addresses at which they can be read.
+/// The counts of requests and of other events, and the addresses at which they can be read.
 struct MetricsPart {
     addresses: Vec<Rc<MetricsAddress>>,
     requests: Rc<RequestMetrics>,

@@ -87,7 +87,7 @@ impl RequestMetrics {
         self.pools[pool].durations.observe(status, took);
     }
 
-    /// Counts an event beside requests.
+    /// Counts an event that belongs to no request.
     pub(super) fn note(&self, event: &EdgeEvent) {
         match *event {
             EdgeEvent::Connected { protocol } => self.connections.add(protocol),

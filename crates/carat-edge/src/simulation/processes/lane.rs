@@ -133,7 +133,7 @@ impl WorkerLane {
         until.inspect(|until| self.plan(*until, world)).is_some()
     }
 
-    /// Goes on with the running requests. True if the worker dies of one.
+    /// Continues the running requests. Returns whether the worker dies of one.
     fn serve(&mut self, world: &World) -> bool {
         if self.is_stopped(world) {
             return false;

@@ -14,12 +14,11 @@ use crate::guard::{FrameFault, FrameGuard, SentResets};
 use crate::part::client::{FIRST_ROOM, Http2Client};
 use carat_exchange::{ConnectionState, MemoryReservation};
 
-/// Most bytes that are read in a turn while memory is short: h2 decodes them before they can be
-/// counted.
+/// The most bytes that are read in a turn while memory is short: h2 decodes them before they can be counted.
 const SHORT_READ: usize = 8 * 1024;
 
-/// Most bytes that are read in a turn while memory is used up. They have only a few requests, each
-/// of which makes h2's tables grow.
+/// The most bytes that are read in a turn while memory is used up. So few bytes contain only a few requests, each of
+/// which makes h2's tables grow.
 const LEAST_READ: usize = 128;
 
 /// A client's connection as h2 sees it. Its frames are counted as they arrive.

@@ -1,5 +1,5 @@
-/// Most streams that may end without a complete response before the connection is closed. A browser
-/// cancels all requests of a page at once.
+/// The most streams that may end without a complete response before the connection is closed. A
+/// browser cancels all requests of a page at once.
 const RESETS_LIMIT: u32 = 200;
 /// How many more streams may end so in each tick of 100 ms.
 const TICK_CREDIT: u32 = 2;

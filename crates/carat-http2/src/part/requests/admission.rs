@@ -10,11 +10,11 @@ use crate::part::http2::UPLOAD_WINDOW;
 use crate::part::unsent_bytes::SentPiece;
 use carat_exchange::{MemoryAccount, MemoryReservation};
 
-/// Bytes of memory that a stream takes beside its bodies and the text of its headers: its task, its
-/// states, and what the dispatcher keeps.
+/// Bytes of memory that a stream takes in addition to its bodies and the text of its headers: its task, its states, and
+/// what the dispatcher keeps.
 const STREAM_COST: usize = 5 * 1024;
 
-/// The memory of each header field beside its bytes: its part of a table that doubles, and two blocks.
+/// The memory that each header field takes in addition to its bytes: its part of a table that doubles, and two blocks.
 const FIELD_COST: usize = 192;
 
 /// A request for whose stream there is memory.

@@ -11,9 +11,9 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use carat_exchange::{MemoryAccount, MemoryReservation};
 
-/// Most bytes of the status and the headers that an application may write itself.
+/// The most bytes of the status and the headers that an application may write itself.
 const RAW_HEAD_LIMIT: usize = 16 * 1024;
-/// Most header fields that an application may write itself.
+/// The most header fields that an application may write itself.
 const RAW_FIELDS_LIMIT: usize = 100;
 const READ_BYTES: usize = 4 * 1024;
 

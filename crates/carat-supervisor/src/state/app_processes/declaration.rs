@@ -219,9 +219,9 @@ impl Declaration {
         is_missing && self.members.len() < most && self.backoff.allows(reaction.now)
     }
 
-    /// The memory that the processes will take beyond what was read, as an item for each process that is missing,
-    /// young, or not yet read: how much less memory it has than the largest process of this name. The item is `None`
-    /// while no process of this name has been read.
+    /// The memory that the processes will take beyond what was read: an item for each process that is missing, young,
+    /// or not yet read. The item is the memory that the process lacks in comparison with the largest process of this
+    /// name; `None` while no process of this name has been read.
     pub(super) fn growth(&self, now: Instant) -> impl Iterator<Item = Option<u64>> {
         let staying = self.members.iter().filter(|it| it.stays());
         let missing = (self.target() as usize).saturating_sub(self.members.len());

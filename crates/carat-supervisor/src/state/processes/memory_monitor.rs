@@ -16,14 +16,14 @@ use crate::log_line::LogLine;
 use crate::reading::MemoryReading;
 use crate::state::reaction::Reaction;
 
-/// The due time while a reading is under way is this far away. The end of the reading sets the real one.
+/// The time until the next reading is due, as long as one is under way. The end of that reading sets the real one.
 const READING: Duration = Duration::from_secs(3600);
 
 /// A worker that has served this many requests will hardly grow.
 const GROWN_REQUESTS: u64 = 100;
 
-/// Over time, garbage collections write to one part in this many of the anonymous memory that a worker shares with the
-/// mold, and so copy it.
+/// The divisor of the anonymous memory that a worker shares with the mold: over time, garbage collections write to this
+/// part of it, and so copy it.
 const COLLECTED: u64 = 2;
 
 /// The load of a process whose memory is not known.

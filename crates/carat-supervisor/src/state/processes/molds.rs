@@ -216,7 +216,7 @@ impl Molds {
         }
     }
 
-    /// Ends the previous mold if `is_lost` holds for it: it is dead or dying. Returns whether it does.
+    /// Ends the previous mold if it is dead or dying, as `is_lost` says. Returns whether it has ended it.
     pub fn lose_previous(
         &mut self,
         is_lost: impl Fn(&Mold) -> bool,

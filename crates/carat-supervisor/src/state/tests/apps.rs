@@ -307,7 +307,7 @@ fn a_starting_process_takes_the_room_of_a_worker() {
     assert_eq!(world.workers(), 2);
     world.settle();
     assert_eq!(world.workers(), 3);
-    // As much is kept for a successor as the largest had.
+    // The room that is kept for a successor is that of the largest process so far.
     world.app_bytes = 2 * WORKER_BYTES;
     read(&mut world);
     world.die(only(&world));
@@ -379,7 +379,7 @@ fn a_new_edge_starts_its_own_when_those_before_have_ended() {
     world.state.succeed_server();
     world.settle_for(50);
     assert!(world.app_pids().is_empty());
-    // The next edge would not wait for those of the first one.
+    // A third edge would not wait for the processes of the first one.
     assert!(world.state.upgrade_obstacle().is_some());
     world.send(Event::Upgrade(UpgradeEvent::PredecessorLeft));
     world.settle_for(5);

@@ -65,7 +65,7 @@ pub(super) fn room(workers: u64) -> MemoryLimit {
     MemoryLimit::Bytes(world::EDGE_BYTES + world::MOLD_BYTES + workers * world::WORKER_BYTES)
 }
 
-/// Limits of a server that has memory for other workers than those it wants.
+/// Limits of a server that wants `workers` workers, and has memory for `fitting` ones.
 pub(super) fn limited(workers: u32, fitting: u64) -> Limits {
     let memory = room(fitting);
     Limits {

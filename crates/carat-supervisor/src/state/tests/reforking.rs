@@ -207,7 +207,8 @@ fn read(world: &mut World) {
     world.finish_reading();
 }
 
-/// Two processes beside two workers, of which one becomes the mold. So much does sharing save each before and after.
+/// A world with two workers, one of which becomes the mold, and two further processes. Sharing saves each of these
+/// `before` bytes before the refork, and `after` bytes after it.
 fn reforked_with_apps(overlap: bool, before: u64, after: u64) -> (World, Vec<u32>) {
     let rule = ReforkRule::After(vec![100]);
     let apps = ProcessSettings { overlap, ..jobs(2) };

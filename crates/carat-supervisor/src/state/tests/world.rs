@@ -24,20 +24,20 @@ pub(super) const EDGE_BYTES: u64 = 10 * MIB;
 pub(super) const MOLD_BYTES: u64 = 40 * MIB;
 pub(super) const WORKER_BYTES: u64 = 20 * MIB;
 
-/// Half of it is the expected size of a worker.
+/// The anonymous memory of a mold. A worker is expected to need half of it.
 const MOLD_ANONYMOUS: u64 = 2 * WORKER_BYTES;
 
 pub(super) const TICK: Duration = Duration::from_millis(100);
 
 const SIGKILL: i32 = 9;
 
-/// Stands in for the executor, the processes and the clock.
+/// A world around the state: it stands in for the executor, the processes, and the clock.
 #[expect(clippy::struct_excessive_bools, reason = "the facts are independent")]
 #[derive(Debug)]
 pub(super) struct World {
     pub(super) state: State,
     pub(super) limits: Limits,
-    /// Which further processes the application declares.
+    /// The further processes that the application declares.
     pub(super) apps: Vec<ProcessSettings>,
     pub(super) now: Instant,
     /// Processes that run, by process id.
@@ -56,7 +56,7 @@ pub(super) struct World {
     pub(super) files_divided_among: Option<u32>,
     /// The limit of the memory that clients may make the edge hold, once the server has changed it.
     pub(super) client_memory: Option<u64>,
-    /// The newest generation when files changed, until a reload has ended since.
+    /// The generation that was the newest when files changed; `None` once a reload has ended.
     changed_in: Option<u32>,
     /// The system refuses further processes.
     pub(super) no_process_starts: bool,
@@ -66,19 +66,19 @@ pub(super) struct World {
     pub(super) app_bytes: u64,
     /// The memory that sharing saves each further process of the application.
     pub(super) saved: u64,
-    /// How many processes each has forked.
+    /// How many processes each further process of the application has forked.
     pub(super) descendants: u32,
     /// The result of measuring the load of further processes; `None` if the measurement fails.
     pub(super) load: Option<f64>,
-    /// Whether what measures it hangs.
+    /// Whether the process that measures the load hangs.
     pub(super) is_load_stuck: bool,
-    /// How many of them may run at any time.
+    /// How many further processes of the application may run at any time.
     pub(super) most_apps: u32,
     /// All one-off processes that were asked for.
     opened: Vec<AppProcessId>,
     /// The one-off processes whose clients have not heard of their end.
     pub(super) one_offs: Vec<AppProcessId>,
-    /// Whether what a further process has forked outlives it.
+    /// Whether the descendants of a further process outlive it.
     pub(super) has_descendants: bool,
     pub(super) commands: Vec<Command>,
     pub(super) outcome: Option<Outcome>,
@@ -91,16 +91,16 @@ pub(super) struct FakeProcess {
     pub(super) process: RubyProcess,
     pub(super) said_hello: bool,
     pub(super) generation: u32,
-    /// Gets no request.
+    /// Whether the worker is on trial, and gets no request.
     pub(super) is_on_trial: bool,
     pub(super) is_ready: bool,
-    /// Runs threads that no fork survives.
+    /// Whether the process runs threads that no fork survives.
     pub(super) has_threads: bool,
-    /// Does not reply when it is asked something.
+    /// Whether the process never replies.
     pub(super) is_mute: bool,
-    /// Whether it has requests that it does not finish.
+    /// Whether the process has requests that it does not finish.
     pub(super) is_busy: bool,
-    /// Whether it takes more than a tick to finish them.
+    /// Whether the process takes more than a tick to finish its requests.
     pub(super) is_slow: bool,
     pub(super) is_draining: bool,
     pub(super) is_told_to_end: bool,
@@ -113,7 +113,7 @@ pub(super) struct FakeProcess {
     pub(super) bytes: u64,
     /// The memory of the worker after a full garbage collection; `None` if it cannot be told to run one.
     pub(super) collects_to: Option<u64>,
-    /// Measures the load of other processes.
+    /// Whether the process measures the load of other processes.
     pub(super) is_meter: bool,
 }
 
@@ -361,7 +361,7 @@ impl World {
         self.changed_in.is_some() && self.outcome.is_none()
     }
 
-    /// No worker takes requests that has older code than that of the last change.
+    /// Ends a reload. Asserts that no worker that takes requests has code from before the last change.
     fn end_reload(&mut self, result: &Result<(), String>) {
         let changed_in = self.changed_in.take().filter(|_| result.is_ok());
         let mut serving = self.serving_processes();
@@ -722,11 +722,11 @@ impl World {
         for (pid, it) in self.processes.clone() {
             let is_app = matches!(it.process, RubyProcess::App(_));
             if is_app && it.is_busy && !it.is_killed {
-                // It has a job.
+                // The process has a job.
             } else if it.is_killed || it.is_told_to_end || it.is_closed {
                 self.end(pid);
             } else if it.is_slow {
-                // It has a slow response.
+                // The process has a slow response.
             } else if it.is_busy || it.is_draining {
                 self.finish(pid);
             } else if !it.said_hello {
@@ -787,7 +787,7 @@ impl World {
         assert!(holds, "drained the last serving worker: {reason:?}");
     }
 
-    /// When a restart is done, no worker of another generation is left that could answer.
+    /// When a restart is done, no worker of another generation takes requests.
     fn check_restart(&self, command: &Command) {
         let is_done = matches!(command, Command::Log(line) if line.message == "restarted");
         let newest = self.state.processes().molds.oldest_generation;
@@ -796,7 +796,7 @@ impl World {
         assert!(holds, "old code is left: {self:#?}");
     }
 
-    /// Each process that the state was told of is known, or killed, or finds its control socket closed.
+    /// Each process is known to the state, or was killed, or finds its control socket closed.
     fn check_pids(&self) {
         let mut known = self.state.processes().running();
         known.extend(self.state.apps().running().into_iter().map(|(it, ..)| it));
@@ -808,7 +808,7 @@ impl World {
         }
     }
 
-    /// Of a process that does not overlap, no more than its count run at any time.
+    /// At any time, at most `most_apps` further processes run: their count, unless they overlap.
     fn check_apps(&self) {
         let (running, most) = (self.members().len(), self.most_apps);
         assert!(running <= most as usize, "{running} of {most}: {self:#?}");

@@ -11,7 +11,10 @@ module Carat
       # The address that `rackup` passes when the user names none.
       DEFAULT_HOSTS = [nil, "localhost", "0.0.0.0"].freeze
       DEFAULT_PORTS = [nil, 9292].freeze
-      private_constant :DEFAULT_HOSTS, :DEFAULT_PORTS
+      # The host that Rails passes outside development when the user names none.
+      EVERY_IPV4 = "0.0.0.0"
+      EVERYWHERE = "*"
+      private_constant :DEFAULT_HOSTS, :DEFAULT_PORTS, :EVERY_IPV4, :EVERYWHERE
 
       # `options` is the Hash that rackup passes to a handler.
       def initialize(options)
@@ -90,8 +93,14 @@ module Carat
       def address
         return unless @options[:Host] || @options[:Port]
 
-        host = @options[:Host] || "*"
         host.include?("://") ? host : "tcp://#{bracketed(host)}:#{@options[:Port] || DEFAULT_PORTS.last}"
+      end
+
+      # A default that means every address means those of IPv6, too.
+      def host
+        given = @options[:user_supplied_options]
+        host = @options[:Host] || EVERYWHERE
+        given && host == EVERY_IPV4 && !given.include?(:Host) ? EVERYWHERE : host
       end
 
       # An IPv6 address needs brackets before a port (RFC 3986, section 3.2.2).

@@ -25,6 +25,14 @@ module Carat
       assert_equal "--bind=tcp://localhost:9292", argv(user_supplied_options: [:Port]).first
     end
 
+    def test_every_address_by_default_of_rails_includes_ipv6
+      rails = { Host: "0.0.0.0", Port: 3000 }
+
+      assert_equal "tcp://*:3000", arguments(**rails, user_supplied_options: []).variables["CARAT_BIND"]
+      assert_equal "--bind=tcp://*:3000", argv(**rails, user_supplied_options: [:Port]).first
+      assert_equal "--bind=tcp://0.0.0.0:3000", argv(**rails, user_supplied_options: [:Host]).first
+    end
+
     def test_options_of_the_table_become_flags
       assert_equal ["--threads=5", "--access-log=true"], argv(Threads: "5", access_log: true).first(2)
     end

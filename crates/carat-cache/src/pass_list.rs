@@ -15,8 +15,8 @@ pub(crate) struct PassList {
 }
 
 impl PassList {
-    /// Adds a URL by its hash. A URL with the same hash as another one loses no more than the wait
-    /// for responses.
+    /// Adds a URL by its hash. If two URLs have the same hash, requests for either do not wait for each other, which
+    /// does no further harm.
     pub(crate) fn add(&mut self, url: u64, now: Instant) {
         if self.until.insert(url, now + PASS_TIME).is_none() {
             self.order.push_back(url);

@@ -147,7 +147,7 @@ fn bytes_after_the_end_are_refused() {
             let mut coded = stack(&codings, b"hello");
             coded.extend_from_slice(garbage);
             let outcome = decode(&codings, &coded);
-            // The first bytes of a member or a frame may be so few.
+            // This few bytes may be the start of another member or frame.
             let short = outcome == Err(DecodeError::Truncated) && garbage.len() < 4;
             let refused = short || outcome == Err(DecodeError::Corrupt);
             assert!(refused, "{codings:?} {garbage:?} {outcome:?}");

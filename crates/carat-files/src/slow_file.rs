@@ -21,6 +21,7 @@ const CLOSING_TIME: Duration = Duration::from_secs(1);
 static BODIES: ClosingThread = ClosingThread::new();
 /// The thread that closes the files of responses. A disk that does not respond blocks only one of the two kinds.
 static RESPONSES: ClosingThread = ClosingThread::new();
+/// The files of responses that may wait to be closed in addition to `RESPONSES_LEAST`.
 static FURTHER_RESPONSES: AtomicUsize = AtomicUsize::new(0);
 
 /// An open file that is closed on another thread: closing the last descriptor of an unlinked file of 3 GB takes more

@@ -144,7 +144,7 @@ impl Server {
         Ok(())
     }
 
-    /// Serves on, but closes each connection after its next response, and refuses the readiness checks of load
+    /// Continues to serve, but closes each connection after its next response, and refuses the readiness checks of load
     /// balancers.
     pub fn turn_away(&self) {
         self.release_requests();

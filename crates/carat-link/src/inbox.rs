@@ -140,7 +140,7 @@ impl Frames {
         self.incomplete_frame()
     }
 
-    /// The size of the first frame, if it is known, and at most that of the largest frame.
+    /// The size of the first frame, limited to that of the largest frame; 0 until it is known.
     fn incomplete_frame(&self) -> usize {
         let held = &self.bytes[self.start..self.end];
         held.first_chunk::<HEADER_BYTES>().map_or(0, |length| {

@@ -67,7 +67,7 @@ fn a_process_without_descriptors_loses_single_frames_and_mixes_up_none() {
     send(&[(1, 1), (2, 2), (3, 3)]);
     send(&[(4, 1)]);
     send(&[(5, 2), (6, 1)]);
-    // The frames of the first message find two descriptors, and give them back before the second.
+    // Two descriptors are free for each message: those of one message are closed before the next arrives.
     let before = allow(2);
     let received = receive(&mut inbox, &far, &COUNTS);
     setrlimit(Resource::Nofile, before).expect("as before");

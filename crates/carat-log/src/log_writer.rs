@@ -48,8 +48,8 @@ struct LogQueue {
 }
 
 impl LogWriter {
-    /// Starts the thread, which writes to `file`. When a write fails and lines are lost, it calls `complain` once,
-    /// until a write succeeds again.
+    /// Starts the thread, which writes to `file`. It calls `complain` when a write fails and lines are lost, and does
+    /// so again only after a write has succeeded.
     pub fn start(
         file: File,
         complain: impl Fn(&io::Error) + Send + 'static,

@@ -58,7 +58,8 @@ pub(crate) fn show(asked: usize, allocate: impl FnOnce() -> *mut c_void) -> *mut
     block
 }
 
-/// Whether there is an observer. Each function asks first, and then ends with jemalloc's, without a frame of its own.
+/// Whether there is an observer. Each function asks this first, and then calls jemalloc's as its last act, so that it
+/// needs no stack frame.
 pub(crate) fn is_observed() -> bool {
     !OBSERVER.load(Ordering::Relaxed).is_null()
 }

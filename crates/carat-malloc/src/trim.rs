@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 
 use tikv_jemalloc_sys::mallctl;
 
-/// The commands for this thread's cache and for the free pages of all arenas, which 4096 stands for.
+/// The commands for this thread's cache, and for the free pages of all arenas (4096 stands for all).
 const COMMANDS: [&CStr; 2] = [c"thread.tcache.flush", c"arena.4096.purge"];
 
 /// Returns free memory to the system. Returns 1, or 0 on failure. The pad is for glibc: jemalloc has no heap top that

@@ -19,7 +19,9 @@ const SMALL_BYTES: usize = 2048;
 
 /// The number of the arena, or one of the two states below.
 static ARENA: AtomicU32 = AtomicU32::new(UNMADE);
+/// The state before the first call.
 const UNMADE: u32 = u32::MAX;
+/// The state while the arena is being made, and if that fails.
 const UNAVAILABLE: u32 = u32::MAX - 1;
 
 /// Allocates `count` times `size` zeroed bytes. Returns null and sets `ENOMEM` if there is no memory. The Makefile

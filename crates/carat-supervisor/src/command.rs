@@ -97,7 +97,7 @@ pub enum ClientsCommand {
     /// Hold the requests while no worker runs and the next mold boots. This wait does not count against
     /// `queue_timeout`.
     HoldRequests,
-    /// End that hold: workers run again, or are about to.
+    /// End the hold of `HoldRequests`: workers run again, or are about to.
     ReleaseRequests,
     /// Report how a restart ended: the workers that take requests have the newest code, or the reason why they do not.
     EndRestart(Result<(), String>),

@@ -14,8 +14,9 @@ use carat_settings::Otlp;
 
 /// How long the collector may take to accept a connection, take a message, and respond.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The most bytes of the headers of the collector's response, and most header fields.
+/// The most bytes of the headers of the collector's response.
 const COLLECTOR_HEADER_LIMIT: usize = 8 * 1024;
+/// The most header fields of the collector's response.
 const COLLECTOR_FIELDS_LIMIT: usize = 64;
 /// The most bytes of the response's body.
 const COLLECTOR_BODY_LIMIT: usize = 16 * 1024;

@@ -10,6 +10,7 @@ const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 const TRACESTATE_LIMIT: usize = 512;
 /// The length of `traceparent` in version 00: `00-<32 hex>-<16 hex>-<2 hex>`.
 const LENGTH: usize = 55;
+/// The flag of a trace that is recorded.
 const SAMPLED: u8 = 1;
 
 pub(crate) type TraceId = [u8; 16];

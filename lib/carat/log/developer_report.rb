@@ -15,7 +15,7 @@ module Carat
       LINES_AROUND = 3
       # The folders in which a project keeps code of others.
       FOREIGN = %r{\A(?:vendor|node_modules|\.bundle)/}
-      # The path that Ruby gives code that is in no file begins like this.
+      # The beginning of the path that Ruby gives to code without a file.
       NO_FILE = /\A[<(]/
       BACKTRACE = /^\s+(?:\d+: )?from /
       private_constant :BACKTRACE, :FOREIGN, :LINES_AROUND, :NO_FILE, :SOURCE_LIMIT

@@ -12,8 +12,8 @@ module Carat
     # Sends a response in the cheapest way that its body allows, and closes the body. Native code sends simple responses
     # (a Hash of Strings and a small Array of Strings) without this class.
     class Delivery
-      # The flags for opening a file to send. NONBLOCK, because the file may have been replaced by a pipe, whose other
-      # end opening must not wait for.
+      # The flags for opening a file to send. NONBLOCK, because a pipe may have replaced the file, and opening it must
+      # not wait for its other end.
       FILE_FLAGS = File::RDONLY | File::NONBLOCK
       # The end of the message for an application that returns nil as body.
       NOTHING = "nil; a response is [status, headers, body], and an empty body is []"

@@ -21,6 +21,7 @@ use carat_http::{ArrivedRequest, RequestAnswer, RequestContext, RequestStep};
 const PROTOCOLS: [&str; 2] = ["actioncable-v1-json", "actioncable-unsupported"];
 /// The subprotocol that needs a history of broadcasts.
 const EXTENDED_PROTOCOL: &str = "actioncable-v1-ext-json";
+/// The version of the WebSocket protocol (RFC 6455).
 const VERSION: &str = "13";
 /// The header field with the name of the session to restore, as `AnyCable` spells it.
 const RESTORED_SESSION: &str = "x-anycable-restore-sid";
@@ -178,8 +179,8 @@ fn session_of(parts: &Parts) -> Option<Box<str>> {
         .then(|| name.into())
 }
 
-/// The response to a handshake that fails (RFC 6455, section 4.2.2). The version is not 13, or it
-/// is, and so `is_known`, but there is no valid key.
+/// The response to a handshake that fails (RFC 6455, section 4.2.2). `is_known` says that the
+/// version is 13: then the key is invalid. Otherwise the version is.
 fn refused(is_known: bool) -> Response<ReplyBody> {
     let mut response = Response::new(ReplyBody::empty());
     if is_known {

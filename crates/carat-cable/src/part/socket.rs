@@ -101,8 +101,8 @@ impl CableSocket {
         }
     }
 
-    /// Ends the wait of a client that has come back and has not asked in time for what it has
-    /// missed: it gets what was broadcast since its return.
+    /// Ends the wait for a client that has come back, and has not asked in time for the messages that it has missed.
+    /// The client gets the broadcasts since its return.
     fn release_overdue(&mut self, cx: &mut Context<'_>) {
         let Some(deadline) = &mut self.history_deadline else {
             return;

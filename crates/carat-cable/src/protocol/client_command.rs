@@ -47,8 +47,8 @@ pub enum ClientCommand {
     Unknown,
 }
 
-/// The error for a text that is no command: it is no JSON object, or what its command needs is not
-/// a String. Rails logs an error and goes on.
+/// The error for a text that is no command: it is no JSON object, or a member that its command needs is no String.
+/// Rails logs an error and continues.
 ///
 /// ```
 /// use carat_cable::{ClientCommand, NotACommand};

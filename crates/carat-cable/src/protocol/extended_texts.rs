@@ -1,7 +1,7 @@
 use super::texts::{string, subscription};
 
-/// Tells the client that it is connected, and the name of its session. `restored` are the identifiers of the subscriptions
-/// with which it goes on, if it has come back.
+/// Tells the client that it is connected, and the name of its session. `restored` are the identifiers of the
+/// subscriptions that continue, if the client has come back.
 ///
 /// ```
 /// use carat_cable::welcome_session;

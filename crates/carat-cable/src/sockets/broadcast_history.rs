@@ -5,8 +5,8 @@ use std::rc::Rc;
 use crate::protocol::{message_end, message_start};
 use crate::{HistoryPosition, HistoryRequest, text_frame};
 
-/// The most bytes that are kept of one stream, and most that a client is sent again at once. Its outbox has room for
-/// twice that, since further messages are broadcast meanwhile.
+/// The most bytes that are kept of one stream, and the most that a client is sent again at once. Its outbox has room
+/// for twice that, since further messages are broadcast meanwhile.
 pub const STREAM_HISTORY_LIMIT: usize = 128 * 1024;
 /// The bytes of memory that a message, or a stream, takes in addition to its text.
 const ENTRY_COST: usize = 160;
@@ -39,7 +39,7 @@ pub struct BroadcastHistory {
     bytes: usize,
     messages: BTreeMap<u64, KeptMessage>,
     streams: HashMap<Rc<str>, KeptStream>,
-    /// The number of the last forgotten message among the streams that have none left.
+    /// The number of the last forgotten message of the streams of which all messages are forgotten.
     forgotten: u64,
     /// The time of the last message that was forgotten for want of room, before its time was over.
     evicted_at: u64,
@@ -59,9 +59,9 @@ struct KeptMessage {
 struct KeptStream {
     offsets: VecDeque<u64>,
     bytes: usize,
-    /// The number of the last message of the stream that was forgotten, and the time at which it
-    /// was broadcast.
+    /// The number of the last message of the stream that was forgotten.
     forgotten: u64,
+    /// The time at which that message was broadcast.
     forgotten_at: u64,
 }
 

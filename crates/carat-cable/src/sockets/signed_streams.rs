@@ -8,6 +8,7 @@ const CHANNEL: &str = "Turbo::StreamsChannel";
 /// The text between a message of `ActiveSupport::MessageVerifier` and its digest in hexadecimal
 /// digits.
 const SEPARATOR: &str = "--";
+/// The bytes of a digest: SHA-256.
 const DIGEST_BYTES: usize = 32;
 
 /// Verifies the signed names of streams in the identifiers of Turbo's subscriptions. Whatever is

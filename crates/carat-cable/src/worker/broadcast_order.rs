@@ -4,7 +4,7 @@ use serde::de::Error;
 use super::STREAM_NAME_LIMIT;
 use crate::Payload;
 
-/// An order from a program that is no process of the server: a message for the subscribers of a stream.
+/// An order from a program outside of the server: a message for the subscribers of a stream.
 ///
 /// ```
 /// use carat_cable::BroadcastOrder;

@@ -68,7 +68,7 @@ impl ResponseCache {
         PartStep::Answer(RequestAnswer::Later(self.go(asked, stale)))
     }
 
-    /// Passes a request to the application, or has it wait for one like it that is there.
+    /// Passes a request to the application, or makes it wait for a similar request that the application already has.
     fn go(
         self: &Rc<Self>,
         asked: Asked,

@@ -6,6 +6,7 @@ use super::{DecodeError, DecodeStep};
 /// The largest window of a zstd stream, 8 MiB: RFC 9659 requires decoders to support it and encoders to
 /// stay within it.
 pub const ZSTD_WINDOW_LIMIT: usize = 1 << WINDOW_LOG;
+/// The largest window as an exponent of 2, as the library takes it.
 const WINDOW_LOG: u32 = 23;
 
 /// The decoder of zstd, which takes any number of frames (RFC 8878 3).

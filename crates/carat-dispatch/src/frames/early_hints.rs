@@ -7,9 +7,9 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::frames::decode::header_name;
 
-/// The most bytes that the early hints of one request may have. Each field counts for 32 bytes more than its name and
-/// value, as in RFC 9113, section 6.5.2.
+/// The most bytes that the early hints of one request may have.
 const HINTS_LIMIT: usize = 16 * 1024;
+/// The bytes for which a field counts in addition to its name and value, as in RFC 9113, section 6.5.2.
 const FIELD_COST: usize = 32;
 
 /// Fields that frame a message or concern the connection, and have no place in hints.

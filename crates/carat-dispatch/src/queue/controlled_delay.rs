@@ -10,6 +10,7 @@ const LONG_WAIT: u32 = 3;
 /// cost the client nothing: a client that then asks again at once would send requests without end, and its request
 /// would always be the newest, which is served first.
 const LATE: u32 = 16;
+/// The seconds that a refused client may be asked to wait.
 const RETRY_AFTER_SECONDS: RangeInclusive<u64> = 1..=30;
 
 /// Tells an overload from a burst, as controlled delay (RFC 8289) does: by the least wait of all requests that begin in

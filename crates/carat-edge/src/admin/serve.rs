@@ -53,8 +53,8 @@ pub(crate) async fn administer(
                 failure = clients.accept_all("control socket", log, async || listener.accept().await, resources) => {
                     log.warn("the control socket is broken", &[("cause", &failure)]);
                 }
-                // The new edge has a socket of another name, or has replaced the file of this one. This one still
-                // answers until then.
+                // Once another edge has taken over, commands find its socket, which has another name or has replaced
+                // this file.
                 () = server.life().until_left(), if server.settings().control_socket.is_none() => {}
             }
         }
@@ -106,8 +106,8 @@ impl Responder for Resources {
             },
             Ok(Route::Profile(order)) => {
                 client.extend(order.takes_at_most());
-                // The lease is dropped after the reply, so that a client that has its reply sees that no other one
-                // waits.
+                // The lease is dropped only after the reply. The supervisor then finds no waiting client, and abandons
+                // no profile.
                 let lease = ProfileLease(self.mailbox.clone());
                 let begin = |asker| Message::Profile(ProfileMessage::Begin(order, asker));
                 outcome(lease.0.ask(begin).await)

@@ -167,7 +167,7 @@ impl ClientMemory {
         self.fits(bytes, self.limit())
     }
 
-    /// Whether memory is so short that uses are refused that can be.
+    /// Whether memory is short: uses that can be refused are.
     pub fn is_short(&self) -> bool {
         self.used() > self.comfortable()
     }

@@ -20,7 +20,8 @@ fn tcp(source: &str, destination: &str, is_encrypted: bool) -> Client {
     }
 }
 
-/// The client of a complete header, which no shorter piece completes and nothing that follows changes.
+/// The client of a header. Checks that the header is incomplete without its last byte, and that bytes behind it change
+/// nothing.
 fn client_of(header: &[u8]) -> Client {
     for end in 0..header.len() {
         assert_eq!(parse(&header[..end]), Ok(None), "{end}");

@@ -15,8 +15,9 @@ const PROXY: u8 = 0x21;
 const TCP_IPV4: u8 = 0x11;
 const TCP_IPV6: u8 = 0x21;
 
-/// A value about encryption, and the bit in its first byte that says that the client used it.
+/// The type of the value about encryption.
 const TYPE_SSL: u8 = 0x20;
+/// The bit in the first byte of that value that says that the client uses encryption.
 const CLIENT_SSL: u8 = 0x01;
 
 pub(super) fn parse(bytes: &[u8]) -> Result<Option<ProxyHeader>, BadProxyHeader> {

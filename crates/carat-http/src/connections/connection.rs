@@ -23,11 +23,13 @@ use crate::tunnels::{TunnelEnd, TunnelEnds, serve_tunnel};
 use carat_body::request::ReceivedBody;
 use carat_exchange::{ConnectionPhase, ConnectionState, Peer, Refusal};
 
-/// How long the bytes of a client are drained after its last response (`LINGER`), and how long the client may pause in
-/// that time. The bytes are discarded, so there is no limit on their number. With a limit, a client that sends a
-/// complete body before it reads would be cut off, and might see only the reset.
+/// How long the bytes of a client are drained after its last response. They are discarded, so there is no limit on
+/// their number. With a limit, a client that sends a complete body before it reads would be cut off, and might see
+/// only the reset.
 const LINGER: Duration = Duration::from_secs(5);
+/// How long a client that is drained may pause.
 const LINGER_PAUSE: Duration = Duration::from_secs(1);
+/// The most bytes of one read from a client that is drained.
 const LINGER_READ: usize = 8 * 1024;
 
 /// How long a client may take to read a refusal, if `write_timeout` does not cut it off before.

@@ -7,7 +7,6 @@ pub trait Lends {
     fn held(&self) -> u64;
 
     /// Called once a tick, and when clients have used up their memory. While `gives_way` is true, clients need more
-    /// memory: the part frees as much as it can, and takes none. Clients may use the bytes that it then leaves of its
-    /// limit.
+    /// memory: the part frees as much as it can, and takes none. Clients may then use the rest of its limit.
     fn give_way(&self, gives_way: bool);
 }

@@ -80,7 +80,7 @@ pub struct EndedConnection {
     pub end: ProtocolEnd,
 }
 
-/// How a connection ends that a protocol has served.
+/// How a connection that a protocol has served ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProtocolEnd {
     /// Both sides have finished.

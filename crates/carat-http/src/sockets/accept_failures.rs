@@ -7,8 +7,9 @@ use rustix::io::Errno;
 
 use carat_log::Log;
 
-/// The first pause when no descriptor is left for another client; each further one is twice as long.
+/// The first pause when no descriptor is left for another client. Each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// The longest pause when no descriptor is left for another client.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How long an error that was logged is not logged again.

@@ -18,10 +18,11 @@ use carat_exchange::Peer;
 
 use crate::sockets::transport::WrappedStream;
 
-/// A client of a tunnel that is silent for `KEEP_ALIVE_IDLE` is probed. It is gone if it does not answer
-/// `KEEP_ALIVE_PROBES` probes.
+/// The silence of a client after which the kernel probes whether the client is still there.
 const KEEP_ALIVE_IDLE: Duration = Duration::from_secs(60);
+/// The time between two probes of a silent client.
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+/// The unanswered probes after which a silent client counts as gone.
 const KEEP_ALIVE_PROBES: u32 = 4;
 
 /// A client's connection.

@@ -498,7 +498,8 @@ mod tests {
             })
             .into();
         going.0.end.refuse(Refusal::ClientMemory);
-        // 4000 of 11 000 bytes go: to come to three quarters of the limit takes one more.
+        // 4000 of the 11 000 bytes are about to go. One more client has to go to bring the rest below three quarters of
+        // the limit.
         let clients = scene.clients(7);
         scene.connections.tick(scene.start);
         scene.connections.tick(scene.start + LOOK);

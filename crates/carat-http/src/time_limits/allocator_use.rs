@@ -10,13 +10,15 @@ const LEAST_ALLOWANCE: u64 = 4 * 1024 * 1024;
 /// The allowance is the limit divided by this, if that is more.
 const ALLOWANCE_PART: u64 = 4;
 
-/// How often the edge's own memory is measured again, and how much it may grow from one time to the next. The limit on
-/// growth is there because memory that a client has just freed is not the edge's own.
+/// The time between two measurements of the edge's own memory.
 const OWN_PAUSE: Duration = Duration::from_secs(10);
+/// The most bytes by which the edge's own memory may grow between two measurements: memory that a client has just
+/// freed is not the edge's own.
 const OWN_GROWTH: u64 = 1024 * 1024;
 
-/// The settings of jemalloc: after how many milliseconds free pages go back to the system. 0 means at once.
+/// The setting of jemalloc for the milliseconds after which free pages go back to the system; 0 for at once.
 const DECAY: &[u8] = b"arena.0.dirty_decay_ms\0";
+/// The setting of jemalloc for the usual value of `DECAY`.
 const USUAL_DECAY: &[u8] = b"arenas.dirty_decay_ms\0";
 
 /// The allocator's memory, in comparison with what is counted of it.

@@ -341,7 +341,7 @@ impl<'a, C: TunnelClient> ClientTunnel<'a, C> {
         None
     }
 
-    /// Goes on waiting for the client to read, or gives up.
+    /// Continues to wait for the client to read, or gives up.
     fn await_client(&mut self, pause: Option<Duration>) -> Option<TunnelEnd> {
         let Some(pause) = pause else {
             return Some(TunnelEnd::Stuck);

@@ -8,18 +8,17 @@ use crate::guard::hpack_block::{BlockError, HpackBlocks};
 /// The bytes that a client sends before its first frame (RFC 9113, section 3.4).
 pub const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// The most frames without a request or a body that a client may send at once.
+/// The most frames of overhead, which have neither a request nor a body, that a client may send at once.
 pub(crate) const OVERHEAD_LIMIT: u32 = 1000;
-/// How many more such frames the client may send in each tick of 100 ms.
+/// How many more frames of overhead the client may send in each tick of 100 ms.
 const TICK_CREDIT: u32 = 10;
-/// How many more such frames the client may send for each request, since a window update or a reset
-/// may follow.
+/// How many more frames of overhead the client may send for each request, since a window update or a reset may follow.
 const REQUEST_CREDIT: u32 = 4;
 /// The number of bytes of bodies, in either direction, that allow one more frame of overhead. A client opens its window
 /// in steps of at least this size.
 const BYTES_CREDIT: usize = 256;
-/// How many more such frames the client may send for each piece that the application sends, however
-/// short. Some clients return a window update for the stream and one for the connection.
+/// How many more frames of overhead the client may send for each piece that the application sends, however short. Some
+/// clients return a window update for the stream and one for the connection.
 const PIECE_CREDIT: u32 = 2;
 
 const ACK: u8 = 0x1;
@@ -31,10 +30,10 @@ const CONTINUATION: u8 = 0x9;
 /// How far before the end of its header the flags of a frame are.
 const FLAGS_FROM_END: usize = 5;
 
-/// Header blocks up to this size, in up to this many frames, wait until they have come as a whole.
-/// A larger block is passed on in parts: if two reads divide a malformed field of it, the
-/// connection ends.
+/// The largest header block that waits until it has come as a whole, in bytes. A larger block is passed on in parts:
+/// if two reads divide a malformed field of it, the connection ends.
 const BLOCK_LIMIT: usize = 32 * 1024;
+/// The most frames of a header block that waits until it has come as a whole.
 const BLOCK_FRAMES: usize = 8;
 
 const SETTING_BYTES: usize = 6;

@@ -5,8 +5,9 @@ use crate::guard::field_text::{FieldText, TextKind};
 
 /// Integers of more bits than this are errors of the client, which the decoder refuses.
 const SHIFT_LIMIT: u32 = 28;
-/// The fields of the static table (RFC 7541, appendix A). The pseudo-fields come first.
+/// The fields of the static table (RFC 7541, appendix A).
 const STATIC_FIELDS: usize = 61;
+/// The pseudo-fields of the static table, which come first.
 const STATIC_PSEUDO_FIELDS: usize = 14;
 /// The index of `:path` in the static table.
 const PATH_INDEX: u8 = 4;
@@ -20,8 +21,9 @@ const INTEGER_MOST: usize = 0x7f;
 /// The byte that fills the room behind a text that became shorter: a whole field, the `age` of the static table,
 /// without a value.
 const FILLER: u8 = 0x95;
-/// The largest table of a decoder, which is the default, and how many fields it holds (RFC 7541, section 4.1).
+/// The largest table of a decoder, which is the default.
 const TABLE_LIMIT: usize = 4096;
+/// The most fields in that table: each counts for at least 32 bytes (RFC 7541, section 4.1).
 const TABLE_FIELDS: usize = TABLE_LIMIT / 32;
 
 /// A fault of a header block as a whole.
@@ -290,7 +292,7 @@ impl HpackBlocks {
         self.stage = Stage::Length(kind);
     }
 
-    /// Goes on behind a complete text: a name is followed by a value, and a value by another field.
+    /// Continues behind a complete text: a name is followed by a value, and a value by another field.
     fn complete(&mut self, text: FieldText) {
         if let Some(kind) = text.next() {
             return self.begin_value(kind);

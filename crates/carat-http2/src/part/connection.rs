@@ -147,7 +147,7 @@ struct Http2Connection<'a> {
     /// The fault in the client's frames, if there is one.
     fault: Rc<Cell<Option<FrameFault>>>,
     timer: PhaseTimer<'a>,
-    /// Whether a stream has ended since clients are asked to go elsewhere.
+    /// Whether a stream has ended since the server began to ask clients to go elsewhere.
     has_served_last: bool,
     /// Whether the client was asked to send no further requests.
     is_leaving: bool,

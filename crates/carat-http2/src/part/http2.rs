@@ -25,9 +25,9 @@ const UNSEEN_RESETS_LIMIT: usize = 20;
 /// limit. It is high: behind a proxy, one client should not soon end the connection of all.
 const STREAM_ERRORS_LIMIT: usize = 1000;
 
-/// How many streams that were reset are remembered, and for how long: frames for them may be under
-/// way.
+/// The most streams that are remembered after they were reset: frames for them may be under way.
 const ENDED_STREAMS_LIMIT: usize = 50;
+/// How long a stream is remembered after it was reset.
 const ENDED_STREAMS_KEPT: Duration = Duration::from_secs(1);
 
 /// The memory that small DATA frames may take, in addition to their bytes, before they are

@@ -125,8 +125,8 @@ impl Slot {
     }
 
     /// Responds with headers after which the application takes over the connection: `socket` is the descriptor of the
-    /// far end of the application's socket, and stays the caller's. Returns false as `respond_inline`. Raises
-    /// `Errno::EMFILE`.
+    /// far end of the application's socket, and stays the caller's. Returns false under the same condition as
+    /// `respond_inline`. Raises `Errno::EMFILE`.
     pub(crate) fn respond_tunnel(
         ruby: &Ruby,
         slot: &Slot,

@@ -14,8 +14,8 @@ use crate::processes::marking;
 static COUNT: AtomicU32 = AtomicU32::new(0);
 /// How long the full collections took together, in microseconds.
 static MICROS: AtomicU64 = AtomicU64::new(0);
-/// How many full collections that the edge has not ordered are not reported yet. The first request that reports its
-/// wait reports them too.
+/// The number of full collections that the edge has not ordered, and does not know of yet. The first request that
+/// reports its wait reports them too.
 static UNREPORTED: AtomicU32 = AtomicU32::new(0);
 /// Whether a full collection is due. The next lane that sends anything reports it.
 static IS_DUE: AtomicBool = AtomicBool::new(false);

@@ -39,9 +39,9 @@ struct Job {
     io: Value,
     buffer: Value,
     direction: Direction,
-    /// At least this many bytes are moved, unless there are no more. With 0, one attempt is made.
+    /// The fewest bytes to move, unless there are no more; 0 for a single attempt.
     minimum: usize,
-    /// At most this many bytes are moved, in one attempt, unless it is `ALL`.
+    /// The most bytes to move, in a single attempt; `ALL` for any number of attempts.
     maximum: usize,
     /// The offset in the buffer.
     offset: usize,

@@ -4,8 +4,9 @@ use crate::MemoryLimit;
 
 /// The share of the memory budget that clients may take if the option is not set.
 const DEFAULT_SHARE: f64 = 0.1;
-/// The smallest and the largest default in bytes.
+/// The smallest default in bytes.
 const DEFAULT_LEAST: u64 = 8 << 20;
+/// The largest default in bytes.
 const DEFAULT_MOST: u64 = 256 << 20;
 
 /// The smallest limit in bytes.

@@ -15,8 +15,8 @@ pub struct EdgeMemory {
 /// make it hold. The latter is reserved from the start, so that no worker has to end to make room for clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EdgeReserve {
-    /// The least memory that the edge was seen to need without clients. The least counts because an allocator keeps
-    /// memory after many clients have left, which is not needed.
+    /// The least memory that the edge was seen to need without clients. It is not the memory of the last reading,
+    /// because after many clients have left, an allocator keeps memory that is not needed.
     own: Option<u64>,
 }
 

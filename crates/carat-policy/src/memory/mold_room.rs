@@ -36,7 +36,7 @@ impl MoldRoom {
         }
     }
 
-    /// How many of the missing bytes all steps together do not free.
+    /// The bytes that are still missing after all steps.
     pub fn shortage(&self, missing: u64) -> u64 {
         let last = self.workers.last().copied().unwrap_or(0);
         let kept = if self.may_hold { 0 } else { last };

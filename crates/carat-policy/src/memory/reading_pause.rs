@@ -10,7 +10,7 @@ const SHORTEST: Duration = Duration::from_millis(100);
 const KNOWN: Duration = Duration::from_secs(1);
 /// A growing amount is read this many times before it would reach its limit.
 const READINGS: u32 = 4;
-/// Reading takes at most one part in this many of the time.
+/// The share of the time that readings may take: one part in this number.
 const SHARE: u32 = 10;
 
 /// An amount of memory and its limit.

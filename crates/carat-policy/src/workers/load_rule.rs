@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 const HIGH: f64 = 1.0;
 /// A load that stays below this asks for one process fewer.
 const LOW: f64 = 0.5;
+/// How long a load must stay below `LOW`.
 const LOW_FOR: Duration = Duration::from_secs(60);
 
 /// A load above 1 adds a process. A load that has stayed below 0.5 for a minute ends one.

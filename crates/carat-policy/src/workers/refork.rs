@@ -7,9 +7,10 @@ use serde::Deserialize;
 /// The fewest requests after which a worker's memory is judged. With fewer, its caches are not full.
 const REQUESTS_LEAST: u64 = 500;
 
-/// The least gain for which a refork is made, in bytes and as a share of the workers' private memory. A refork costs a
-/// fork for each worker, and all of them start cold.
+/// The least gain for which a refork is made, in bytes. A refork costs a fork for each worker, and all of them start
+/// cold.
 const GAIN_LEAST: u64 = 16 * 1024 * 1024;
+/// The least gain for which a refork is made, as a share of the workers' private memory.
 const GAIN_SHARE_LEAST: f64 = 0.1;
 
 /// A refork gained little if it saved less than this share of a worker's private memory.
@@ -30,6 +31,7 @@ const WARM_AFTER: Duration = Duration::from_secs(15);
 /// The first pause after a refork. It doubles with each refork, and doubles once more with each refork that failed or
 /// gained little.
 const FIRST_PAUSE: Duration = Duration::from_secs(60);
+/// The longest pause after a refork.
 const PAUSE_LIMIT: Duration = Duration::from_secs(24 * 3600);
 
 /// The option `refork`.

@@ -11,7 +11,7 @@ const CONTENT_LIMIT: usize = 2 * 1024 * 1024;
 /// The most files whose content is kept for one directory.
 const FILES_LIMIT: usize = 1024;
 
-/// How long the content of a file is kept that no request asks for.
+/// How long the content of a file is kept while no request asks for it.
 const KEPT: Duration = Duration::from_secs(1);
 
 /// A file that has changed within this time may change again and keep its time stamps, because

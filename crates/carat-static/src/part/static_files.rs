@@ -70,8 +70,8 @@ impl StaticFiles {
         let mounts = self.mounts.borrow();
         mounts.tick(clock::now());
         let mut refresh = self.refresh.borrow_mut();
-        // At most one thread reads: on a disk that does not respond, there is not one more each
-        // second.
+        // At most one thread reads. Otherwise, a disk that does not respond would take another
+        // thread each second.
         if refresh.as_ref().is_none_or(JoinHandle::is_finished) && mounts.is_stale() {
             let mounts = mounts.clone();
             let reading = LOOKUP_THREADS.run(move || mounts.refresh());
@@ -81,7 +81,7 @@ impl StaticFiles {
     }
 
     /// Opens the directories of new settings. The same paths may lead to other directories now. If
-    /// that fails, the old directories stay.
+    /// a directory cannot be opened, the old ones stay.
     pub(super) fn adopt(self: &Rc<Self>, settings: &Settings) {
         let (files, directories) = (Rc::clone(self), settings.parts.site.static_files.clone());
         let prefix = prefix_of(settings).to_owned();

@@ -267,8 +267,8 @@ impl Lifecycle {
         let announcement = &self.announcement;
         let is_first = announcement.is_of_successor && !announcement.is_made;
         if is_first && processes.workers.serving() == 0 {
-            // The new edge gives up, as a restart does when its first worker fails. The old edge serves on and logs the
-            // cause.
+            // The new edge gives up, as a restart does when its first worker fails. The old edge continues to serve,
+            // and logs the cause.
             return reaction.fail(format!("the first new worker failed: {cause}"));
         }
         match restarts.count_failure(generation, processes.molds.oldest_generation) {

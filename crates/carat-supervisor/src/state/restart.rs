@@ -1,5 +1,5 @@
 //! How new code takes over: a new mold loads the application, its first worker is checked, and then all workers of
-//! older generations are replaced. If a step before that fails, the old code serves on as before.
+//! older generations are replaced. If a step before that fails, the old code continues to serve.
 
 mod attempt;
 mod downtime;

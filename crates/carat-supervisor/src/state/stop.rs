@@ -194,7 +194,7 @@ impl Stop {
             }
         }
         StopStep::EndWorkers {
-            // A request may end this much after the deadline, or be seen to be late.
+            // Shortly after the deadline, a request may still end, and late ones are still noticed.
             until: reaction.now.max(self.deadline + LAST_RESPONSES) + KILL_AFTER,
             is_forking,
         }

@@ -48,7 +48,7 @@ impl AcmeClient {
         let (program, arguments) = command
             .split_first()
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "there is no command"))?;
-        // Beside its standard streams, the client inherits only this descriptor. The server's copy
+        // Besides its standard streams, the client inherits only this descriptor. The server's copy
         // is closed when `far` is dropped.
         rustix::io::fcntl_setfd(&far, FdFlags::empty())?;
         let child = Command::new(program)

@@ -2,8 +2,9 @@ use std::path::PathBuf;
 
 /// The most names of a listener: each has a certificate of its own, and its files are looked at every ten seconds.
 const NAMES_LIMIT: usize = 100;
-/// The most bytes of a name, and of a label in it (RFC 1035, section 2.3.4).
+/// The most bytes of a name (RFC 1035, section 2.3.4).
 const NAME_LIMIT: usize = 253;
+/// The most bytes of a label in a name (RFC 1035, section 2.3.4).
 const LABEL_LIMIT: usize = 63;
 
 /// The names for which a listener has certificates from an authority, and where they are kept.

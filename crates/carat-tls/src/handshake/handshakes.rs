@@ -42,8 +42,8 @@ pub(super) struct RunningHandshake<'a> {
 }
 
 impl Handshakes {
-    /// Begins the handshake of a client at this address, which has sent its first bytes. `deadline`
-    /// is expired when the handshake has to give way to another one.
+    /// Begins the handshake of a client at this address, which has sent its first bytes. `deadline` is made to expire
+    /// when the handshake has to give way to another one.
     pub(super) fn begin(&self, remote: &str, deadline: &Rc<Deadline>) -> RunningHandshake<'_> {
         let id = self.begun.get();
         self.begun.set(id + 1);

@@ -19,9 +19,9 @@ use carat_http::{
     ConnectionStart, Handshake, HandshakeEnd, HandshakeWait, StartEnd, WrappedStream,
 };
 
-/// How long a client whose handshake was refused may take to leave, and how many bytes it may still
-/// send.
+/// How long a client whose handshake was refused may take to leave.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(1);
+/// The most bytes that a client whose handshake was refused may still send.
 const LEAVE_LIMIT: usize = 64 * 1024;
 
 /// The refusal of a client that speaks plain HTTP to a TLS port.

@@ -21,6 +21,7 @@ const RUN_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long to wait after a run of the client. The wait doubles, up to `PAUSE_LIMIT`, each time
 /// that the client could not even try.
 const PAUSE: Duration = Duration::from_secs(30);
+/// The longest wait after a run of the client.
 const PAUSE_LIMIT: Duration = Duration::from_secs(3600);
 
 /// Runs the client whenever a certificate is due. Never returns.

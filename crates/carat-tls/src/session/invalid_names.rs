@@ -12,14 +12,17 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::ServerName;
 use rustls::{CipherSuiteCommon, SupportedCipherSuite, Tls12CipherSuite, Tls13CipherSuite};
 
-/// The header of a record (RFC 8446, section 5.1), the type of a record with a handshake, and that
-/// of its `ClientHello`.
+/// Bytes of the header of a record (RFC 8446, section 5.1).
 const RECORD_HEADER: usize = 5;
+/// The type of a record with messages of the handshake.
 const HANDSHAKE: u8 = 22;
+/// A whole record that a client may send before its second hello.
 const CHANGE_CIPHER_SPEC: [u8; 6] = [20, 3, 3, 0, 1, 1];
+/// The type of the message `ClientHello`.
 const CLIENT_HELLO: u8 = 1;
 /// Bytes of a hello before its session: type, length, version, random.
 const HELLO_START: usize = 38;
+/// The type of the extension with the name of the server (SNI).
 const SERVER_NAME: [u8; 2] = [0, 0];
 /// A type for private use (RFC 8447, section 7). A client that sends this type itself makes its own
 /// handshake fail.

@@ -204,8 +204,8 @@ proptest! {
         let mut bytes = sent_by(&mut client);
         let index = index.index(bytes.len());
         bytes[index] ^= mask;
-        // Few bytes may be anything, such as the version of a record. Not each error has an alert: rustls sends none for
-        // a handshake message that is too large.
+        // The server accepts any value for a few bytes, such as the version of a record. Not every error has an alert:
+        // rustls sends none for a handshake message that is too large.
         if echo.receive(&bytes).is_err() {
             prop_assert!(echo.session.close().is_err());
         }

@@ -128,7 +128,7 @@ impl Reload {
     pub(super) fn end(&self, result: &Result<(), String>) {
         let renewal = self.dispatcher.renewal();
         if renewal.is_asked() || renewal.is_over() {
-            // Another load follows the one that has ended, or a stop has ended it: the workers serve the last requests.
+            // Another load follows, or the server stops, and the workers serve the last requests.
             return;
         }
         match result {

@@ -10,7 +10,7 @@ module Carat
   module CLI
     # Sends requests to the control socket of a running server.
     class ControlClient
-      # The server waits for its processes for a second, so that ten are ample.
+      # The seconds that a response may take. The server itself waits for its processes for one second only.
       DEADLINE_SECONDS = 10
       CHUNK = 65_536
       # Maximum size of a response, far above what a server with a thousand workers sends.

@@ -16,7 +16,8 @@ module Carat
 
       # The sentence in the list of subcommands.
       SUMMARY = "Sets how many workers (4, 1..6, auto) or processes run."
-      # The start of a number of workers. The name of a process starts with a letter.
+      # The pattern of a number of workers, by its start. The name of a process, in contrast, starts
+      # with a letter.
       NUMBER = /\A(?:auto\z|[^a-z])/i
       private_constant :NUMBER
 

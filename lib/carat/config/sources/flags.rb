@@ -28,7 +28,8 @@ module Carat
       FLAG_WIDTH = 36
       TEXT_WIDTH = 41
       HARD_SPACE = "\u00a0"
-      # From this number of server options on, `summary` leaves them out: they would hide the subcommand's own flags.
+      # The number of server options from which `summary` leaves them out, because they would hide the subcommand's own
+      # flags.
       MANY = 20
       SERVER = "The options of the server count, too: carat --help lists them."
       private_constant :MANY, :SERVER, :ExactParser, :FLAG_WIDTH, :TEXT_WIDTH, :HARD_SPACE

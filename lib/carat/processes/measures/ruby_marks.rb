@@ -11,8 +11,9 @@ module Carat
 
       ALLOWED = { rgengc_allow_full_mark: true }.freeze
       FORBIDDEN = { rgengc_allow_full_mark: false }.freeze
-      # A pool of slots with a smaller share of free slots may lack them after the next collection. The share is twice
-      # that below which Ruby decides so (Launch::CollectorPolicy). Pools of a few pages do not count.
+      # A pool of slots with a smaller share of free slots may lack them after the next collection. This is twice the
+      # share below which Ruby itself decides that slots are lacking (Launch::CollectorPolicy). Pools of a few pages do
+      # not count.
       TIGHT_SHARE = 0.04
       POOL_SLOTS = 2000
       PAGE_BYTES = GC::INTERNAL_CONSTANTS.fetch(:HEAP_PAGE_SIZE, 65_536)

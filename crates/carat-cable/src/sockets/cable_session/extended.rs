@@ -75,8 +75,8 @@ impl CableSession {
         }
     }
 
-    /// Restores the subscriptions of a client that has come back. They receive nothing before the
-    /// client has asked for what it has missed, or until [`CableSession::release_held`].
+    /// Restores the subscriptions of a client that has come back. They receive nothing until the client has asked for
+    /// the messages that it has missed, or until [`CableSession::release_held`].
     fn restore(&mut self, kept: KeptSession) {
         for mut subscription in kept.subscriptions {
             let identifier = (&*subscription.identifier).into();
@@ -145,8 +145,8 @@ impl CableSession {
         }
     }
 
-    /// Ends the wait of all held subscriptions if this command does not ask for missed messages: a
-    /// client that does not ask first does not ask at all.
+    /// Ends the wait of all held subscriptions unless this command asks for missed messages: a client that wants them
+    /// asks before it sends any other command.
     pub(super) fn resume_for(&mut self, command: &ClientCommand) {
         let asks = matches!(command, ClientCommand::History { .. })
             || matches!(command, ClientCommand::Subscribe { history, .. } if history.is_some());

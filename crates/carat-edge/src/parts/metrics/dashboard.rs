@@ -26,9 +26,9 @@ const FIELDS: [(HeaderName, &str); 5] = [
 ];
 
 /// Refuses a request for the dashboard, or for its data, whose Host may be a name that an attacker
-/// has made lead here (DNS rebinding): pages of the attacker's site could then read the response.
-/// `addresses` are those of the option `metrics`. A name of one word is allowed, since the public
-/// DNS has none.
+/// has made resolve to this machine (DNS rebinding): pages of the attacker's site could then read
+/// the response. `addresses` are those of the option `metrics`. A name of one word is allowed,
+/// since the public DNS has none.
 pub(super) fn refusal<B>(
     request: &Request<B>,
     addresses: &[String],

@@ -83,8 +83,8 @@ pub(super) fn gauges(
     registry
 }
 
-/// The gauges of the server by the names of `puma-metrics` and `yabeda-puma-plugin`, all workers together: boards and
-/// autoscalers that were made for Puma read them.
+/// The gauges of the server by the names of `puma-metrics` and `yabeda-puma-plugin`, all workers together: dashboards
+/// and autoscalers that were made for Puma read them.
 pub(super) fn as_puma(settings: &Settings, status: &Value) -> Registry {
     let mut registry = Registry::with_prefix("puma");
     let workers = status["processes"]

@@ -37,7 +37,7 @@ impl TimeCounts {
     }
 
     /// The time in seconds that this share of all has not exceeded, computed as by
-    /// `histogram_quantile` of Prometheus: times are taken to lie evenly in a bucket. `None`
+    /// `histogram_quantile` of Prometheus: times are assumed to lie evenly in a bucket. `None`
     /// without a time.
     #[expect(clippy::cast_precision_loss, reason = "a bucket's width is far more")]
     pub(super) fn quantile(&self, share: f64) -> Option<f64> {

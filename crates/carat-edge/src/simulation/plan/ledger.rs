@@ -25,8 +25,9 @@ pub(crate) struct LedgerEntry {
     /// Whether the client left while its request was in the queue.
     left_queue: bool,
     answer: Option<Answer>,
-    /// Bytes of a streamed body that the application has sent, and that the client has taken.
+    /// Bytes of a streamed body that the application has sent.
     streamed: usize,
+    /// Bytes of a streamed body that the client has taken.
     taken: usize,
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct RequestScript {
     pub(crate) computes: bool,
     pub(crate) reads_body: bool,
     pub(crate) response: ScriptedResponse,
-    /// Microseconds that the application runs on after its response.
+    /// Microseconds for which the application continues to run after its response.
     pub(crate) lingers: u64,
     /// The point at which the worker dies, if it does.
     pub(crate) crash: Option<CrashPoint>,

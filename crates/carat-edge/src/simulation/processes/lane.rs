@@ -107,7 +107,7 @@ impl WorkerLane {
         self.served.clear();
     }
 
-    /// Goes on with the running requests, and takes requests that have arrived.
+    /// Continues the running requests, and takes requests that have arrived.
     pub(crate) fn run(&mut self, world: &World) -> LaneRun {
         let Some(end) = &self.end else {
             return LaneRun::Waits;

@@ -110,7 +110,7 @@ impl SimulatedProcess {
         }
     }
 
-    /// The further process that this is; `None` for a mold or a worker.
+    /// The state of a further process of the application; `None` for a mold or a worker.
     pub(crate) fn as_app(&self) -> Option<&SimulatedApp> {
         match &self.role {
             ProcessRole::App(app) => Some(app),

@@ -16,11 +16,13 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 const SLOW_LIMIT: u32 = 10;
 /// The most requests in a report; the oldest are chosen.
 const REQUEST_LIMIT: usize = 256;
-/// The longest stack and the longest target of a request in a report, in bytes: the command reads up to 8 MiB.
+/// The longest stack of a request in a report, in bytes: the command reads reports of up to 8 MiB.
 const STACK_LIMIT: usize = 16 * 1024;
+/// The longest target of a request in a report, in bytes.
 const TARGET_LIMIT: usize = 1024;
-/// The most requests in a list, of which the oldest are chosen, and the most bytes of each path.
+/// The most requests in a list; the oldest are chosen.
 const LISTED_LIMIT: usize = 50;
+/// The longest path of a request in a list, in bytes.
 const PATH_LIMIT: usize = 256;
 /// The text in place of a reply that did not come.
 const NO_REPLY: &str = "unknown: the worker does not reply, so its threads may keep Ruby's lock";

@@ -1,7 +1,7 @@
 /// The most streams that may end without a complete response before the connection is closed. A
 /// browser cancels all requests of a page at once.
 const RESETS_LIMIT: u32 = 200;
-/// How many more streams may end so in each tick of 100 ms.
+/// How many more streams may end in this way in each tick of 100 ms.
 const TICK_CREDIT: u32 = 2;
 
 /// Counts the streams that a client has made end early: by resets (CVE-2023-44487), and by frames

@@ -15,6 +15,7 @@ use carat_exchange::{MemoryAccount, MemoryReservation};
 const RAW_HEAD_LIMIT: usize = 16 * 1024;
 /// The most header fields that an application may write itself.
 const RAW_FIELDS_LIMIT: usize = 100;
+/// The most bytes of one read.
 const READ_BYTES: usize = 4 * 1024;
 
 /// The head of the response that an application writes into its socket in the form of HTTP/1.1.

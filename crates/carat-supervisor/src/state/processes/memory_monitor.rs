@@ -22,8 +22,8 @@ const READING: Duration = Duration::from_secs(3600);
 /// A worker that has served this many requests will hardly grow.
 const GROWN_REQUESTS: u64 = 100;
 
-/// The divisor of the anonymous memory that a worker shares with the mold: over time, garbage collections write to this
-/// part of it, and so copy it.
+/// The anonymous memory that a worker shares with the mold, divided by this, is what garbage collections write to over
+/// time, and so copy.
 const COLLECTED: u64 = 2;
 
 /// The load of a process whose memory is not known.
@@ -48,8 +48,9 @@ pub struct MemoryMonitor {
     read_mold: Option<u32>,
     /// Anonymous memory of the mold that forked last.
     mold_bytes: u64,
-    /// The anonymous memory of the last mold that loaded the application, and its peak meanwhile.
+    /// The anonymous memory of the last mold that loaded the application.
     booted_bytes: u64,
+    /// The peak of that memory while the mold loaded the application.
     booted_peak: u64,
     /// How many readings have to end until one includes the last process that started or ended.
     urgent_readings: u8,
@@ -247,13 +248,14 @@ impl MemoryMonitor {
         self.room_for(workers, molds, Worker::load, |mold| mold / COLLECTED)
     }
 
-    /// How many more workers fit if they are busy from the start: each may need as much memory as it ever has. Before
-    /// any worker has grown, its garbage is unknown, so it counts as the whole mold.
+    /// How many more workers fit if they are busy from the start: each may need as much memory as it has ever needed.
+    /// While no worker has grown, nothing is known of their garbage, so each counts as the whole mold.
     pub fn busy_room(&self, workers: &Workers, molds: &Molds) -> u32 {
         self.room_for(workers, molds, Worker::highest_load, |mold| mold)
     }
 
-    /// How many more workers fit. While no worker has grown, each counts as `ungrown` of the mold's bytes.
+    /// How many more workers fit. While no worker has grown, `ungrown` computes from the mold's bytes how many each
+    /// takes.
     fn room_for(
         &self,
         workers: &Workers,

@@ -41,7 +41,7 @@ fn only(world: &World) -> u32 {
     pids[0]
 }
 
-/// How many run, and how many of them were told to end.
+/// How many further processes run, and how many of them were told to end.
 fn counts(world: &World) -> (usize, usize) {
     let pids = world.app_pids();
     let told = pids.iter().filter(|pid| is_ending(world, **pid)).count();
@@ -52,7 +52,7 @@ fn is_ending(world: &World, pid: u32) -> bool {
     world.processes[&pid].is_told_to_end
 }
 
-/// New code takes over while those that run have jobs.
+/// New code takes over while the running processes have jobs.
 fn restart(world: &mut World) {
     for pid in world.app_pids() {
         world.process(pid).is_busy = true;

@@ -243,7 +243,8 @@ fn what_clients_may_take_follows_the_container_both_ways() {
         world.container_limit = Some(container);
         world.read(3);
         assert_eq!(world.client_memory, Some(expected));
-        // Since the edge has computed it, and before memory was first read.
+        // The container's limit may also have changed between the start of the edge and the first
+        // reading of memory.
         let mut starting = World::new(limits);
         starting.container_limit = Some(container);
         starting.settle();

@@ -156,7 +156,7 @@ fn idle(world: &mut World) {
 fn the_last_worker_does_not_end_because_a_missing_one_is_wanted() {
     let mut world = elastic_world();
     let pids = world.serving_pids();
-    // A second one cannot be forked: the mold is dead and does not come back.
+    // A second worker cannot be forked: the mold is dead and does not come back.
     world.kill(world.mold_pids()[0]);
     world.tick();
     assert_eq!(world.state.processes().workers.wanted, 2);

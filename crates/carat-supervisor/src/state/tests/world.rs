@@ -19,9 +19,11 @@ use carat_log::{LaneTag, WorkerId};
 use carat_settings::ProcessSettings;
 
 pub(super) const MIB: u64 = 1 << 20;
-/// The memory of the edge, of a mold that loaded the application, and of a worker.
+/// The memory of the edge.
 pub(super) const EDGE_BYTES: u64 = 10 * MIB;
+/// The memory of a mold that loaded the application.
 pub(super) const MOLD_BYTES: u64 = 40 * MIB;
+/// The memory of a worker.
 pub(super) const WORKER_BYTES: u64 = 20 * MIB;
 
 /// The anonymous memory of a mold. A worker is expected to need half of it.

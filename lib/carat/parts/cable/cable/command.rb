@@ -34,7 +34,7 @@ module Carat
 
       # Runs the block in the executor of Rails, which resets the state of a unit of work and returns database
       # connections. Action Cable's worker pool has its own executor, which is inside of this one: reading the records
-      # needs one, too.
+      # needs an executor, too.
       def in_executor(&block)
         application = ::Rails.application if defined?(::Rails.application)
         application ? application.executor.wrap(&block) : yield

@@ -116,8 +116,8 @@ impl Store {
         Some(entry)
     }
 
-    /// The key under which requests wait for one response: as far as is known, they get the same
-    /// one.
+    /// The key of the requests that wait for each other, because they will get the same response as
+    /// far as is known.
     pub fn shared_key(&self, key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
         let newest = self.urls.get(&*key.url).and_then(|slots| slots.last());
         let mut text = newest.map_or_else(

@@ -9,7 +9,7 @@ pub(crate) struct ForwardedElement<'a> {
     pub(crate) host: Option<&'a [u8]>,
 }
 
-/// Elements that are kept, those of the nearest proxies.
+/// The most elements that are kept: those of the nearest proxies.
 pub(crate) const ELEMENTS_LIMIT: usize = 32;
 
 /// Appends the elements of a line of `Forwarded` (RFC 7239, section 4) that are not empty, and keeps the last ones. `None`

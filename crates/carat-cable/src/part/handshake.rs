@@ -179,8 +179,8 @@ fn session_of(parts: &Parts) -> Option<Box<str>> {
         .then(|| name.into())
 }
 
-/// The response to a handshake that fails (RFC 6455, section 4.2.2). `is_known` says that the
-/// version is 13: then the key is invalid. Otherwise the version is.
+/// The response to a handshake that fails (RFC 6455, section 4.2.2). `is_known` says whether the
+/// version is 13: if so, the key is invalid; if not, the version is not supported.
 fn refused(is_known: bool) -> Response<ReplyBody> {
     let mut response = Response::new(ReplyBody::empty());
     if is_known {

@@ -273,7 +273,7 @@ fn requests(fixture: &Fixture, count: usize) -> Vec<PendingReply> {
     pending.collect()
 }
 
-/// Another request is refused.
+/// Whether another request is refused.
 fn is_full(fixture: &Fixture) -> bool {
     let refused = fixture.dispatcher.dispatch(Call::plain("GET", "/"));
     refused.is_err()

@@ -439,7 +439,7 @@ impl ServerRun {
         let is_over = Pin::new(&mut self.tasks)
             .poll(&mut Context::from_waker(waker))
             .is_ready();
-        // A command that still waits in the queue has lost its client and its server, without knowing it.
+        // A command that still waits in the queue is neither answered nor lost: its client and the server are gone.
         let may_wait = self.server.dispatcher().inspect().queue_length > 0;
         if !is_over && !may_wait && !self.has_failed() {
             self.world

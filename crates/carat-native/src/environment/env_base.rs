@@ -87,7 +87,7 @@ impl EnvBase {
         }
     }
 
-    /// The Hash of a shape that was learned, which comes one place closer to the front.
+    /// The Hash of a shape that was learned. Moves the Hash one place closer to the front.
     fn find(&self, shape: &HeaderShape) -> Option<Opaque<RHash>> {
         let mut repeated = self.repeated.borrow_mut();
         let index = repeated.iter().position(|base| base.shape == *shape)?;

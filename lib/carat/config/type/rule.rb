@@ -25,7 +25,7 @@ module Carat
           @parse.call(value)
         end
 
-        # Returns `value`, as #parse returned it, in the form that readers see.
+        # Returns `value`, a result of #parse, as text for users.
         def text(value)
           @text ? @text.call(value) : value
         end

@@ -19,8 +19,8 @@ module Carat
           @condition = find(root, [])
         end
 
-        # Returns the code of a `bind` with the parameter added, if the file calls set_remote_address so; otherwise the
-        # code as it is.
+        # Returns the code of a `bind` with the parameter added, if the file makes this call of set_remote_address;
+        # otherwise the code as it is.
         def complete(code)
           match = BIND.match(code) if @condition
           return code unless match
@@ -45,8 +45,8 @@ module Carat
           node.children.filter_map { |child| find(child, inner) }.first
         end
 
-        # Returns the condition as text, or nil unless it means the same everywhere in the file: only one about
-        # variables of ENV does.
+        # Returns the condition as text, or nil unless it means the same everywhere in the file. Only a condition about
+        # variables of ENV does that.
         def condition(conditions)
           return "" if conditions.empty?
 

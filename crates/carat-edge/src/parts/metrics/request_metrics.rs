@@ -137,8 +137,8 @@ impl RequestMetrics {
         counts("worker_replacements", help, &self.replacements);
     }
 
-    /// The times by class of status, and by pool if there are several. Then a class of a pool is
-    /// there only once it has a request.
+    /// The times by class of status, and by pool if there are several. If there are several pools, a class of a pool
+    /// appears only after a request.
     fn count(&self, of: fn(&PoolTimes) -> &Histograms) -> ScrapedTimes {
         if let [main] = &self.pools[..] {
             let classes = CLASSES.iter().zip(&of(main).0);

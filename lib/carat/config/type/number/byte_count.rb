@@ -30,7 +30,7 @@ module Carat
                               "#{text(@range.end)}, #{EXAMPLES}"
         end
 
-        # Returns `value`, as #parse returned it, in the form that readers see.
+        # Returns `value`, a result of #parse, as text for users.
         def text(value)
           unit = UNITS.keys.reverse.find { |name| (value % UNITS[name]).zero? && value >= UNITS[name] } || ""
           unit.empty? ? "#{value} B" : "#{value / UNITS[unit]} #{unit.upcase}iB"

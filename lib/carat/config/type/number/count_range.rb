@@ -23,7 +23,7 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not a number of #{noun} up to #{@within.end}, #{examples}"
         end
 
-        # Returns `value`, as #parse returned it, in the form that readers see.
+        # Returns `value`, a result of #parse, as text for users.
         def text(value)
           value.begin == value.end ? value.begin.to_s : value.to_s
         end

@@ -30,7 +30,7 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not an amount of memory #{@bounds}, #{EXAMPLES}"
         end
 
-        # Returns `value`, as #parse returned it, in the form that readers see.
+        # Returns `value`, a result of #parse, as text for users.
         def text(value)
           value.is_a?(Integer) ? @bytes.text(value) : value
         end

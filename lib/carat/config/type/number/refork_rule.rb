@@ -26,7 +26,7 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not a rule for reforks, #{EXAMPLES}"
         end
 
-        # Returns `value`, as #parse returned it, in the form that readers see.
+        # Returns `value`, a result of #parse, as text for users.
         def text(value)
           value.is_a?(Array) ? value.join(",") : value
         end

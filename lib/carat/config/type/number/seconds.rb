@@ -25,7 +25,7 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not a time above 0 and up to a year, #{EXAMPLES}"
         end
 
-        # Returns `value`, as #parse returned it, in the form that readers see.
+        # Returns `value`, a result of #parse, as text for users.
         def text(value)
           "#{value.to_s.delete_suffix(".0")} s"
         end

@@ -19,7 +19,7 @@ module Carat
           raise InvalidValue, "#{value.inspect} is not a whole number #{bounds}"
         end
 
-        # Returns `value`, as #parse returned it, in the form that readers see.
+        # Returns `value`, a result of #parse, as text for users.
         def text(value)
           value.to_s
         end

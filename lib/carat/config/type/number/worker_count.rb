@@ -28,7 +28,7 @@ module Carat
           raise
         end
 
-        # Returns `value`, as #parse returned it, in the form that readers see.
+        # Returns `value`, a result of #parse, as text for users.
         def text(value)
           value == AUTO ? AUTO : super
         end

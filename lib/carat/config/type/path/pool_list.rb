@@ -43,7 +43,7 @@ module Carat
           earlier + pools
         end
 
-        # Returns `value`, as #parse returned it, in the form that readers see.
+        # Returns `value`, a result of #parse, as text for users.
         def text(value)
           value.empty? ? "none" : value.map { |it| "#{it[:name]} (#{it[:paths].join(", ")})" }.join(", ")
         end

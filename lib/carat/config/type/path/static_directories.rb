@@ -22,7 +22,7 @@ module Carat
           end
         end
 
-        # Returns `value`, as #parse returned it, in the form that readers see.
+        # Returns `value`, a result of #parse, as text for users.
         def text(value)
           value.empty? ? "none" : value.map { |it| "#{it[:prefix]}=#{it[:directory]}" }.join(", ")
         end

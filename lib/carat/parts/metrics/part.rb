@@ -13,9 +13,9 @@ module Carat
                          doc: "An address on which the server answers Prometheus and health checks; repeatable."
 
         ADDRESS = %r{\A(?:tcp|tls)://(?<host>.+):(?<port>\d+)(?:\?|\z)}
-        # Hosts with which a listener takes the port at every address of the machine. The next one takes the port at
-        # every IPv4 address.
+        # Hosts with which a listener takes the port at every address of the machine.
         EVERYWHERE = %w[[::] *].freeze
+        # The host with which a listener takes the port at every IPv4 address of the machine.
         EVERY_IPV4 = "0.0.0.0"
         LOOPBACK = %w[127.0.0.1 [::1]].freeze
         private_constant :ADDRESS, :EVERYWHERE, :EVERY_IPV4, :LOOPBACK

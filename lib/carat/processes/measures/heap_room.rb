@@ -9,9 +9,10 @@ module Carat
     # or objects outlive several requests. The cost of sweeping is no reason to grow, because it is the same in any
     # room. See docs/decisions/0016-room-for-garbage.md.
     class HeapRoom
-      # The share of CPU time that marking may take, from 0 to 1. The share counts only if collections mark for longer
-      # than this many milliseconds each: shorter ones delay no request.
+      # The share of CPU time that marking may take, from 0 to 1.
       MARKING_SHARE = 0.1
+      # The milliseconds that a collection marks for, on average, before `MARKING_SHARE` counts: shorter collections
+      # delay no request.
       MARKING_MILLISECONDS = 0.4
       # The share of CPU time that whole collections for lack of slots may take, from 0 to 1.
       SHARE = 0.3
@@ -24,8 +25,9 @@ module Carat
       # The least that a pool of slots gets in a step: about one page. Less is not worth it, because adding a page
       # writes to all free slots of the pool.
       PART_BYTES = 65_536
-      # The most that all steps together add: this many bytes, or this share of the heap if that is more.
+      # The most that all steps together add, in bytes. If `LIMIT_SHARE` allows more, it counts instead.
       LIMIT_BYTES = 10 * STEP_BYTES
+      # The most that all steps together add, as a share of the heap.
       LIMIT_SHARE = 0.3
       # The share of `worker_memory` that all steps may take, so that the room does not get the worker replaced.
       MEMORY_SHARE = 0.25

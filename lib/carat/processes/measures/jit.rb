@@ -12,9 +12,9 @@ module Carat
       # The share of the server's memory that each process may use for machine code and its description: one part in
       # this number. Ruby's own limit, for all workers together, is more than a small container has.
       MEMORY_SHARE = 16
-      # The lowest limit, which suffices for a small Rails application, and Ruby's own limit. Both are in MiB, as Ruby
-      # takes them.
+      # The lowest limit, in MiB as Ruby takes it. It suffices for a small Rails application.
       MEMORY_LEAST = 16
+      # Ruby's own limit, in MiB.
       MEMORY_DEFAULT = 128
       private_constant :COMPILERS, :LOCAL, :MEMORY_SHARE, :MEMORY_LEAST, :MEMORY_DEFAULT
 

@@ -16,8 +16,9 @@ module Carat
       class RestartRoom
         # The bytes that the edge takes without clients.
         EDGE = 6 << 20
-        # The share of `memory` that clients may take by default, and the bounds of that amount.
+        # The share of `memory` that clients may take by default.
         CLIENTS = 0.1
+        # The bounds of the bytes that clients may take by default.
         CLIENT_BOUNDS = (8 << 20)..(256 << 20)
         private_constant :EDGE, :CLIENTS, :CLIENT_BOUNDS
 

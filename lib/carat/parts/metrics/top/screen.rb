@@ -22,8 +22,8 @@ module Carat
         # The events that signals become.
         SIGNALS = { "INT" => :quit, "TERM" => :quit, "HUP" => :quit, "QUIT" => :quit, "WINCH" => :resized,
                     "TSTP" => :stop }.freeze
-        # The most bytes of keys in one read, and the most signals that wait. Further signals are dropped, as the kernel
-        # drops a signal that is pending already.
+        # The limit of two things: the bytes of keys in one read, and the signals that wait. Further signals are
+        # dropped, as the kernel drops a signal that is pending already.
         CHUNK = 64
         # The size of a terminal that does not report its size.
         SIZE = [24, 80].freeze

@@ -10,6 +10,9 @@ module Carat
     # heap, until the edge has emptied the worker and orders the full collection, or the heap has grown by a bound. See
     # docs/decisions/0016-room-for-garbage.md.
     class FullMarks
+      # The least slots in use for which full collections wait. With fewer, one takes some milliseconds, while finding
+      # out whether one is due takes 3 MB: that needs a complete sweep, which leaves Ruby fewer pages to use again.
+      LEAST_SLOTS = 200_000
       # The growth of the heap after which a collection that is due runs within requests, as a share of the slots in
       # use. A worker that can be emptied grows by one or two of Ruby's steps until then.
       SLOTS_SHARE = 0.25
@@ -156,11 +159,18 @@ module Carat
       # slots. If not, Ruby's next collection is a full one, and may begin within this request where there is little
       # room.
       def settle
+        return leave_to_ruby if @state == :allowed && @ruby.size.use < LEAST_SLOTS
+
         @state = :allowed
         @ruby.allow
         note
         @need = @ruby.need
         @need ? await : @ruby.watch_closely(@ruby.tight?)
+      end
+
+      def leave_to_ruby
+        note
+        @ruby.watch_closely(false)
       end
 
       # Forbids full collections until the edge orders one, and tells the edge that one is due.

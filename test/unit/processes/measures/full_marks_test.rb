@@ -12,11 +12,11 @@ module Carat
 
       def initialize
         @collections = @full_collections = @nanoseconds = @marking_milliseconds = 0
-        @size = size_of(slots: 1000)
+        @size = size_of(slots: 250_000)
         @told = []
       end
 
-      def size_of(slots:, malloc: 0) = Processes::RubyMarks::Size.new(slots, 800, malloc)
+      def size_of(slots:, malloc: 0) = Processes::RubyMarks::Size.new(slots, 200_000, malloc)
       def disabled? = @disabled
       def tight? = @tight
       def watch(_observer) = true
@@ -65,6 +65,15 @@ module Carat
       assert_predicate @marks, :due?
     end
 
+    def test_full_collections_of_a_small_heap_are_left_to_ruby
+      @ruby.size = Processes::RubyMarks::Size.new(250_000, 199_999, 0)
+      become_due
+      refute_predicate @marks, :due?
+      refute_predicate @ruby, :closely?
+      collect_full(5_000_000)
+      assert_equal [[5000, false], :not_due, :allow], told
+    end
+
     def test_a_need_is_seen_between_two_requests_too
       @ruby.need = :oldmalloc
       @ruby.collections += 1
@@ -103,16 +112,16 @@ module Carat
 
     def test_a_heap_that_has_grown_meanwhile_does_not_grow_again
       become_due(:nofree)
-      @ruby.size = @ruby.size_of(slots: 1100)
+      @ruby.size = @ruby.size_of(slots: 260_000)
       @marks.collect
       assert_equal :allow, told.last
     end
 
     def test_a_heap_that_has_grown_by_a_quarter_is_collected_within_requests
       become_due
-      grow(slots: 1200)
+      grow(slots: 300_000)
       assert_empty told
-      grow(slots: 1201)
+      grow(slots: 300_001)
       assert_equal [:begin_full], told
     end
 
@@ -137,7 +146,7 @@ module Carat
 
     def test_a_collection_within_requests_is_reported_with_what_it_has_taken
       become_due
-      grow(slots: 2000)
+      grow(slots: 400_000)
       told
       collect_full(80_000_000)
       assert_equal [[80_000, false], :not_due, :allow], told
@@ -193,7 +202,7 @@ module Carat
       @ruby.need = nil
     end
 
-    def grow(slots: 1000, malloc: 0)
+    def grow(slots: 250_000, malloc: 0)
       told
       @ruby.size = @ruby.size_of(slots: slots, malloc: malloc)
       collect_minor

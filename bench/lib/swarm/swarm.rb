@@ -16,16 +16,8 @@ module Bench
     STACK = File.expand_path("../../../deploy/swarm", __dir__)
     PROXY = "http://127.0.0.1:80"
     SECONDS = 300
-    MEBI = 1024 * 1024
-    # Memory limits in MiB, and what a worker keeps in bytes.
-    LIMITS = [320, 1024, 320].freeze
-    KEPT = 60_000_000
     KILLS = 5
-    # Memory is read every 5 s, and one worker ends after another.
-    SETTLE_SECONDS = 15
-    SAMPLES = 8
-    private_constant :STACK, :PROXY, :SECONDS, :MEBI, :LIMITS, :KEPT, :KILLS, :SETTLE_SECONDS,
-                     :SAMPLES
+    private_constant :STACK, :PROXY, :SECONDS, :KILLS
 
     # @param image [String] the tag of the application
     # @param proxy [String] that of an image with HAProxy
@@ -92,32 +84,21 @@ module Bench
 
     # A container without others, so that its load is its own. After a refork, workers would share what they keep.
     def resize
-      id = docker("run", "--detach", "--memory", "#{LIMITS.first}m", "--tmpfs", "/ledger:mode=1777",
+      id = docker("run", "--detach", "--memory", "#{FollowedLimit::LIMITS.first}m", "--tmpfs", "/ledger:mode=1777",
                   "--env", "WEB_CONCURRENCY=1..4", "--env", "RAILS_MAX_THREADS=1",
-                  "--env", "CARAT_REFORK=off", "--env", "KEEP=#{KEPT}", @image).chomp
+                  "--env", "CARAT_REFORK=off", "--env", "KEEP=#{FollowedLimit::KEPT}", @image).chomp
       address = docker("inspect", "--format", "{{.NetworkSettings.IPAddress}}", id).chomp
       url = "http://#{address}:3000"
       eventually(message: "a server", within: SECONDS) { @clients.get("up", url) == "200" }
+      followed = FollowedLimit.new { |command| carat(id, command) }
       @clients.load(url) do
-        LIMITS.each do |limit|
+        FollowedLimit::LIMITS.each do |limit|
           docker("update", "--memory", "#{limit}m", "--memory-swap", "#{limit}m", id)
-          puts "memory limit #{limit} MiB: #{followed(id, limit)}"
+          puts "memory limit #{limit} MiB: #{followed.report(limit)}"
         end
       end
     ensure
       docker("rm", "--force", id) if id
-    end
-
-    # What the server says when its budget is 80 % of the limit, and its processes are within it.
-    def followed(id, limit)
-      budget, clients = eventually(message: "the limit", within: SECONDS) do
-        found = carat(id, "memory").values_at("budget", "clients")
-        allowed, used = found.first.values_at("limit", "used")
-        found if ((limit * MEBI * 0.8) - allowed).abs < MEBI && used <= allowed
-      end
-      sleep SETTLE_SECONDS
-      workers = Array.new(SAMPLES) { carat(id, "status")["processes"].size }
-      "budget #{budget["limit"] / MEBI} MiB, client_memory #{clients["limit"] / MEBI} MiB, workers #{workers.join(" ")}"
     end
 
     def carat(id, command)
@@ -126,8 +107,7 @@ module Bench
 
     # Runs the block under load, and compares what clients got with the ledger.
     def report(what, &)
-      answers = @clients.load(PROXY, &)
-      puts "#{what}: #{LedgerClients.compare(answers, File.readlines(File.join(@work, "ledger/served"), chomp: true))}"
+      puts "#{what}: #{@clients.account(PROXY, File.join(@work, "ledger/served"), &)}"
     end
 
     # The number of healthy replicas.

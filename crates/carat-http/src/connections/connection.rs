@@ -9,6 +9,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWriteExt, ReadBuf};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
@@ -35,65 +36,105 @@ const LINGER_READ: usize = 8 * 1024;
 /// How long a client may take to read a refusal, if `write_timeout` does not cut it off before.
 const REFUSAL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Serves one client until it or the server ends the connection.
-pub(crate) async fn serve_connection(
+/// What follows the last request of HTTP/1.1. Boxed: otherwise the future of the connection would keep room for this as
+/// long as the connection lasts.
+type Ending = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Serves one client until it or the server ends the connection. Not an `async fn`, whose future would keep the arguments
+/// twice.
+pub(crate) fn serve_connection(
     mut stream: ClientStream,
     preamble: Rc<Preamble>,
     permit: ConnectionPermit,
     server: Rc<Server>,
-) {
-    // As two statements, clippy 1.85 would find that the first one has no effect.
-    let (_connected, reply) = (permit.connection, permit.reply);
-    let address = stream.remote_address();
-    let mut peer = stream.peer(address, reply);
-    peer.proxy_fields = server.steps.proxies.fields_of(address);
-    let deadline = Rc::new(server.deadlines.deadline());
-    let mut wait = server.settings.header_timeout;
-    if preamble.is_proxied || preamble.handshake.is_some() {
-        // Boxed: otherwise the future would keep room for this as long as the connection lasts.
-        let begun = Box::pin(begin(stream, &preamble, &mut peer, &deadline, &server)).await;
-        let Some(begun) = begun else { return };
-        stream = begun;
-    }
-    let peer = Rc::new(peer);
-    if let Some(protocol) = stream.protocol().and_then(|it| server.protocols.chosen(it)) {
-        return Box::pin(speak(protocol, stream, Vec::new(), peer, deadline, server)).await;
-    }
-    let mut may_switch = !stream.is_wrapped();
-    let mut until = &server.first_requests_over;
-    let mut is_new = true;
-    let active = loop {
-        if !wait_readable(&stream, &deadline, wait, until).await {
-            return close(stream, false).await;
+) -> impl Future<Output = ()> {
+    let ConnectionPermit { connection, reply } = permit;
+    async move {
+        let mut peer = arrived(&stream, reply, &server);
+        let deadline = Rc::new(server.deadlines.deadline());
+        if preamble.is_proxied || preamble.handshake.is_some() {
+            // Boxed for the same reason as an Ending.
+            let begun = Box::pin(begin(stream, peer, &preamble, &deadline, &server)).await;
+            let Some(begun) = begun else { return };
+            (stream, peer) = (begun.stream, begun.peer);
         }
-        let active = Box::pin(serve_active(stream, &peer, &deadline, &server, may_switch)).await;
-        if let Some(protocol) = active.protocol {
-            let (stream, read) = (active.stream, active.received);
-            // Not in `finish`: a tunnel that is served there would hold the room of this future.
-            return Box::pin(speak(protocol, stream, read, peer, deadline, server)).await;
-        }
-        count_http1(&server, &active.end, &mut is_new);
-        match active.end {
-            ActiveEnd::FalseAlarm => {}
-            ActiveEnd::Idle => {
+        let peer = Rc::new(peer);
+        let mut may_switch = !stream.is_wrapped();
+        let mut wait = server.settings.header_timeout;
+        let mut until = &server.first_requests_over;
+        let mut is_new = true;
+        let ending = loop {
+            if let Some(protocol) = chosen(&stream, &server) {
+                break speak(
+                    protocol,
+                    stream,
+                    Vec::new(),
+                    peer,
+                    deadline,
+                    Rc::clone(&server),
+                );
+            }
+            if !wait_readable(&stream, &deadline, wait, until).await {
+                break close(stream, false);
+            }
+            let active = serve_active(stream, &peer, &deadline, &server, may_switch);
+            let active = Box::pin(active).await;
+            count_http1(&active, &server, &mut is_new);
+            if active.is_last() {
+                break finish(active, peer, deadline, Rc::clone(&server));
+            }
+            if let ActiveEnd::Idle = active.end {
                 may_switch = false;
                 until = &server.draining;
                 wait = server.settings.idle_timeout.saturating_sub(PARK_AFTER);
             }
-            _ => break active,
-        }
-        stream = active.stream;
-    };
-    Box::pin(finish(active, &peer, &deadline, &server)).await;
+            stream = active.stream;
+        };
+        ending.await;
+        drop(connection);
+    }
 }
 
-/// Ends a connection that hyper does not serve any more, or serves its tunnel. Boxed: otherwise the future would keep
-/// room for this as long as the connection lasts.
-async fn finish(
+/// The two ends of a connection, before anything has been read.
+fn arrived(stream: &ClientStream, reply: OwnedSemaphorePermit, server: &Server) -> Peer {
+    let address = stream.remote_address();
+    let mut peer = stream.peer(address, reply);
+    peer.proxy_fields = server.steps.proxies.fields_of(address);
+    peer
+}
+
+/// The protocol that the handshake has chosen; `None` for HTTP/1.1.
+fn chosen(stream: &ClientStream, server: &Server) -> Option<Rc<dyn Protocol>> {
+    server.protocols.chosen(stream.protocol()?)
+}
+
+/// Serves what the client speaks instead of HTTP/1.1, if it has begun to. Otherwise ends the connection, or serves its
+/// tunnel.
+fn finish(
+    mut active: ServedConnection,
+    peer: Rc<Peer>,
+    deadline: Rc<Deadline>,
+    server: Rc<Server>,
+) -> Ending {
+    match active.protocol.take() {
+        Some(protocol) => speak(
+            protocol,
+            active.stream,
+            active.received,
+            peer,
+            deadline,
+            server,
+        ),
+        None => Box::pin(wind_up(active, peer, deadline, server)),
+    }
+}
+
+/// Ends a connection that hyper does not serve any more, or serves its tunnel.
+async fn wind_up(
     active: ServedConnection,
-    peer: &Rc<Peer>,
-    deadline: &Rc<Deadline>,
-    server: &Rc<Server>,
+    peer: Rc<Peer>,
+    deadline: Rc<Deadline>,
+    server: Rc<Server>,
 ) {
     let ServedConnection {
         stream, received, ..
@@ -101,13 +142,13 @@ async fn finish(
     match active.end {
         ActiveEnd::TakenOver(takeover) => {
             match TunnelEnds::of_http1(*takeover, received, active.state) {
-                Ok(ends) => tunnel(stream, ends, deadline, server).await,
+                Ok(ends) => tunnel(stream, ends, &deadline, &server).await,
                 Err(error) => server.log.error("tunnel not opened", &[("cause", &error)]),
             }
         }
         ActiveEnd::Over(refusal) => {
-            let refusal = refusal.map(|it| explained(it, &received, peer, server));
-            end(stream, refusal, active.linger, peer, server).await;
+            let refusal = refusal.map(|it| explained(it, &received, &peer, &server));
+            end(stream, refusal, active.linger, &peer, &server).await;
         }
         ActiveEnd::Stuck | ActiveEnd::BrokenOff => stream.reset(),
         ActiveEnd::FalseAlarm | ActiveEnd::Idle => close(stream, false).await,
@@ -147,36 +188,37 @@ async fn tunnel(
     }
 }
 
-/// Serves a client that speaks another protocol; `leading` was read from it before. Boxed: otherwise the future would
-/// keep room for this as long as the connection lasts.
-async fn speak(
+/// Serves a client that speaks another protocol; `leading` was read from it before.
+fn speak(
     protocol: Rc<dyn Protocol>,
     stream: ClientStream,
     leading: Vec<u8>,
     peer: Rc<Peer>,
     deadline: Rc<Deadline>,
     server: Rc<Server>,
-) {
-    count(&server, protocol.name());
-    let ended = protocol.serve(ProtocolConnection {
-        stream,
-        leading: leading.into(),
-        peer,
-        deadline,
-        core: server,
-    });
-    let EndedConnection { stream, end } = ended.await;
-    let Some(stream) = stream else { return };
-    match end {
-        ProtocolEnd::Closed => close(stream, false).await,
-        ProtocolEnd::GoneAway => close(stream, true).await,
-        ProtocolEnd::Stuck => stream.reset(),
-    }
+) -> Ending {
+    Box::pin(async move {
+        count(&server, protocol.name());
+        let ended = protocol.serve(ProtocolConnection {
+            stream,
+            leading: leading.into(),
+            peer,
+            deadline,
+            core: server,
+        });
+        let EndedConnection { stream, end } = ended.await;
+        let Some(stream) = stream else { return };
+        match end {
+            ProtocolEnd::Closed => close(stream, false).await,
+            ProtocolEnd::GoneAway => close(stream, true).await,
+            ProtocolEnd::Stuck => stream.reset(),
+        }
+    })
 }
 
 /// Counts a client of HTTP/1.1, once, at its first request.
-fn count_http1(server: &Server, end: &ActiveEnd, is_new: &mut bool) {
-    let is_http1 = !matches!(end, ActiveEnd::FalseAlarm);
+fn count_http1(active: &ServedConnection, server: &Server, is_new: &mut bool) {
+    let is_http1 = active.protocol.is_none() && !matches!(active.end, ActiveEnd::FalseAlarm);
     if is_http1 && std::mem::take(is_new) {
         count(server, "http/1.1");
     }
@@ -187,26 +229,32 @@ fn count(server: &Server, protocol: &'static str) {
     server.parts.note(&EdgeEvent::Connected { protocol });
 }
 
+/// A connection whose first request may come, and its two ends.
+struct BegunConnection {
+    stream: ClientStream,
+    peer: Peer,
+}
+
 /// Reads what precedes the requests: the PROXY header and the handshake. `None` when the connection is over.
 async fn begin(
     stream: ClientStream,
+    mut peer: Peer,
     preamble: &Preamble,
-    peer: &mut Peer,
     deadline: &Rc<Deadline>,
     server: &Server,
-) -> Option<ClientStream> {
-    if preamble.is_proxied && !receive_proxy_header(&stream, peer, deadline, server).await {
+) -> Option<BegunConnection> {
+    if preamble.is_proxied && !receive_proxy_header(&stream, &mut peer, deadline, server).await {
         return None;
     }
     let Some(handshake) = &preamble.handshake else {
-        return Some(stream);
+        return Some(BegunConnection { stream, peer });
     };
     let ClientStream::Tcp(socket) = stream else {
         // Only TCP addresses have a transport.
         return None;
     };
     let start = ConnectionStart {
-        peer: &mut *peer,
+        peer: &mut peer,
         deadline,
         memory: server.client_memory(),
         note: &|result| server.parts.note(&EdgeEvent::Handshake { result }),
@@ -215,10 +263,18 @@ async fn begin(
     match handshake.begin(socket, start).await {
         HandshakeEnd::Established(stream) => {
             peer.scheme = handshake.scheme();
-            Some(ClientStream::Wrapped(stream))
+            let stream = ClientStream::Wrapped(stream);
+            Some(BegunConnection { stream, peer })
         }
         HandshakeEnd::Refused(socket, refusal) => {
-            end(ClientStream::Tcp(socket), Some(refusal), true, peer, server).await;
+            end(
+                ClientStream::Tcp(socket),
+                Some(refusal),
+                true,
+                &peer,
+                server,
+            )
+            .await;
             None
         }
         HandshakeEnd::Over => None,
@@ -343,6 +399,12 @@ fn must_drain(state: &ConnectionState, server: &Server) -> bool {
 }
 
 impl ServedConnection {
+    /// Whether no request of HTTP/1.1 follows.
+    fn is_last(&self) -> bool {
+        let goes_on = matches!(self.end, ActiveEnd::FalseAlarm | ActiveEnd::Idle);
+        self.protocol.is_some() || !goes_on
+    }
+
     /// The result of a connection in whose buffer hyper has left `read`.
     fn new(
         mut guarded: GuardedStream,
@@ -379,9 +441,8 @@ fn end_of(state: &ConnectionState) -> ActiveEnd {
     }
 }
 
-/// Closes the connection without a reset, which could discard the response before the client has read it. Boxed:
-/// otherwise the future would keep room for this as long as the connection lasts.
-fn close(stream: ClientStream, linger: bool) -> Pin<Box<dyn Future<Output = ()>>> {
+/// Closes the connection without a reset, which could discard the response before the client has read it.
+fn close(stream: ClientStream, linger: bool) -> Ending {
     Box::pin(shut_down(stream, linger))
 }
 

@@ -2,7 +2,6 @@
 
 require "open3"
 require "rbconfig"
-require "rails/version"
 require "tmpdir"
 
 module Support
@@ -34,9 +33,8 @@ module Support
       # Why there can be none, or nil.
       def obstacle
         missing = GEMS.reject { |name| Gem::Specification.find_all_by_name(name).any? }
-        return "Rails #{Rails.version} is older than 8.1" if Rails.version < "8.1"
-
-        "these gems are not installed: #{missing.join(", ")}" if missing.any?
+        missing.unshift("rails:8.1") if Gem::Specification.find_all_by_name("rails", ">= 8.1").empty?
+        "the application needs more gems: gem install #{missing.join(" ")}" if missing.any?
       end
 
       # Contents by relative path, made once.

@@ -7,7 +7,7 @@ module Bench
            TinyPost, Decode, SlowReaders, BigResponse, Compression, Weight, BootGarbage, ReforkGarbage, Pages, Refork,
            Restart, Upgrade, LoadStep, Leak, LeakCost, WeighCost, Profile, Chaos, MemoryLimit, ForkTime,
            FirstRequests, Soak, Scale, Allocators, RailsLoad, RedmineLoad, RedmineLimit, Whole256, Overload, Pools,
-           MetricsCost, FullCollections]
+           MetricsCost, FullCollections, Deploy, JobsMemory]
           .flat_map { |kind| kind::CASES }.freeze
 
     # The cases with these names, all for nil; raises Failure for an unknown name.

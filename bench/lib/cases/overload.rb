@@ -10,7 +10,7 @@ module Bench
     PATH = "/sleep?0.02"
     AT_ONCE = 5
     # Offered requests, as multiples of the capacity.
-    FACTORS = [0.9, 1.7, 2, 5].freeze
+    FACTORS = [0.9, 1, 1.7, 2, 5].freeze
     # Enough for windows of half a second to begin and end.
     MIN_SECONDS = 8
 

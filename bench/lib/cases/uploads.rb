@@ -43,7 +43,8 @@ module Bench
     # edge_mb: a callable that takes a Row and returns a Target.
     def self.kase(name, title, variants, edge_mb)
       Case.new(
-        name: name, title: title, servers: %w[carat carat-stream puma], variants: "uploads", measure: new(variants),
+        name: name, title: title, servers: %w[carat carat-stream puma iodine falcon], variants: "uploads",
+        measure: new(variants), needs: -> { room(variants) },
         columns: [
           Column.new("seconds", :seconds, places: 2),
           *Column.growth(edge: edge_mb, worker: Target.at_most(1)),
@@ -53,14 +54,22 @@ module Bench
         ]
       )
     end
-    private_class_method :kase
+
+    # The files of the clients, and of the server.
+    def self.room(variants)
+      wanted = variants.map { |variant| variant.megabytes * (variant.number + 1) }.max
+      free = TestFile.free_megabytes
+      "#{wanted} MB are not free in #{TestFile::ROOT}, but #{free}" if free < wanted
+    end
+    private_class_method :kase, :room
 
     CASES = [
       kase("upload", "Uploads of 115 MB",
            [1, 3].product([false, true], [nil, 10_000_000]).map { |variant| Variant.new(115, *variant) },
            ->(row) { Target.at_most(1 + (0.25 * row[:uploads])) }),
       kase("uploads50", "Fifty uploads of 20 MB at once",
-           [false, true].map { |chunked| Variant.new(20, 50, chunked, nil) }, Target.at_most(16))
+           [false, true].map { |chunked| Variant.new(20, 50, chunked, nil) }, Target.at_most(16)),
+      kase("upload3gb", "An upload of 3 GB", [Variant.new(3072, 1, false, nil)], Target.at_most(2))
     ].freeze
   end
 end

@@ -22,19 +22,21 @@ module Bench
       Server.run(spec.with_env(@env.call), @app) do |server|
         boot = Footprint.of(server, settle: options.settle)
         cpu = server.tree_cpu
-        served, failed = load(spec, server, options.quick ? EACH / QUICK : EACH)
+        served, failed, rate = load(spec, server, options.quick ? EACH / QUICK : EACH)
         cpu = server.tree_cpu - cpu
         loaded = Footprint.of(server, settle: options.settle)
         { boot_mb: boot.pss_mb, loaded_mb: loaded.pss_mb, roles: loaded.roles, boot_private_mb: boot.worker_private_mb,
           loaded_private_mb: loaded.worker_private_mb, served: served.minmax, failed: failed,
-          cpu_us: cpu * 1_000_000 / served.sum, **origin(spec, server) }
+          cpu_us: cpu * 1_000_000 / served.sum, rate_per_gb: rate * 1024 / loaded.pss_mb,
+          **origin(spec, server) }
       end
     end
 
     private
 
-    # [how many requests each worker has served, how many failed]. Every request has a connection of its own, because a
-    # kept one would stay with one of Puma's workers, and Carat prefers the worker that was used last.
+    # [how many requests each worker has served, how many failed, how many were served a second]. Every request has a
+    # connection of its own, because a kept one would stay with one of Puma's workers, and Carat prefers the worker that
+    # was used last.
     def load(spec, server, each)
       reports = []
       served = []
@@ -43,7 +45,7 @@ module Bench
                                                 requests: each * spec.workers, kept: false)
         served = server.workers.map { |pid| reports.sum { |report| report.workers.fetch(pid, 0) } }
       end
-      [served, reports.sum(&:failed)]
+      [served, reports.sum(&:failed), reports.sum(&:ok) / reports.sum(&:seconds)]
     end
 
     # Where the first worker's memory comes from, in MB. Its parent has the role before the workers'.
@@ -71,6 +73,7 @@ module Bench
       Column.text("requests of a worker") do |row|
         row.values(:served).flatten.minmax.uniq.map { |count| Number.count(count) }.join("-")
       end,
+      Column.new("requests/s a GB", :rate_per_gb),
       Column.new("failed", :failed, over: :sum, target: Target.at_most(0))
     ].freeze
 

@@ -4,10 +4,10 @@ require "tempfile"
 
 module Bench
   # A whole Rails application in a control group of 256 MB: pages with a cache, uploads, jobs, and sockets of Action
-  # Cable that hear of each job, through three restarts. It takes two minutes, or a longer --duration.
+  # Cable that hear of each job, through three restarts. It takes 100 s, or a longer --duration.
   module Whole256
     LIMIT_MB = 256
-    SECONDS = 120
+    SECONDS = 100
     SOCKETS = 100
     RESTARTS = 3
     # Of each client, and of jobs, a second.
@@ -94,7 +94,7 @@ module Bench
       Array.new(RESTARTS) do
         sleep seconds / (RESTARTS + 1)
         begun = Bench.now
-        setup.plain? ? setup.signal(:USR2) : setup.carat("restart")
+        setup.restart
         Bench.now - begun
       rescue Failure => e
         warn(e.message)
@@ -121,12 +121,13 @@ module Bench
         measure: method(:call), needs: -> { JobsApp.obstacle || Cgroup.obstacle },
         columns: [
           *Column.requests, Column.new("uploads", :uploads),
-          Column.new("failed", :uploads_failed, target: Target.at_most(0)), Column.new("restarts", :restarts),
+          Column.new("failed uploads", :uploads_failed, target: Target.at_most(0)), Column.new("restarts", :restarts),
           Column.new("took s at most", :restart_seconds, places: 1),
           Column.new("longest request s", :longest, places: 1),
-          Column.new("jobs", :jobs), Column.new("lost", :jobs_lost, target: Target.at_most(0)),
-          Column.new("twice", :jobs_twice), Column.new("messages", :messages),
-          Column.new("lost", :messages_lost, target: Target.at_most(0)), Column.new("disconnects", :disconnects),
+          Column.new("jobs", :jobs), Column.new("lost jobs", :jobs_lost, target: Target.at_most(0)),
+          Column.new("jobs twice", :jobs_twice), Column.new("messages", :messages),
+          Column.new("lost messages", :messages_lost, target: Target.at_most(0)),
+          Column.new("disconnects", :disconnects),
           Column.new("killed", :kills, target: Target.at_most(0)),
           Column.new("anonymous MB at most", :most_mb, places: 1, target: Target.at_most(LIMIT_MB)),
           Column.new("PSS MB at the end", :pss_mb, places: 1), Column.text("of that") { |row| row.values(:roles).last }

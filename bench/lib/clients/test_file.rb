@@ -9,6 +9,8 @@ module Bench
   module TestFile
     Item = Struct.new(:path, :bytes, :sha256)
     PIECE_BYTES = 1 << 20
+    # Not /tmp, which may be in memory.
+    ROOT = "/var/tmp"
     # The same bytes in every run.
     SEED = 20_260
 
@@ -26,9 +28,11 @@ module Bench
     # A path for a server to use.
     def self.path(name) = File.join(directory, name)
 
-    # In /var/tmp, since /tmp may be in memory.
+    # What is free for files.
+    def self.free_megabytes = IO.popen(["df", "-Pm", ROOT], &:readlines).last.split[3].to_i
+
     def self.directory
-      @directory ||= Dir.mktmpdir("carat-bench-", "/var/tmp").tap do |path|
+      @directory ||= Dir.mktmpdir("carat-bench-", ROOT).tap do |path|
         owner = Process.pid
         at_exit { FileUtils.remove_entry(path) if Process.pid == owner }
       end

@@ -18,12 +18,14 @@ module Bench
                  p50_ms: fields.fetch("p50") / 1e3, p99_ms: fields.fetch("p99") / 1e3)
     end
 
-    # script: a file of this folder that prints the report; url: scheme, host, and port.
+    # script: a file of this folder that prints the report; url: scheme, host, and port; patience: seconds until a
+    # request without a response is an error, or nil for wrk's 2.
     def initialize(server, options, path: "/", connections: options.connections, script: "report.lua", headers: {},
-                   url: "http://127.0.0.1:#{server.port}")
+                   url: "http://127.0.0.1:#{server.port}", patience: nil)
       @server = server
       @options = options
       @command = ["wrk", *headers.flat_map { |name, value| ["-H", "#{name}: #{value}"] },
+                  *(["--timeout", "#{patience}s"] if patience),
                   "-t", options.wrk_threads.to_s, "-c", connections.to_s, "-s", File.join(__dir__, script),
                   "#{url}#{path}"]
     end

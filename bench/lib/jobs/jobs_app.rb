@@ -5,10 +5,10 @@ require_relative "../../../test/support/jobs_app"
 require_relative "../../../test/support/new_rails_app"
 
 module Bench
-  # What `rails new` makes, with the jobs of Support::JobsApp for Solid Queue and Sidekiq.
+  # What `rails new` makes, with the jobs of Support::JobsApp for Solid Queue and, where it is installed, Sidekiq.
   module JobsApp
-    FILES = {
-      **Support::JobsApp::JOBS,
+    HAS_SIDEKIQ = Gem::Specification.find_all_by_name("sidekiq", "~> 8.0").any?
+    SIDEKIQ = {
       "app/jobs/entry_sidekiq_job.rb" => <<~'RUBY',
         class EntrySidekiqJob
           include Sidekiq::Job
@@ -25,11 +25,7 @@ module Bench
     }.freeze
 
     # One sentence why there can be none, or nil.
-    def self.obstacle
-      return "Sidekiq 8 is not installed" if Gem::Specification.find_all_by_name("sidekiq", "~> 8.0").empty?
-
-      Support::NewRailsApp.obstacle
-    end
+    def self.obstacle = Support::NewRailsApp.obstacle
 
     # It is made once, and copied for each run.
     TEMPLATE = File.expand_path("../../../tmp/jobs-app-#{RUBY_VERSION}", __dir__)
@@ -50,8 +46,8 @@ module Bench
     end
 
     def self.make(directory)
-      files = Support::NewRailsApp.files.merge(FILES)
-      files["Gemfile"] += "gem \"sidekiq\"\n"
+      files = Support::NewRailsApp.files.merge(Support::JobsApp::JOBS)
+      files.merge!(SIDEKIQ, "Gemfile" => "#{files["Gemfile"]}gem \"sidekiq\"\n") if HAS_SIDEKIQ
       write_files(directory, files.except("Gemfile.lock", "app/jobs/title_job.rb", "app/models/post.rb"))
       File.write(File.join(directory, "app/models/post.rb"), "class Post < ApplicationRecord\nend\n")
       FileUtils.chmod("+x", Dir[File.join(directory, "bin/*")])

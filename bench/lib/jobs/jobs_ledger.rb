@@ -13,8 +13,8 @@ module Bench
 
     # `counts` are restarts, upgrades, and kills. Returns what was lost, and what ran twice.
     def self.call(name, jobs, counts)
-      ENV["JOB_SECONDS"] = JOB_SECONDS # three threads of Solid Queue are to keep up
-      JobsSetup.run(name, jobs: jobs) do |setup|
+      # Three threads of Solid Queue are to keep up.
+      JobsSetup.run(name, jobs: jobs, env: { "JOB_SECONDS" => JOB_SECONDS }) do |setup|
         accepted = []
         enqueuer = Thread.new { enqueue(setup, accepted) }
         events(*counts).each { |event| public_send(event, setup, jobs) && sleep(QUIET_SECONDS) }
@@ -30,15 +30,16 @@ module Bench
       all.flat_map { |event, count| Array.new(count) { |index| [(index + 0.5) / count, event] } }.sort.map(&:last)
     end
 
-    # Returns how many requests had another status than 201.
-    def self.enqueue(setup, accepted)
+    # Adds the numbers of the jobs to `accepted`; returns how many requests had another status than 201. Each enqueues
+    # `batch` jobs.
+    def self.enqueue(setup, accepted, batch: BATCH)
       refused = 0
       begun = Bench.now
       (0..).each do |index|
         return refused if Thread.current[:is_over]
 
-        from = (index * BATCH) + 1
-        setup.enqueue(from, BATCH) == "201" ? accepted.concat((from...(from + BATCH)).to_a) : refused += 1
+        from = (index * batch) + 1
+        setup.enqueue(from, batch) == "201" ? accepted.concat((from...(from + batch)).to_a) : refused += 1
         sleep [begun + ((index + 1) * PAUSE_SECONDS) - Bench.now, 0].max
       end
     end

@@ -7,15 +7,31 @@ module Bench
     REQUESTS = 2000
     JOBS = 2000
     SETTLE_SECONDS = 10
+    # What Whole runs with.
+    SOCKETS = 100
+    JOB_SECONDS = "0.01"
 
     # Returns what each round has left: { pss_mb:, processes: [[title, MB], ...] }.
     def self.call(name, jobs)
-      JobsSetup.run(name, jobs: jobs) do |setup|
-        rounds = Array.new(ROUNDS) do |round|
-          load(setup, round * JOBS)
-          weigh(setup)
-        end
-        { name: name, jobs: jobs, rounds: rounds }
+      JobsSetup.run(name, jobs: jobs) { |setup| { name: name, jobs: jobs, rounds: rounds(setup) } }
+    end
+
+    # The same beside sockets of Action Cable, of which the last round counts.
+    def self.whole(spec, _options)
+      WholeApp.with_two_workers(spec.name, job_seconds: JOB_SECONDS) do |setup|
+        listeners = CableListeners.new(setup.port, SOCKETS)
+        setup.wait("subscriptions", 60) { listeners.ready? }
+        last = rounds(setup).last
+        listeners.finish
+        { pss_mb: last[:pss_mb], roles: last[:processes].map { |title, mb| "#{role(title)} #{mb}" }.join(", "),
+          requests: ROUNDS * REQUESTS, jobs: ROUNDS * JOBS }
+      end
+    end
+
+    def self.rounds(setup)
+      Array.new(ROUNDS) do |round|
+        load(setup, round * JOBS)
+        weigh(setup)
       end
     end
 
@@ -32,9 +48,23 @@ module Bench
       { pss_mb: processes.sum(&:last).round(1), processes: processes }
     end
 
+    def self.role(title) = title[/edge|mold|worker|solid-queue-?\w*|puma/] || title
+
     def self.answered(status, expected)
       raise Failure, "a request got #{status}" unless status == expected
     end
-    private_class_method :load, :answered, :weigh
+    private_class_method :rounds, :load, :answered, :weigh, :role
+
+    CASES = [
+      Case.new(
+        name: "whole_memory", title: "A whole Rails application with its jobs and its cable", once: true,
+        servers: WholeApp::TWO_WORKERS.keys, measure: method(:whole), needs: -> { JobsApp.obstacle },
+        columns: [
+          Column.new("requests", :requests), Column.new("jobs", :jobs), Column.new("PSS MB", :pss_mb, places: 1),
+          Column.ratio("puma-t3-w2", :pss_mb, target: Target.at_most(0.6)),
+          Column.text("of that") { |row| row.values(:roles).last }
+        ]
+      )
+    ].freeze
   end
 end

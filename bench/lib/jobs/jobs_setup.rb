@@ -20,6 +20,7 @@ module Bench
     PROCESSES = {
       "solid" => Support::JobsApp::CONFIG,
       "async" => Support::JobsApp::ASYNC,
+      "cable" => "cable \"/cable\"\n#{Support::JobsApp::CONFIG}",
       "reforked" => "refork after: [100]\n#{Support::JobsApp::CONFIG}",
       "reforked-overlap" => "refork after: [100]\n#{Support::JobsApp::OVERLAP}",
       "sidekiq" => "process(\"sidekiq\", count: 2, stop_timeout: \"30s\") { #{CLI} }",
@@ -41,17 +42,17 @@ module Bench
     }.freeze
     VARIABLES = { "RUBYOPT" => "--yjit", "RAILS_ENV" => "production", "RAILS_LOG_LEVEL" => "warn",
                   "WEB_CONCURRENCY" => "2", "RAILS_MAX_THREADS" => "3", "SECRET_KEY_BASE" => "secret" * 10 }.freeze
-    CARAT = File.expand_path("../../../exe/carat", __dir__)
+    WORKER = /\A(carat: worker|puma: cluster worker)/
 
     attr_reader :directory
     def_delegators :@client, :port, :get, :exchange, :enqueue, :state
 
     # Makes a copy of the application, runs it, and yields the set-up. `wrap` changes a command, such as to run it in a
-    # control group; `files` are further ones, by relative path.
-    def self.run(name, jobs: "solid", wrap: :itself.to_proc, files: {})
+    # control group; `files` are further ones, by relative path, and `env` further variables.
+    def self.run(name, jobs: "solid", wrap: :itself.to_proc, files: {}, env: {})
       Dir.mktmpdir("carat-jobs") do |directory|
         JobsApp.write(directory, files)
-        setup = new(name, directory, jobs)
+        setup = new(name, directory, jobs, env)
         setup.start(wrap)
         yield setup
       ensure
@@ -59,10 +60,11 @@ module Bench
       end
     end
 
-    def initialize(name, directory, jobs)
+    def initialize(name, directory, jobs, env = {})
       @name = name
       @directory = directory
       @jobs = jobs
+      @env = env
       port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
       @client = JobsClient.new(port, by: ("Sidekiq" if jobs == "sidekiq"))
       File.write(path("carat.rb"), PROCESSES.fetch(jobs))
@@ -72,18 +74,19 @@ module Bench
       commands, variables = COMMANDS.fetch(@name)
       env = environment.merge(variables)
       @pids = commands.map { |command| spawn(env, *wrap.call(fill(command)), **output) }
-      wait("the server", START_SECONDS) { get("/posts") == "200" }
+      wait("boot", START_SECONDS) { (@pids.all? { |pid| alive?(pid) } || fail("ended")) && get("/posts") == "200" }
       @client.tells = true
     end
 
     def stop
+      @pids.select! { |pid| alive?(pid) }
       @pids.reverse_each { |pid| Process.kill(:TERM, pid) }
       @pids.each { |pid| wait("end", STOP_SECONDS) { !alive?(pid) } }
     end
 
     # Runs a subcommand of carat, and raises when it fails.
     def carat(*words)
-      command = [CARAT, *words, "--control-socket", path("control")]
+      command = [Servers::CARAT, *words, "--control-socket", path("control")]
       out, status = Open3.capture2e(environment, *command, chdir: directory)
       raise Failure, "carat #{words.join(" ")}: #{out}" unless status.success?
 
@@ -115,8 +118,20 @@ module Bench
       wait(title, START_SECONDS) { File.read("/proc/#{pid}/cmdline").include?(title) }
     end
 
-    # Sends a signal to the first command.
-    def signal(name) = Process.kill(name, @pids.first)
+    # Serves with code that is loaded anew: `carat restart`, or Puma's hot restart.
+    def restart
+      return carat("restart") unless plain?
+
+      old = workers
+      Process.kill(:USR2, @pids.first)
+      wait("restart", START_SECONDS) { workers.then { |now| now.size >= old.size && (now & old).empty? } }
+    end
+
+    # The process ids of the workers; none for Puma in single mode.
+    def workers = @pids.flat_map { |pid| ProcessTree.new(pid).titles.select { |_, title| WORKER.match?(title) }.keys }
+
+    # CPU seconds of all processes so far.
+    def tree_cpu = @pids.sum { |pid| ProcessTree.new(pid).cpu }
 
     # The numbers in the ledger.
     def ledger
@@ -127,9 +142,7 @@ module Bench
     def wait(what, seconds)
       give_up = Bench.now + seconds
       until yield
-        if Bench.now > give_up
-          raise Failure, "#{@name}: no #{what} within #{seconds} s: #{File.readlines(path("output")).last(20).join}"
-        end
+        fail("no #{what} within #{seconds} s") if Bench.now > give_up
 
         sleep 0.1
       end
@@ -142,6 +155,8 @@ module Bench
 
     private
 
+    def fail(what) = raise(Failure, "#{@name}: #{what}: #{File.readlines(path("output")).last(20).join}")
+
     # A server that an upgrade has started is no child of this process.
     def alive?(pid)
       Process.wait(pid, Process::WNOHANG).nil?
@@ -149,16 +164,16 @@ module Bench
       File.exist?("/proc/#{pid}") && !File.read("/proc/#{pid}/stat").include?(") Z ")
     end
 
-    def output = { chdir: directory, %i[out err] => [path("output"), "a"] }
+    def output = { chdir: directory, %i[out err] => [path("output"), "a"], rlimit_nofile: Server.descriptors }
 
     def fill(command)
-      command.map { |word| format(word, carat: CARAT, port: port, config: path("carat.rb")) }
+      command.map { |word| format(word, carat: Servers::CARAT, port: port, config: path("carat.rb")) }
     end
 
     def environment
       cleared = ENV.keys.grep(ServerSpec::CLEARED).to_h { |key| [key, nil] }
       redis = @jobs == "sidekiq" ? { "REDIS_SOCKET" => Support::RedisServer.shared.path } : {}
-      { **cleared, **VARIABLES, **redis }
+      { **cleared, **VARIABLES, **redis, **@env }
     end
   end
 end

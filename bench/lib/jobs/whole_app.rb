@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Bench
-  # What Whole256 adds to the application of JobsApp: a cache, uploads, and a channel of Action Cable.
+  # What is added to the application of JobsApp: a cache, uploads, and a channel of Action Cable.
   module WholeApp
     FILES = {
       "config/routes.rb" => <<~'RUBY',
@@ -26,6 +26,7 @@ module Bench
       "app/channels/room_channel.rb" => <<~'RUBY',
         class RoomChannel < ActionCable::Channel::Base
           def subscribed = stream_from("room")
+          def tell(data) = ActionCable.server.broadcast("room", data["text"])
         end
       RUBY
       "app/jobs/entry_job.rb" => <<~'RUBY',
@@ -73,5 +74,15 @@ module Bench
       "carat-t3" => ["carat-init", CARAT], "carat-t3-yjit" => ["carat-init", { **CARAT, **WORKER_YJIT }],
       "puma-t3" => ["puma-single", { **PUMA, **NO_YJIT }], "puma-t3-yjit" => ["puma-single", PUMA]
     }.freeze
+    # The same with two workers and room for all: what Rails writes, where jobs tell no socket of themselves.
+    TWO_WORKERS = { "carat-t3-w2" => ["carat", CARAT], "puma-t3-w2" => ["puma-plugin", {}] }.freeze
+
+    # Runs the application with two workers as this server's, with Solid Queue in processes, and yields the JobsSetup.
+    # Jobs take `job_seconds`.
+    def self.with_two_workers(server, job_seconds:, &block)
+      name, files = TWO_WORKERS.fetch(server)
+      JobsSetup.run(name, jobs: "cable", files: FILES.except("app/jobs/entry_job.rb").merge(files),
+                          env: { "JOB_SECONDS" => job_seconds }, &block)
+    end
   end
 end

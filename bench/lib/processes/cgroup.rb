@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Bench
-  # A memory cgroup, version 1 or 2, below the one of this process.
+  # A memory cgroup, version 1 or 2, below the one of this process, or beside it.
   class Cgroup
     # Files of a version: the limits, the name of anonymous memory in memory.stat, and the kernel's kills.
     Version = Struct.new(:limit, :swap_limit, :anonymous, :events, keyword_init: true)
@@ -23,7 +23,7 @@ module Bench
     def self.obstacle
       make(64 << 20) { nil }
     rescue SystemCallError => e
-      "no memory cgroup can be made: #{e.message}"
+      "no memory cgroup can be made (#{e.message}): run it as root, or in a privileged container"
     end
 
     # The directory of this process's cgroup. cgroups: the text of /proc/self/cgroup.
@@ -33,11 +33,20 @@ module Bench
       controller ? File.join(MOUNT, "memory", paths.fetch(controller)) : File.join(MOUNT, paths.fetch(""))
     end
 
+    # The directory to make one in. In version 2, a cgroup that has processes hands no controller on to those below, as
+    # that of a login session: then it is the one above.
+    def self.parent(own)
+      handed_on = File.join(own, "cgroup.subtree_control")
+      return own if own == MOUNT || !File.exist?(handed_on) || File.read(handed_on).split.include?("memory")
+
+      File.dirname(own)
+    end
+
     attr_reader :path
 
     def initialize(bytes)
-      own = self.class.own(File.read("/proc/self/cgroup"))
-      @path = File.join(own, "bench-#{Process.pid}")
+      own = self.class.own(File.read("/proc/self/cgroup")).chomp("/")
+      @path = File.join(self.class.parent(own), "bench-#{Process.pid}")
       @version = File.exist?(File.join(own, ONE.limit)) ? ONE : TWO
       Dir.mkdir(@path)
       limit(bytes)

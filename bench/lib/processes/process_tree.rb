@@ -13,6 +13,16 @@ module Bench
     # CPU seconds that the tree has used so far, ended children included.
     def cpu = depths.keys.sum(&:cpu)
 
+    # Titles by process id.
+    def titles
+      depths.keys.each_with_object({}) do |stat, found|
+        found[stat.pid] = title(stat.pid)
+      rescue Errno::ENOENT, Errno::ESRCH
+        # The process ended after it was listed.
+        next
+      end
+    end
+
     # Members with their memory, the root first, then by generation.
     def members
       found = depths.filter_map do |stat, depth|

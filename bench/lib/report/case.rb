@@ -30,6 +30,14 @@ module Bench
       all
     end
 
+    # What each of Carat's rows misses of its targets, such as "carat-t5, x 5: of what is possible 0.60 (>= 0.9)".
+    def misses(rows)
+      rows.product(columns).filter_map do |row, column|
+        miss = column.miss(row)
+        "#{[row.spec.name, *row.variant].join(", ")}: #{miss}" if miss
+      end
+    end
+
     def table(rows)
       headings = ["server", *variants, *columns.map(&:heading)]
       cells = rows.map { |row| [row.spec.name, *row.variant, *columns.map { |column| column.cell(row) }] }

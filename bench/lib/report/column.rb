@@ -56,14 +56,30 @@ module Bench
       @value = value || ->(row) { COMBINE.fetch(over).call(row.values(figure)) if row.values(figure).any? }
     end
 
-    # Targets are for Carat; the other servers are there for comparison.
     def cell(row)
       value = @value.call(row)
       return Number::NONE if value.nil? || value == ""
 
       text = Column.written(value, @places)
-      target = @target.respond_to?(:call) ? @target.call(row) : @target
-      target && row.spec.carat? ? target.cell(value, text) : text
+      target(row)&.cell(value, text) || text
+    end
+
+    # What a row says that misses its target, such as "lost jobs 3 (<= 0)"; nil for a row that meets it, or has none.
+    def miss(row)
+      target = target(row) or return
+      value = @value.call(row)
+      return "#{heading} without a figure" if value.nil?
+
+      "#{heading} #{Column.written(value, @places)} (#{target})" unless target.met?(value)
+    end
+
+    private
+
+    # Targets are for Carat; the other servers are there for comparison.
+    def target(row)
+      return unless row.spec.carat?
+
+      @target.respond_to?(:call) ? @target.call(row) : @target
     end
   end
 end

@@ -9,7 +9,7 @@ module Bench
     def self.start(argv)
       options = Options.parse(argv)
       run = new(options)
-      options.list ? run.list : run.measure(argv)
+      options.list ? run.list : run.measure(["bench/run", *argv].join(" "))
       0
     rescue Failure => e
       warn("bench: #{e.message}")
@@ -27,7 +27,8 @@ module Bench
 
     def list = Cases::ALL.each { |kase| puts "#{kase.name}: #{kase.servers.join(", ")}" }
 
-    def measure(argv)
+    # Measures the cases and prints their tables, below the command; returns a Hash of rows by Case.
+    def measure(command)
       raise Failure, Wrk.obstacle if Wrk.obstacle
 
       $stdout.sync = true
@@ -35,8 +36,8 @@ module Bench
       specs.reject! { |_, list| list.empty? }
       raise Failure, "no server can run here" if specs.empty?
 
-      results = open_results(argv, specs.values.flatten)
-      specs.each { |kase, list| report(kase, kase.rows(rounds(kase, list)), results) }
+      results = open_results(command, specs.values.flatten)
+      specs.to_h { |kase, list| [kase, kase.rows(rounds(kase, list)).tap { |rows| report(kase, rows, results) }] }
     end
 
     private
@@ -54,8 +55,8 @@ module Bench
       obstacle.nil?
     end
 
-    def open_results(argv, specs)
-      head = { command: ["bench/run", *argv].join(" "), machine: Machine.description,
+    def open_results(command, specs)
+      head = { command: command, machine: Machine.description,
                versions: specs.uniq(&:family).map { |spec| spec.version.call } }
       puts "`#{head[:command]}`", "", head[:machine], "", head[:versions].join("; ")
       Results.new(**head)

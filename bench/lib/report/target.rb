@@ -9,9 +9,11 @@ module Bench
 
     def met?(figure) = figure.public_send(relation, limit)
 
+    def to_s = "#{relation} #{limit}"
+
     # "0.41 (<= 1)" or "**1.72 (<= 1) missed**".
     def cell(figure, text)
-      shown = "#{text} (#{relation} #{limit})"
+      shown = "#{text} (#{self})"
       met?(figure) ? shown : "**#{shown} missed**"
     end
   end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "rbconfig"
+require_relative "../../../lib/carat/native_path"
 
 module Bench
   # The table of servers.
@@ -20,7 +21,7 @@ module Bench
                      roles: workers.positive? ? cluster : { "puma" => // },
                      version: -> { Executable.first_line("puma", "--version") },
                      command: ["puma", "-C", config, "-e", "production", *size, "-b", ADDRESS, APP],
-                     obstacle: -> { Executable.obstacle("puma", "apt install puma") })
+                     obstacle: -> { Executable.obstacle("puma", "gem install puma, or apt install puma") })
     end
 
     # How long a boot may take is the business of Server.
@@ -34,7 +35,7 @@ module Bench
                      version: -> { Executable.first_line(RbConfig.ruby, CARAT, "--version") },
                      command: [RbConfig.ruby, CARAT, "-e", "production", *size, "-w", workers.to_s, *options, "-b",
                                ADDRESS, app],
-                     obstacle: -> { "exe/carat is missing" unless File.exist?(CARAT) })
+                     obstacle: -> { Carat::NativePath.missing unless Carat::NativePath.edge })
     end
 
     def self.hyper
@@ -92,7 +93,7 @@ module Bench
 
     SPEED = [
       carat("carat", 1), carat("carat-w2", 2), carat("carat-w4", 4), carat("carat-t3", 1, threads: 3),
-      carat("carat-t3-yjit", 1, threads: 3), puma("puma-t3-yjit", "3:3"),
+      carat("carat-t3-w2", 2, threads: 3), carat("carat-t3-yjit", 1, threads: 3), puma("puma-t3-yjit", "3:3"),
       carat("carat-t5", 1, threads: 5), carat("carat-t5-fifo", 1, "--queue", "fifo", threads: 5),
       carat("carat-t5-pool", 1, "-C", POOL, threads: 5),
       carat("carat-t5-cable", 1, "--cable", "/cable", threads: 5, env: { "CABLE_ADAPTER" => "carat" })

@@ -11,6 +11,11 @@ module Bench
       end
     end
 
+    APP = File.join(APPS, "digest.ru")
+    # By default, Carat accepts 1 GiB.
+    ROOM = { "CARAT_MAX_BODY" => "4GB" }.freeze
+    private_constant :APP, :ROOM
+
     def initialize(variants)
       @variants = variants
     end
@@ -24,7 +29,7 @@ module Bench
 
     def measure(spec, options, variant)
       body = TestFile.random((variant.megabytes << 20) / (options.quick ? 10 : 1))
-      seen = ClientProcess.beside(spec, File.join(APPS, "digest.ru"), "UploadClients") do |server, clients|
+      seen = ClientProcess.beside(spec.with_env(ROOM), APP, "UploadClients") do |server, clients|
         Observation.of(spec, server, settle: options.settle) do
           clients.call(:upload, number: variant.number, path: "/", file: body.path, chunked: variant.chunked,
                                 rate: variant.rate)

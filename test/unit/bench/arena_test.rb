@@ -23,7 +23,7 @@ module Carat
       dsl = Config::DSL.new(settings, Config::Hooks.new, Config::Processes.new, HTTP_ARENA)
       dsl.instance_eval(File.read(path), path)
 
-      assert_equal ["tcp://0.0.0.0:8080", "tcp://0.0.0.0:8082"], settings.fetch(:bind)
+      assert_equal ["tcp://0.0.0.0:8080"], settings.fetch(:bind)
     end
 
     def test_the_application_responds_as_http_arena_asks

@@ -14,7 +14,7 @@ module Bench
     BACK_SECONDS = 30
     PAUSE_SECONDS = 0.1
     PAGE = "/posts"
-    CONNECTIONS = 8
+    CONNECTIONS = 4
     # Requests of wrk wait as long as others' do.
     PATIENCE = 60
     WRK_SECONDS = 5
@@ -26,8 +26,7 @@ module Bench
         ActionCableSockets.open(setup.port, SOCKETS) do |sockets|
           setup.wait("subscriptions", SUBSCRIBE_SECONDS) { sockets.state[:subscribed] == SOCKETS }
           load = Load.new(setup, options)
-          seconds = events(setup)
-          load.stop
+          seconds = load.during { events(setup) }
           { **load.sample, **ledger(setup, load.jobs), **heard(sockets), events: EVENTS, restart_s: seconds.max }
         end
       end
@@ -76,7 +75,7 @@ module Bench
       sockets.state[state]
     end
 
-    # wrk and jobs until they are stopped.
+    # wrk and jobs while a block runs.
     class Load
       # The numbers of the jobs that were accepted.
       attr_reader :jobs
@@ -89,7 +88,10 @@ module Bench
         @enqueuer = Thread.new { JobsLedger.enqueue(setup, @jobs, batch: 1) }
       end
 
-      def stop
+      # Returns the block's value; the load ends with the block.
+      def during
+        yield
+      ensure
         @is_over = @enqueuer[:is_over] = true
         [@pages, @enqueuer].each(&:join)
       end

@@ -20,9 +20,11 @@ module Carat
     # The directory of the compiled files in a checkout.
     BUILD = File.join(ROOT, "build", ABI)
 
-    # The directory of the compiled files in a platform gem, and below it the directory for this C library.
+    # The directory of the compiled files in a platform gem.
     PACKED = File.join(ROOT, "native")
+    # The directory for the C library of this machine.
     PLATFORM = File.join(PACKED, SYSTEM.include?("musl") ? "musl" : "gnu")
+    # The directory for this Ruby.
     PLATFORM_BUILD = File.join(PLATFORM, RbConfig::CONFIG.fetch("ruby_version"))
     # The digest of the sources that were compiled, as script/setup has left it.
     DIGEST = File.join(BUILD, "digest")
@@ -36,7 +38,9 @@ module Carat
 
     # The path of the edge program below a directory of the load path.
     EDGE = "carat/carat-edge"
+    # The path of the allocator below that directory.
     MALLOC = "carat/malloc.so"
+    # The path of the extension below that directory.
     EXTENSION = "carat/native.so"
     private_constant :MALLOC, :EXTENSION
 
@@ -51,7 +55,7 @@ module Carat
       $LOAD_PATH.unshift(build) if build && !$LOAD_PATH.include?(build)
     end
 
-    # Returns the directory of the load path that holds the extension, and belongs to all compiled files; or nil.
+    # Returns the directory of the load path in which, or above which, all compiled files are; or nil.
     def directory
       $LOAD_PATH.map(&:to_s).find { |path| PARTS.all? { |part| locate(part, path) } }
     end
@@ -101,7 +105,8 @@ module Carat
       File.expand_path(locate(name, found)) if found
     end
 
-    # Returns the path of a compiled file for the extension in `directory`, or nil.
+    # Returns the path of a compiled file, or nil. `directory` has the extension; the directory above it may have the
+    # other files.
     def locate(name, directory)
       places = name == EXTENSION ? [directory] : [directory, File.dirname(directory)]
       places.map { |place| File.join(place, name) }.find { |path| File.file?(path) }

@@ -104,8 +104,8 @@ fn boot(
         predecessor,
     };
     let server = run(Rc::new(settings), origin);
-    // The server runs in a task of its own: the future of `block_on` is polled at each wake-up of any task, and this
-    // one asks for eight signals.
+    // The server runs in a task of its own. As the future of `block_on`, it would be polled whenever any task wakes,
+    // and ask for eight signals each time.
     let server = async { spawn_local(server).await };
     let outcome = LocalSet::new().block_on(&runtime, server);
     let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic.into_panic()));

@@ -56,7 +56,7 @@ fn pair() -> (Worker, Edge) {
     (worker, edge)
 }
 
-/// Both ends, of which the worker has begun request 1, and that request.
+/// Both ends of a lane whose worker has begun request 1, and that request.
 fn begun(body: RequestBody<'_>) -> (Worker, Edge, CurrentRequest) {
     let (mut worker, mut edge) = pair();
     edge.request(1, body);
@@ -233,7 +233,7 @@ fn a_request_that_arrives_while_a_body_is_read_is_held_for_later() {
     assert_eq!(worker.take().id, 2);
 }
 
-/// How much of a stream is sent until it waits, of more than its window.
+/// The number of bytes that a worker sends of a stream until it has to wait. The stream is larger than its window.
 fn send_most(worker: &mut Worker, edge: &mut Edge, id: u32) -> usize {
     let data = vec![b'x'; STREAM_WINDOW as usize + 1];
     let mut sent = 0;

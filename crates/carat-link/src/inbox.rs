@@ -45,8 +45,8 @@ pub struct Frames {
     end: usize,
 }
 
-/// The space to which the kernel writes the descriptors of one message. It is not on the stack, since its 1 KB would
-/// make every second reader with a small stack touch a further page.
+/// The space to which the kernel writes the descriptors of one message. It is on the heap: on the small stack of a
+/// reader, its 1 KB would often touch a further page.
 #[derive(Debug)]
 struct DescriptorSpace(Box<[MaybeUninit<u8>]>);
 

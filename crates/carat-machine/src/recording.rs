@@ -126,7 +126,8 @@ impl Recording {
         ])
     }
 
-    /// A service on a machine with both versions, and no limit but the kernel's "none".
+    /// A service on a machine with both versions of control groups. Its limit is the number by which the kernel means
+    /// that there is none.
     pub(crate) fn hybrid() -> Recording {
         let directory = "sys/fs/cgroup/memory/system.slice/shop.service";
         let limit = format!("{directory}/memory.limit_in_bytes");

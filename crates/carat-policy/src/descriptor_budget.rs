@@ -7,7 +7,7 @@ const RESERVE: usize = 64;
 /// The fewest descriptors for clients with which the server starts.
 const LEAST: usize = 10;
 
-/// The share of request bodies and further responses: one in this number of the descriptors that are left for clients.
+/// The divisor of the descriptors that are left for clients: that part is for request bodies and further responses.
 const SHARED_PART: usize = 5;
 
 /// The most descriptors for request bodies and further responses, unless clients leave some of theirs.

@@ -102,7 +102,7 @@ fn root(request: &TracedRequest) -> ProtoMessage {
     root
 }
 
-/// The span of the application says if it waited for full garbage collections, in milliseconds.
+/// The span of the application, with the milliseconds for which it waited for full garbage collections, if any.
 fn application(request: &TracedRequest, time: Range<Duration>) -> ProtoMessage {
     let span = phase(request, "application", request.ids.application, time);
     if request.collection.is_zero() {

@@ -228,7 +228,7 @@ fn hello() -> impl Strategy<Value = Message> {
     })
 }
 
-/// Kinds that are numbers.
+/// Frames that contain only numbers.
 fn small() -> impl Strategy<Value = Message> {
     let numbers = any::<(u32, u32, u16, u8)>().prop_flat_map(|(one, two, short, byte)| {
         let (id, bytes) = (one, two);
@@ -275,7 +275,7 @@ fn small() -> impl Strategy<Value = Message> {
     prop_oneof![2 => hello(), 9 => numbers, 2 => collections(), 1 => sampling, 1 => load]
 }
 
-/// What a worker says of full collections.
+/// Frames by which a worker reports full collections.
 fn collections() -> impl Strategy<Value = Message> {
     any::<(u32, u32, u16)>().prop_flat_map(|(request, micros, full)| {
         let collection = Collection {
@@ -291,7 +291,7 @@ fn collections() -> impl Strategy<Value = Message> {
     })
 }
 
-/// Kinds that end in any bytes.
+/// Frames whose last field takes the rest of the payload, whatever its bytes are.
 fn open() -> impl Strategy<Value = Message> {
     let parts = (any::<(u32, u32, u16)>(), bytes(300), bytes(30));
     parts.prop_flat_map(|((one, two, lane), bytes, stream)| {
@@ -343,7 +343,7 @@ fn hints() -> impl Strategy<Value = Message> {
     })
 }
 
-/// Kinds that say all by themselves.
+/// Kinds of frames without a payload.
 const SIGNALS: [Kind; 12] = [
     Kind::Ready,
     Kind::Drain,

@@ -128,7 +128,7 @@ module Carat
       end
 
       # Returns all pieces of the body as an Array, or nil if it has to be iterated over. In Rack 3, `to_ary` returns
-      # the whole body and closes it. In Rack 2 it does not close the body, so that only bodies with `closed?` are
+      # the whole body and closes it. In Rack 2 it does not close the body, so only bodies with `closed?` are
       # asked. A body with a Content-Length is not asked, as in Puma: Rails delegates `to_ary` to bodies that do not
       # have it, such as the body of Rack::Files for a range.
       def pieces_of(head, body)

@@ -16,7 +16,7 @@ pub struct ClientBody {
 
 /// A transform of a body on its way to the client.
 pub trait BodyTransform {
-    /// The next piece of what `plain` becomes.
+    /// The next piece of the transformed body; `plain` is the body to transform.
     fn poll_piece(
         &mut self,
         plain: &mut PlainBody,

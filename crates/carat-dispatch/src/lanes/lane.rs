@@ -184,7 +184,7 @@ impl Lane {
         self.takes_one(now, ServiceTime::has_room)
     }
 
-    /// Whether a busy lane takes another request although there are idle ones.
+    /// Whether a busy lane takes another request although other lanes are idle.
     pub(crate) fn gathers(&self, now: Instant) -> bool {
         !self.trial.is_on() && self.takes_one(now, ServiceTime::gathers)
     }

@@ -12,7 +12,7 @@ use carat_http::Listeners;
 pub(crate) struct Surroundings<'a> {
     /// The transports by which the server listens for clients.
     pub(crate) transports: &'a Transports,
-    /// All listeners, with those that the edge before has handed over.
+    /// All listeners, and the sockets that the old edge of an upgrade has handed over.
     pub(crate) inherited: &'a Rc<Listeners>,
     /// The way to the supervisor.
     pub(crate) mailbox: &'a Mailbox,

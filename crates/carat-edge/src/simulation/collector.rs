@@ -17,7 +17,8 @@ pub(crate) struct SimulatedCollector {
     stopped_until: Cell<u64>,
 }
 
-/// A collection that nobody has started begins by itself after this multiple of the requests after which it was due.
+/// A full collection is due after `due_after` requests. Unless somebody starts it, it begins by itself after this many
+/// times as many.
 const BOUND: u64 = 4;
 
 impl SimulatedCollector {

@@ -19,7 +19,7 @@ pub struct Peer {
     pub scheme: Scheme,
     /// Variables about the client, in addition to its address.
     pub variables: Vec<ClientVariable>,
-    /// How the header fields in which the peer names its clients are treated.
+    /// The treatment of header fields by which the peer, a proxy, names its client.
     pub proxy_fields: ProxyFields,
     _reply: Option<OwnedSemaphorePermit>,
 }

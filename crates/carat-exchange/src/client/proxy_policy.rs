@@ -22,7 +22,7 @@ const BELIEVED: [HeaderName; 3] = [
     HeaderName::from_static("client-ip"),
 ];
 
-/// How the header fields in which a peer names its client are treated.
+/// The treatment of header fields by which a peer, such as a proxy, names its client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProxyFields {
     /// The fields reach the application, and the edge does not read them, because no option says which peers are

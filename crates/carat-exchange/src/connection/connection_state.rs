@@ -130,8 +130,8 @@ impl ConnectionState {
         self.writing.set_blocked(blocked, &self.memory);
     }
 
-    /// Whether the body of the response has to wait, because the client has not taken the bytes before. `waker` is
-    /// woken when it has.
+    /// Whether the body of the response has to wait, because the client has not read the previous bytes. `waker` is
+    /// woken when the body may continue.
     pub fn must_wait_to_write(&self, waker: &Waker) -> bool {
         let blocked = self.writing.is_blocked() || self.outgoing.is_set();
         if blocked {

@@ -36,7 +36,7 @@ pub struct LaneSession {
     fairness: Fairness,
     /// Whether the lane has a reader: a slot that waits for the socket.
     pub is_read: bool,
-    /// Whether the taker of requests has let others run, and continues after them.
+    /// Whether the slot that takes requests lets the other slots of its thread run, and then continues.
     pub is_paused: bool,
     /// The edge has closed the socket.
     is_gone: bool,
@@ -268,7 +268,7 @@ impl LaneSession {
         self.fairness.resumed(now);
     }
 
-    /// Whether a request waits that the reader kept while it waited for something else.
+    /// Whether a request is held: it arrived while the reader waited for something else.
     pub fn has_held(&self) -> bool {
         !self.held.is_empty()
     }

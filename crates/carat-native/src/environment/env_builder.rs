@@ -40,8 +40,8 @@ impl<'a> EnvBuilder<'a> {
         self.put(key, text::binary(self.ruby, bytes));
     }
 
-    /// The values of `env_base::keys`, without the headers. With a slot, the application may take over its
-    /// connection.
+    /// The values of `env_base::keys`, without the headers. With `slot`, the application may take over the connection
+    /// of the request.
     pub(crate) fn variables(
         &self,
         head: &RequestHead<'_>,
@@ -99,7 +99,7 @@ impl<'a> EnvBuilder<'a> {
         input.map_or_else(empty, Value::as_raw)
     }
 
-    /// Sets the values for HTTPS: the constants are those of a request in the clear.
+    /// Sets the values of a request over HTTPS. The template has the values of an unencrypted one.
     pub(crate) fn put_https(&self) {
         self.put(self.roots.url_scheme, self.roots.https);
         self.put(self.roots.https_key, self.roots.on);

@@ -202,8 +202,8 @@ impl Lane {
         }
     }
 
-    /// Lets others run. What has arrived waits for this slot, which continues after them: no other slot, and no
-    /// new one, is needed.
+    /// Lets the other slots of the thread run. A request that has arrived waits for this slot, which then continues:
+    /// neither an idle slot nor a new one is needed.
     fn pause(&self, ruby: &Ruby) -> Result<(), Error> {
         borrow(ruby, &self.session)?.is_paused = true;
         let paused = yield_to_others(ruby);

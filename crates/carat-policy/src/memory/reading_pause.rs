@@ -10,7 +10,7 @@ const SHORTEST: Duration = Duration::from_millis(100);
 const KNOWN: Duration = Duration::from_secs(1);
 /// A growing amount is read this many times before it would reach its limit.
 const READINGS: u32 = 4;
-/// The share of the time that readings may take: one part in this number.
+/// The divisor of the time: readings take at most that part of it.
 const SHARE: u32 = 10;
 
 /// An amount of memory and its limit.

@@ -16,12 +16,13 @@ const GAIN_SHARE_LEAST: f64 = 0.1;
 /// A refork gained little if it saved less than this share of a worker's private memory.
 const LITTLE: f64 = 0.15;
 
-/// The share of two workers' private memory that a refork shares for long. The rest is written to by the first
-/// requests, or differed from the start. Measured: 0.8 in Rails with YJIT, whose machine code every worker compiles
-/// for itself, 0.55 where caches fill, 0.2 in Rails without a JIT (`docs/decisions/0015-shared-pages.md`).
+/// The share of a worker's private memory that the first refork saves for long. The rest is written to by the first
+/// requests, or differs between workers from the start. Measured: 0.8 in Rails with YJIT, whose machine code every
+/// worker compiles for itself, 0.55 where caches fill, 0.2 in Rails without a JIT
+/// (`docs/decisions/0015-shared-pages.md`).
 const SHARED_AT_FIRST: f64 = 0.5;
 
-/// The share of the growth since the last refork that another refork shares for long. Pages that the first requests
+/// The share of the growth since the last refork that another refork saves for long. Pages that the first requests
 /// after the last refork wrote to do not count as growth.
 const SHARED_OF_GROWTH: f64 = 0.5;
 
@@ -80,7 +81,8 @@ enum LastRefork {
     None,
     /// The refork is not measured yet. `before` is the private memory of the worker before it became the mold.
     Open { before: u64 },
-    /// The refork is measured. `after` is the private memory of a new worker soon after it, which is never shared.
+    /// The refork is measured. `after` is the private memory that a new worker had soon after it: another refork would
+    /// not save those bytes either.
     Judged { after: u64 },
 }
 

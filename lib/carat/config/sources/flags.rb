@@ -24,9 +24,11 @@ module Carat
         end
       end
 
-      # Widths in the help, in columns: of a flag, and of the text beside it.
+      # The width of a flag in the help, in columns.
       FLAG_WIDTH = 36
+      # The width of the text beside a flag, in columns.
       TEXT_WIDTH = 41
+      # The space at which no line of the help ends.
       HARD_SPACE = "\u00a0"
       # The number of server options from which `summary` leaves them out, because they would hide the subcommand's own
       # flags.

@@ -8,11 +8,13 @@ module Carat
   module Launch
     # Translates the options of `rackup` and `rails server` into a command line of `carat`.
     class RackupArguments
-      # The address that `rackup` passes when the user names none.
+      # The hosts that `rackup` passes when the user names none.
       DEFAULT_HOSTS = [nil, "localhost", "0.0.0.0"].freeze
+      # The ports that `rackup` passes when the user names none.
       DEFAULT_PORTS = [nil, 9292].freeze
       # The host that Rails passes outside development when the user names none.
       EVERY_IPV4 = "0.0.0.0"
+      # The host by which `carat` means every address.
       EVERYWHERE = "*"
       private_constant :DEFAULT_HOSTS, :DEFAULT_PORTS, :EVERY_IPV4, :EVERYWHERE
 
@@ -81,7 +83,7 @@ module Carat
         end
       end
 
-      # Whether the user chose the address. Rails reports the options that the user chose. `rackup` does not, so that an
+      # Whether the user chose the address. Rails reports the options that the user chose. `rackup` does not, so an
       # address counts as chosen when it differs from the default.
       def chosen_address?
         given = @options[:user_supplied_options]
@@ -96,7 +98,7 @@ module Carat
         host.include?("://") ? host : "tcp://#{bracketed(host)}:#{@options[:Port] || DEFAULT_PORTS.last}"
       end
 
-      # A default that means every address means those of IPv6, too.
+      # The host to listen on. The default of Rails, every IPv4 address, becomes every address, as IPv6 counts, too.
       def host
         given = @options[:user_supplied_options]
         host = @options[:Host] || EVERYWHERE

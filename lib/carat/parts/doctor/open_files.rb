@@ -16,10 +16,10 @@ module Carat
         RESERVE = 64
         # The descriptors of a lane: its socket and its shared page.
         LANE = 2
-        # The share of request bodies and further responses: one in this number of the remaining descriptors. Clients
-        # get the others, two each.
+        # The divisor of the remaining descriptors: that part is for request bodies and further responses. Clients get
+        # the others, two each.
         SHARED_PART = 5
-        # The most descriptors in that share.
+        # The most descriptors for request bodies and further responses.
         SHARED_MOST = 1400
         # The fewest remaining descriptors with which the server starts.
         LEAST = 10

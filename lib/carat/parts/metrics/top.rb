@@ -19,8 +19,9 @@ module Carat
 
       # The sentence in the list of subcommands.
       SUMMARY = "Shows what a running server does now, and goes on."
-      # The seconds between two pages: the range that is allowed, and the default.
+      # The seconds that may lie between two pages.
       INTERVALS = (0.2..60)
+      # The default seconds between two pages.
       INTERVAL = 2
       LEGEND = <<~TEXT
         On a terminal, the page is shown again every two seconds; elsewhere, once.

@@ -38,7 +38,7 @@ pub(super) struct MetricsAddress {
     /// since both may be port 0.
     name: String,
     listeners: Rc<Listeners>,
-    /// The listener of the edge before, until it is used.
+    /// The listener of the old edge of an upgrade, until it is used.
     inherited: RefCell<Vec<OwnedFd>>,
 }
 

@@ -28,8 +28,8 @@ struct Figures {
     /// How many requests the worker had been given when it was asked.
     requests: u64,
     is_silent: bool,
-    /// The seconds of garbage collection. `None` for a worker that has become the mold: its clock then includes the
-    /// time before.
+    /// The seconds of garbage collection at the last reply. `None` from the moment when a worker becomes the mold until
+    /// its next reply: that reply includes its time as a worker, which does not count for the mold.
     gc_seconds: Option<f64>,
     jit_bytes: u64,
 }

@@ -13,10 +13,13 @@ module Carat
         MAIN = "main"
         PATH = %r{\A/[!-~&&[^*?#%]]*\*?\z}
         PRIORITIES = %w[low normal high].freeze
-        # The most pools, the most paths of one pool, and the longest path in bytes.
+        # The most pools.
         LIMIT = 16
+        # The most paths of one pool.
         PATHS_LIMIT = 64
+        # The longest path in bytes.
         PATH_LIMIT = 1024
+        # The values that `threads` and `queue_limit` may have.
         COUNT = 1..1_000_000
         private_constant :COUNT, :LIMIT, :MAIN, :NAME, :PATH, :PATHS_LIMIT, :PATH_LIMIT, :PRIORITIES, :SETTINGS
 

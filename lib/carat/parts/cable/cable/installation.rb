@@ -14,8 +14,11 @@ module Carat
     class Installation
       # The adapter that passes broadcasts to the edge, and the adapter that Rails uses in tests.
       ADAPTERS = %w[carat test].freeze
+      # The oldest version of Action Cable that works.
       OLDEST = "7.0"
+      # The name of the process that listens to the broker.
       PROCESS = "cable"
+      # How deep the routes of engines may be nested.
       DEPTH = 8
       private_constant :ADAPTERS, :OLDEST, :PROCESS, :DEPTH
 

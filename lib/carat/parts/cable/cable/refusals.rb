@@ -67,7 +67,7 @@ module Carat
         end
       end
 
-      # Refuses a timer of the class. The place is left out if Action Cable is there: it wraps a Symbol, the name of the
+      # Refuses a timer of the class. A place within Action Cable is left out: it wraps a Symbol, the name of the
       # method, in a block of its own.
       def refuse_timer(owner, (callback), what)
         place = callback.source_location

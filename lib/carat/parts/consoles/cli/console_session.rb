@@ -21,14 +21,16 @@ module Carat
       # The bit of the kind that says that descriptors travel beside the frame.
       DESCRIPTORS = 0x80
 
-      # The most bytes of the order, and of a frame from the server.
+      # The most bytes of the order.
       ORDER_LIMIT = 128 * 1024 - 64
+      # The most bytes of a frame from the server.
       FRAME_LIMIT = 128 * 1024
       # How long the server may take to fork.
       START_SECONDS = 60
       # Signals by which this process dies when the server's process died by them. After other signals it exits with a
       # status, so that it does not dump core as well.
       FATAL = %w[HUP INT KILL PIPE ALRM TERM USR1 USR2].freeze
+      # The status of a process that died by a signal is this number and the number of the signal.
       SIGNALED = 128
       private_constant :BOOT_FAILED, :BEGUN, :CONSOLE, :SIGNAL, :EXITED, :DESCRIPTORS, :ORDER_LIMIT, :FRAME_LIMIT,
                        :FATAL, :SIGNALED

@@ -51,8 +51,8 @@ module Carat
 
         private
 
-        # Looks the name up in a thread. No lookup can be cancelled, so that the thread keeps its slot until the
-        # resolver returns.
+        # Looks the name up in a thread. No lookup can be cancelled, so the thread keeps its slot until the resolver
+        # returns.
         def find
           @slots.push(true)
           begin_lookup.value

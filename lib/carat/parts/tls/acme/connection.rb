@@ -24,10 +24,13 @@ module Carat
         end
       end
 
-      # The most bytes of a response: up to the end of its header fields, and in all.
+      # The most bytes of a response up to the end of its header fields.
       HEAD_LIMIT = 64 * 1024
+      # The most bytes of a response in all.
       RESPONSE_LIMIT = 256 * 1024
+      # The seconds for one step: connecting, the handshake, a read, or a write.
       STEP_SECONDS = 10
+      # The seconds for a request and its response.
       TOTAL_SECONDS = 30
       TYPE = "application/jose+json"
       FAILURES = [SystemCallError, SocketError, IOError, OpenSSL::SSL::SSLError, OpenSSL::X509::StoreError,

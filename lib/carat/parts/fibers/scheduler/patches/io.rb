@@ -6,7 +6,7 @@ module Carat
   class Scheduler < Native::Scheduler
     # Patches of core classes, for fibers that this scheduler runs.
     module Patches
-      # Patches of IO. `close` and the like: before 4.0, Ruby does not tell a scheduler that an IO is closed, so that a
+      # Patches of IO. `close` and the like: before 4.0, Ruby does not tell a scheduler that an IO is closed, so a
       # fiber that waits for the IO would wait for ever. With the patch the fiber gets an IOError, as a thread does.
       #
       # `sysread` and `syswrite`: with a scheduler, Ruby tries once and raises EAGAIN. With the patch they wait, as they

@@ -65,14 +65,8 @@ pub(crate) fn serve_connection(
         let mut is_new = true;
         let ending = loop {
             if let Some(protocol) = chosen(&stream, &server) {
-                break speak(
-                    protocol,
-                    stream,
-                    Vec::new(),
-                    peer,
-                    deadline,
-                    Rc::clone(&server),
-                );
+                let own = Rc::clone(&server);
+                break speak(protocol, stream, Vec::new(), peer, deadline, own);
             }
             if !wait_readable(&stream, &deadline, wait, until).await {
                 break close(stream, false);

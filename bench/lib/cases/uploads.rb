@@ -73,7 +73,7 @@ module Bench
            [1, 3].product([false, true], [nil, 10_000_000]).map { |variant| Variant.new(115, *variant) },
            ->(row) { Target.at_most(1 + (0.25 * row[:uploads])) }),
       kase("uploads50", "Fifty uploads of 20 MB at once",
-           [false, true].map { |chunked| Variant.new(20, 50, chunked, nil) }, Target.at_most(16)),
+           [false, true].map { |chunked| Variant.new(20, 50, chunked, nil) }, Target.at_most(18)),
       kase("upload3gb", "An upload of 3 GB", [Variant.new(3072, 1, false, nil)], Target.at_most(2))
     ].freeze
   end

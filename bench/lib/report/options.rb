@@ -38,7 +38,7 @@ module Bench
           parser.on("--#{name.to_s.tr("_", "-")} N", Integer, "#{help} (#{default})")
         end
         parser.on("--cases A,B", Array, "run only these cases (see --list)")
-        parser.on("--servers A,B", Array, "run only these servers or families (see --list)")
+        parser.on("--servers A,B", Array, "run only these servers or families, without -C (see --list)")
         parser.on("--json FILE", "also write every sample to FILE, for bench/plot")
         parser.on("--list", "list cases and servers, and exit")
         parser.on("--quick", "one short round with small bodies: shows that it runs, measures nothing")

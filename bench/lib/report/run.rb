@@ -43,9 +43,11 @@ module Bench
     private
 
     def able_specs(kase)
-      kase.specs.select do |spec|
-        (@servers.nil? || @servers.intersect?([spec.name, spec.family])) && able?(spec.name) { spec.obstacle.call }
-      end
+      kase.specs.select { |spec| wanted?(spec) && able?(spec.name) { spec.obstacle.call } }
+    end
+
+    def wanted?(spec)
+      @servers.nil? || (@servers.intersect?([spec.name, spec.family]) && !@servers.include?("-#{spec.name}"))
     end
 
     # Says why a case or a server is left out, once for each reason.

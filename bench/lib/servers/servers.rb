@@ -178,10 +178,11 @@ module Bench
     # The servers with these names, in this order.
     def self.named(names) = ALL.fetch_values(*names)
 
-    # Names of servers or families, or nil for all; raises Failure for an unknown one.
+    # Names of servers or families, with a minus those that are left out, or nil for all; raises Failure for an unknown
+    # one.
     def self.checked(names)
       known = ALL.values.flat_map { |spec| [spec.name, spec.family] }.uniq
-      unknown = names.to_a - known
+      unknown = names.to_a.map { |name| name.delete_prefix("-") } - known
       raise Failure, "no server #{unknown.first.inspect}; there are #{known.join(", ")}" if unknown.any?
 
       names

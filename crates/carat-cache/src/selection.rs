@@ -162,8 +162,8 @@ impl Selection {
             && (self.names(&ACCEPT) || takes(request, response))
     }
 
-    /// The key under which requests wait for one response, if that will name the same fields as
-    /// this one.
+    /// The key under which requests wait for one response, if the response will name the same
+    /// fields as this one.
     pub(crate) fn for_request(&self, key: &RequestKey, request: &HeaderMap) -> Vec<u8> {
         let mut text = unanswered(key, request);
         for (name, _) in &self.fields {

@@ -9,7 +9,7 @@ use crate::lanes::RunningRequest;
 use crate::queue::PoolReport;
 use crate::rest::CollectionTotals;
 
-/// The requests of a dispatcher for those who ask about them. No answer changes what happens to a request.
+/// The figures about the requests of a dispatcher. Reading them changes nothing.
 #[derive(Clone, Copy)]
 pub struct RequestFigures<'a>(&'a Dispatcher);
 

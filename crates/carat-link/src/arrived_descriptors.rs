@@ -116,8 +116,8 @@ impl ArrivedDescriptors {
         Ok(())
     }
 
-    /// Passes over the arrived descriptors of a frame. `rest` is how many messages with further ones of the frame
-    /// follow.
+    /// Passes over the arrived descriptors of a frame. `rest` is how many messages follow that have further descriptors
+    /// of the frame.
     fn skip(&mut self, rest: usize) -> MissingDescriptors {
         if !self.current.is_cut {
             return MissingDescriptors::NotSent;

@@ -144,9 +144,9 @@ impl Outbox {
         Ok(sent)
     }
 
-    /// How many descriptors go with the next message: those of as many whole frames as one message holds. A frame
-    /// with more has several messages to itself: the last carries the rest of the frame, the others at least one
-    /// byte.
+    /// The number of descriptors to send with the next message: the descriptors of as many whole frames as fit. A
+    /// frame with more descriptors than fit is sent in several messages: the last one carries the rest of the frame,
+    /// the others at least one byte.
     fn next_descriptors(&self) -> usize {
         if self.rest_of_frame > 0 {
             return self.rest_of_frame.min(DESCRIPTORS_LIMIT);

@@ -26,8 +26,8 @@ pub(crate) struct TlsConfig {
 }
 
 impl TlsConfig {
-    /// Reads the certificates. Clients may choose one of `protocols`, such as `h2`, of which
-    /// earlier ones are preferred, or else HTTP/1.1. The error is one sentence.
+    /// Reads the certificates. A client gets the first of `protocols`, such as `h2`, that it
+    /// offers, or else HTTP/1.1. The error is one sentence.
     pub(crate) fn new(
         source: CertificateSource,
         clients: Option<&ClientAuthority>,

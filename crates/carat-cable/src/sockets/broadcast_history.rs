@@ -39,7 +39,7 @@ pub struct BroadcastHistory {
     bytes: usize,
     messages: BTreeMap<u64, KeptMessage>,
     streams: HashMap<Rc<str>, KeptStream>,
-    /// The number of the last forgotten message of the streams of which all messages are forgotten.
+    /// The number of the last forgotten message among the streams that have no message left.
     forgotten: u64,
     /// The time of the last message that was forgotten for want of room, before its time was over.
     evicted_at: u64,

@@ -233,7 +233,7 @@ impl InFlightRequests {
         NextRequest { number, id }
     }
 
-    /// Adds a request of this many bytes, and the credit of its response, as the request that `next` returned last.
+    /// Adds the request that `next` has numbered, with its size in bytes and the credit of its response.
     pub(crate) fn add(
         &mut self,
         next: NextRequest,

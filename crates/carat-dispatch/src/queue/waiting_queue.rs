@@ -15,7 +15,7 @@ use crate::queue::queue_time::QueueTime;
 /// has waited for longer than `LASTING_WAIT`. Clients that give up early and ask again always have the newest request,
 /// and would leave no worker to the clients that wait.
 const OLDEST_ONE_IN: u32 = 16;
-/// A client has waited for long after the longest wait of an overload, divided by this number: 2 s by default.
+/// The divisor of the longest wait in an overload: after that part of it, 2 s by default, a client has waited for long.
 const LASTING_WAIT: u32 = 4;
 
 /// The requests that wait for a lane, in the order in which they arrived. The first is served next; in an overload,

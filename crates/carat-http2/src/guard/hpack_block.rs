@@ -465,7 +465,7 @@ mod tests {
                 b"\x40\x05:path\x01/\x0f\x2f\x01\xff",
                 b"\x40\x05:path\x01/\x0f\x2f\x01\t",
             ),
-            // The name is that of the field before the last one, which took it from the table, too.
+            // The name comes from the field before the last one. That field took its name from the table, too.
             (
                 b"\x42\x01A\x7e\x01B\x40\x01x\x01\xe9\x0f\x30\x03G T",
                 b"\x42\x01A\x7e\x01B\x40\x01x\x01\xe9\x0f\x30\x03G``",

@@ -13,8 +13,8 @@ const NAMES_LIMIT: usize = 10_000;
 /// the resolution is limited.
 const SETTLING: Duration = Duration::from_secs(2);
 
-/// The names in a directory. Most requests are for the application: the names show without a system
-/// call that no file is meant.
+/// The names in a directory. They show, without a system call, that a request is for no file, as most
+/// requests are.
 #[derive(Default)]
 pub(crate) struct TopLevel(Mutex<Listing>);
 

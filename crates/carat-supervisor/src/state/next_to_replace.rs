@@ -110,8 +110,8 @@ pub(super) fn mark_leaky(workers: &mut Workers, id: WorkerId, reaction: &mut Rea
 }
 
 /// Drains the worker that is to be replaced: when its successor serves, or at once if there is no memory for a
-/// successor beside it. In the second case, a worker that was to become the mold is returned instead, and does not
-/// become it: no worker would serve in its place meanwhile.
+/// successor beside it. In the second case, a worker that was to become the mold is not drained but returned, to stay a
+/// worker: no other would serve in its place.
 pub(super) fn succeed<'a>(
     processes: &'a mut Processes,
     reaction: &mut Reaction,
@@ -224,9 +224,9 @@ impl NextToReplace {
         }
     }
 
-    /// Marks the largest worker because all processes together exceed the budget. Of several workers it ends without a
-    /// successor until there is room; a single worker is replaced if that helps. No worker is marked if the end of the
-    /// draining ones frees enough.
+    /// Marks the largest worker because all processes together exceed the budget. If there are several
+    /// workers, it ends without a successor until there is room. A single worker is replaced if that helps. No worker
+    /// is marked if the end of the draining ones frees enough.
     fn relieve(
         &mut self,
         processes: &mut Processes,

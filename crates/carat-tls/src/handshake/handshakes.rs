@@ -11,9 +11,9 @@ use carat_exchange::Peer;
 use carat_http::{Deadline, Failures};
 use carat_log::Log;
 
-/// The most handshakes in progress. A further one ends a handshake of the address that has the most. The oldest that
-/// waits for its client ends first, so that clients that stall keep nobody out. If none waits, the newest ends, so that
-/// those before it come to their end.
+/// The most handshakes in progress. A further one ends a handshake of the address that has the most: the oldest that
+/// waits for its client, so that clients that stall keep nobody out. If none waits, the newest ends, so that the
+/// earlier ones can finish.
 const RUNNING_LIMIT: usize = 512;
 
 /// The TLS handshakes of all clients.

@@ -66,7 +66,7 @@ pub(crate) fn hide(records: &mut [u8]) {
     }
 }
 
-/// Where the type of an extension is in a hello, of which only the first part may be there.
+/// The offset at which the type of this extension begins in a hello. The hello may be incomplete.
 fn extension(hello: &[u8], kind: [u8; 2]) -> Option<usize> {
     let short = |at: usize| Some(1 + usize::from(*hello.get(at)?));
     let is_hello = hello.first() == Some(&CLIENT_HELLO);

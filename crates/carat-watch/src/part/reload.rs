@@ -456,7 +456,7 @@ mod tests {
         });
     }
 
-    /// The end of the rounds: one more than the loads that may fail in a row.
+    /// The end of a range that begins at 1, with a round for each load that may fail in a row.
     const ROUNDS: usize = 4;
 
     #[test]

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use carat_wire::{Page, Word};
 
-/// The recall on the page is refreshed after this many requests. Ids wrap around, so a recall of long ago would else
-/// apply to new requests.
+/// The recall on the page is refreshed after this many requests. Ids wrap around, so an old recall would
+/// otherwise apply to new requests.
 pub(crate) const RECALL_REFRESH: u32 = 1 << 24;
 
 /// The edge's view of the page that it shares with the worker of a lane.

@@ -23,9 +23,8 @@ impl HeldBytes {
         self.bytes.is_empty()
     }
 
-    /// Adds bytes that were read to the held ones. `pass` checks them, and says how many h2 may
-    /// have. Returns how many of those that were read h2 may take from `received`; the others are
-    /// held.
+    /// Checks the bytes that were read by `pass`, which returns how many h2 may have. Returns how
+    /// many bytes h2 may take from `received`; the others are held, behind the ones before.
     pub(super) fn admit(
         &mut self,
         received: &mut [u8],

@@ -8,7 +8,7 @@ use crate::state::reaction::Reaction;
 /// is a second more than the default of `tunnel_timeout`.
 const DOWNTIME_LIMIT: Duration = Duration::from_secs(6);
 
-/// How long the worker that took its place has to finish its responses, when it is ended in turn.
+/// How long that other worker has to finish its responses, when requests are held a second time for the new mold.
 pub(super) const SUCCESSOR_DOWNTIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// The downtime of a restart, in which no worker runs so that the new mold has room, and the length of the last one.

@@ -4,8 +4,8 @@ require_relative "escape"
 
 module Carat
   module Log
-    # Generates JSON without the json gem. The application's bundle chooses the version of that gem, so that the mold
-    # must not load another version first.
+    # Generates JSON without the json gem. The application's bundle chooses the version of that gem, so the mold must
+    # not load another version first.
     module PlainJSON
       # Characters that are escaped: JSON requires it, or a terminal or a pager would obey them. The edge escapes the
       # same characters in its log lines.

@@ -10,7 +10,7 @@ require_relative "worker_exit"
 module Carat
   module Processes
     # The role of a further process of the application: it runs the block or the command of a `process` in the config
-    # file, or measures the load of such processes. The edge ends it by signals, so that it needs no thread of Carat's.
+    # file, or measures the load of such processes. The edge ends it by signals, so it needs no thread of Carat's.
     class AppProcess
       # An order of the edge: the name, the number among the processes with this name (0 to measure their load), the
       # generation, and the control socket.

@@ -2,9 +2,9 @@
 
 module Carat
   module Processes
-    # The signals of Ruby processes. The edge decides when a process stops, so that it ignores the signals that a
-    # terminal sends to the whole process group. Traps are blocks, because programs that the application starts would
-    # inherit "IGNORE".
+    # The signals of Ruby processes. The edge decides when a process stops, so the processes ignore the signals
+    # that a terminal sends to the whole process group. Traps are blocks, because programs that the application starts
+    # would inherit "IGNORE".
     module Signals
       NAMES = %w[INT TERM QUIT HUP].freeze
       # The signals that raise an exception by default and need a trap for that. Ruby 4.0.1 crashes when such a signal

@@ -37,7 +37,7 @@ module Carat
         free_rest if FREES_BY_PARTS
       end
 
-      # Frees pages before Process.warmup, which does not keep the slots of pages that a collection has freed before.
+      # Frees empty pages by collections, because Process.warmup keeps the slots of the pages that it frees itself.
       # Pages that have both garbage and live objects are emptied by a compaction, and freed by the collections after
       # it. On Ruby 3.3, each collection frees a part, and none below RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO.
       def free_garbage

@@ -11,7 +11,7 @@ use crate::environment::known_headers::KnownHeaders;
 use crate::interpreter::roots;
 
 /// The environment of one request. Without an input, the request has no body. With a slot, the application may take
-/// over its connection.
+/// over the connection of the request.
 pub(crate) fn environment(
     ruby: &Ruby,
     template: &EnvTemplate,

@@ -13,8 +13,7 @@ module Carat
     # Reads options from environment variables; an empty variable counts as unset.
     class Variables
       PORT = Type::WholeNumber.new(0..65_535)
-      # The value of WEB_CONCURRENCY with which Puma forks no worker. Carat always forks workers, so that it reads 1
-      # instead.
+      # The value of WEB_CONCURRENCY with which Puma forks no worker. Carat always forks workers, so it reads 1 instead.
       SINGLE_MODE = "0"
       private_constant :PORT, :SINGLE_MODE
 

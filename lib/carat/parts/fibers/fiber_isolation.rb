@@ -62,7 +62,7 @@ module Carat
           defined?(::ActiveSupport) && ::ActiveSupport.const_defined?(:IsolatedExecutionState)
         end
 
-        # Returns the connections that were leased during the boot. They belong to the thread of the mold, so that no
+        # Returns the connections that were leased during the boot. They belong to the thread of the mold, so no
         # worker could return them.
         def release_connections
           ::ActiveRecord::Base.connection_handler.clear_active_connections! if records?

@@ -9,8 +9,8 @@ module Carat
       COMPILERS = { "yjit" => "YJIT", "zjit" => "ZJIT" }.freeze
       # The environments in which code changes while it runs, or runs only once.
       LOCAL = %w[development test].freeze
-      # The share of the server's memory that each process may use for machine code and its description: one part in
-      # this number. Ruby's own limit, for all workers together, is more than a small container has.
+      # The divisor of the server's memory: each process may use that part of it for machine code and its description.
+      # Ruby's own limit, for all workers together, is more than a small container has.
       MEMORY_SHARE = 16
       # The lowest limit, in MiB as Ruby takes it. It suffices for a small Rails application.
       MEMORY_LEAST = 16

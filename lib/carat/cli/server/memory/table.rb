@@ -31,7 +31,7 @@ module Carat
           "requests" => ->(row) { row["requests"] }
         }.freeze
         # The share of the limit from which a difference is shown. The edge measures its processes only every few
-        # seconds, so that a smaller difference may come from the time between the measurements.
+        # seconds, so a smaller difference may come from the time between the measurements.
         NOTABLE = 0.05
         private_constant :NOTABLE, :NOTHING
 

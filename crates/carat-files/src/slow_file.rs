@@ -10,8 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The files of responses that may always wait to be closed: their descriptors are in the reserve of the descriptor
-/// budget. `set_further_waiting` adds the descriptors that the budget has left. Requests that have begun may exceed the
-/// sum, because other shares of the budget cover their files.
+/// budget. `set_further_waiting` adds the descriptors that the budget has left. More files may wait, of requests that
+/// had begun before: other shares of the budget cover these.
 const RESPONSES_LEAST: usize = 16;
 
 /// A disk that takes this long to close a file does not respond.

@@ -13,7 +13,7 @@ use carat_exchange::FileRange;
 use carat_files::FILE_THREADS;
 
 /// The distance between the bytes whose pages are checked. The kernel reads files ahead in steps of at least 128 KiB,
-/// and drops up to 128 KiB in a row.
+/// and drops pages from its cache in rows of up to 128 KiB.
 const STEP: usize = 64 * 1024;
 
 /// How many bytes of a file a thread fetches from the disk at once.

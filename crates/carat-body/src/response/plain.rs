@@ -10,7 +10,7 @@ use super::file_pages::read;
 use super::parts::{PartsBody, Whole, next_piece};
 use carat_exchange::{FileRange, ReplyBody, ReplyContent, ReplyStream, StoredBody};
 
-/// The body of a response before a transform of it.
+/// The body of a response before any transform.
 pub struct PlainBody {
     content: PlainContent,
     dechunk: Option<Box<Dechunk>>,

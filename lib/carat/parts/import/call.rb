@@ -91,8 +91,8 @@ module Carat
           node.children.first if node&.type == :STR
         end
 
-        # Returns the pairs of the Hash that is the argument at `index`, by name. A pair is the text of the value, nil
-        # unless the value is a String, and the source of the value. Returns no pairs without such an argument, and nil
+        # Returns the pairs of the Hash that is the argument at `index`, by name. A pair is the value as text (nil
+        # unless it is a String) and the source of the value. Returns no pairs without such an argument, and nil
         # when the argument is no Hash.
         def pairs(index)
           node = @nodes&.at(index) or return {}

@@ -13,8 +13,8 @@ module Carat
         @allocated = GC.stat(:total_allocated_objects)
       end
 
-      # Returns, since the fork, the number of objects that were allocated, the number of collections, the CPU time of
-      # the collections and of the process in seconds, and the former divided by the latter, from 0 to 1.
+      # Returns figures since the fork: how many objects were allocated, the number of collections, the CPU time of the
+      # collections and of the process in seconds, and the collections' share of that CPU time, from 0 to 1.
       def stats
         count, milliseconds = counters
         gc = (milliseconds - @milliseconds) / MILLISECONDS

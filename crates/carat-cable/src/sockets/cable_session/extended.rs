@@ -201,8 +201,8 @@ impl CableSession {
     }
 
     /// Ends the wait of a subscription, if it is held. Returns the offset up to which the client
-    /// may have missed messages: after `release_held`, the subscription has got all messages since
-    /// the client came back.
+    /// may have missed messages. If `release_held` has ended the wait, the subscription has got all
+    /// messages since the client came back.
     fn release(&mut self, identifier: &str) -> u64 {
         let Some(extended) = &mut self.extended else {
             return u64::MAX;

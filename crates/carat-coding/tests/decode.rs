@@ -1,4 +1,4 @@
-//! Decoders against the encoders of the same crates, on bodies cut anywhere.
+//! Decoders against the encoders of the same crates. The fuzz target `decode` cuts the bodies anywhere.
 
 use std::io::Write;
 
@@ -9,8 +9,6 @@ use carat_coding::{
 };
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
-use proptest::collection::vec;
-use proptest::prelude::*;
 
 const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
 const LIMITS: DecodeLimits = DecodeLimits {
@@ -62,34 +60,28 @@ fn decoder(codings: &[Coding], limits: DecodeLimits) -> Decoder {
     Decoder::new(&codings.expect("known"), limits).expect("coded")
 }
 
-/// Decodes pieces of input into a scratch buffer of this size.
-fn decode_pieces<'a>(
+/// Decodes a body into a scratch buffer of this size.
+fn decode_by(
     decoder: &mut Decoder,
-    pieces: impl Iterator<Item = &'a [u8]>,
+    mut coded: &[u8],
     scratch: usize,
 ) -> Result<Vec<u8>, DecodeError> {
     let (mut scratch, mut plain) = (vec![0; scratch], vec![]);
-    for mut piece in pieces {
-        loop {
-            let step = decoder.step(piece, &mut scratch)?;
-            plain.extend_from_slice(&scratch[..step.written]);
-            piece = &piece[step.read..];
-            if !step.more {
-                break;
-            }
+    loop {
+        let step = decoder.step(coded, &mut scratch)?;
+        plain.extend_from_slice(&scratch[..step.written]);
+        coded = &coded[step.read..];
+        if !step.more {
+            break;
         }
-        assert!(
-            piece.is_empty(),
-            "nothing more to do, but {} bytes left",
-            piece.len()
-        );
     }
+    assert_eq!(coded, b"", "nothing more to do");
     decoder.finish()?;
     Ok(plain)
 }
 
 fn decode(codings: &[Coding], coded: &[u8]) -> Result<Vec<u8>, DecodeError> {
-    decode_pieces(&mut decoder(codings, LIMITS), [coded].into_iter(), 4096)
+    decode_by(&mut decoder(codings, LIMITS), coded, 4096)
 }
 
 fn text() -> Vec<u8> {
@@ -245,7 +237,7 @@ fn a_body_over_the_size_is_refused_before_it_is_returned() {
             let plain = vec![b'a'; usize::try_from(bytes).expect("small")];
             let coded = stack(&codings, &plain);
             let mut decoder = decoder(&codings, DecodeLimits { size, ..LIMITS });
-            let found = decode_pieces(&mut decoder, [&coded[..]].into_iter(), scratch);
+            let found = decode_by(&mut decoder, &coded, scratch);
             assert_eq!(found, outcome, "{codings:?}");
         }
     }
@@ -262,7 +254,7 @@ fn a_body_over_the_ratio_is_refused_after_the_grace() {
         for (bytes, refused) in [(grace, false), (2 * grace, true)] {
             let coded = stack(&codings, &vec![0; bytes]);
             let mut decoder = decoder(&codings, limits);
-            let found = decode_pieces(&mut decoder, [&coded[..]].into_iter(), 65_536);
+            let found = decode_by(&mut decoder, &coded, 65_536);
             assert_eq!(found == Err(DecodeError::TooDense), refused, "{codings:?}");
         }
     }
@@ -292,7 +284,7 @@ fn bytes_between_two_codings_count_too() {
         ),
     ] {
         let mut decoder = decoder(&codings, limits);
-        let found = decode_pieces(&mut decoder, [&coded[..]].into_iter(), 4096);
+        let found = decode_by(&mut decoder, &coded, 4096);
         assert_eq!(found, Err(error));
     }
     assert_eq!(decode(&codings, &coded), Ok(vec![]));
@@ -305,66 +297,4 @@ fn gzip_has_no_more_members_than_the_limit() {
     assert_eq!(decode(&[Coding::Gzip], &most), Ok(vec![]));
     let more = [most, member].concat();
     assert_eq!(decode(&[Coding::Gzip], &more), Err(DecodeError::TooDense));
-}
-
-fn plain() -> impl Strategy<Value = Vec<u8>> {
-    let word = prop::sample::select(vec!["carat", "\0\0\0\0\0\0", "{\"key\":", "\u{1f48e}", "x"]);
-    let words = vec(word, 0..2000).prop_map(|words| words.concat().into_bytes());
-    prop_oneof![words, vec(any::<u8>(), 0..5000)]
-}
-
-fn codings() -> impl Strategy<Value = Vec<Coding>> {
-    prop::sample::select(stacks().collect::<Vec<_>>())
-}
-
-fn cut<'a>(bytes: &'a [u8], sizes: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
-    let mut rest = bytes;
-    let sizes = sizes.iter().copied().cycle();
-    sizes.map_while(move |size| {
-        let (piece, left) = rest.split_at(size.min(rest.len()));
-        rest = left;
-        (!piece.is_empty()).then_some(piece)
-    })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
-    #[test]
-    fn any_cut_and_any_buffer_give_the_same_body(
-        codings in codings(),
-        plain in plain(),
-        sizes in vec(1..300_usize, 1..20),
-        scratch in 1..500_usize,
-    ) {
-        let coded = stack(&codings, &plain);
-        let mut decoder = decoder(&codings, LIMITS);
-        prop_assert_eq!(decode_pieces(&mut decoder, cut(&coded, &sizes), scratch), Ok(plain));
-    }
-
-    #[test]
-    fn arbitrary_bytes_never_panic(
-        codings in codings(),
-        bytes in vec(any::<u8>(), 1..2000),
-        sizes in vec(1..300_usize, 1..20),
-    ) {
-        let mut decoder = decoder(&codings, LIMITS);
-        let _ = decode_pieces(&mut decoder, cut(&bytes, &sizes), 100);
-    }
-
-    #[test]
-    fn a_damaged_body_never_panics(
-        codings in codings(),
-        plain in plain(),
-        damage in vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
-        scratch in 1..500_usize,
-    ) {
-        let mut coded = stack(&codings, &plain);
-        for (place, byte) in damage {
-            let place = place.index(coded.len());
-            coded[place] = byte;
-        }
-        let mut decoder = decoder(&codings, LIMITS);
-        let _ = decode_pieces(&mut decoder, [&coded[..]].into_iter(), scratch);
-    }
 }

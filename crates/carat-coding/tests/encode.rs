@@ -1,8 +1,6 @@
-//! Encoders against the decoders of this crate, on bodies cut anywhere.
+//! Encoders against the decoders of this crate. The fuzz target `encode` cuts the bodies anywhere.
 
 use carat_coding::{Coding, Codings, DecodeLimits, Decoder, Encoder, Levels, Then};
-use proptest::collection::vec;
-use proptest::prelude::*;
 
 const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
 const LIMITS: DecodeLimits = DecodeLimits {
@@ -150,27 +148,5 @@ fn incompressible_bytes_hardly_grow() {
         let coded = encoder.encode(&[&noise], Then::Finish).expect("encoded");
         assert!(coded.len() < noise.len() + 1000, "{coding:?}");
         assert!(decoded(coding, coded) == noise, "{coding:?}");
-    }
-}
-
-fn then() -> impl Strategy<Value = Then> {
-    prop::sample::select(vec![Then::More, Then::Flush])
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    #[test]
-    fn any_cut_and_any_flush_give_the_same_body(
-        calls in vec((vec(vec(any::<u8>(), 0..2000), 0..4), then()), 0..6),
-        coding in prop::sample::select(ALL.to_vec()),
-    ) {
-        let (mut encoder, mut coded, mut plain) = (encoder(coding), Vec::new(), Vec::new());
-        for (pieces, then) in calls {
-            coded.extend_from_slice(encoder.encode(&pieces, then).expect("encoded"));
-            plain.extend(pieces.concat());
-        }
-        coded.extend_from_slice(encoder.encode::<&[u8]>(&[], Then::Finish).expect("encoded"));
-        prop_assert_eq!(decoded(coding, &coded), plain);
     }
 }

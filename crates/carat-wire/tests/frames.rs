@@ -436,22 +436,6 @@ proptest! {
             let _ = decode(Frame { payload: &payload, ..only(encoded) });
         }
     }
-
-    #[test]
-    fn any_buffer_holds_a_frame_or_none_or_is_refused(bytes in bytes(64)) {
-        if let Ok(Some(frame)) = Frame::first(&bytes) {
-            prop_assert!(frame.size() <= bytes.len());
-        }
-    }
-
-    #[test]
-    fn a_damaged_frame_is_decoded_or_refused((mut encoded, _) in closed(), index: Index, byte: u8) {
-        let index = HEADER_BYTES + index.index(encoded.len() - HEADER_BYTES);
-        encoded[index] = byte;
-        if let Ok(Some(frame)) = Frame::first(&encoded) {
-            let _ = decode(frame);
-        }
-    }
 }
 
 #[test]

@@ -141,17 +141,6 @@ fn a_header_that_is_too_long_is_refused_before_it_arrives() {
 
 proptest! {
     #[test]
-    fn what_is_complete_stays_complete_whatever_follows(
-        family: u8,
-        payload in prop::collection::vec(any::<u8>(), 0..60),
-        more in prop::collection::vec(any::<u8>(), 0..20),
-    ) {
-        let header = v2(0x21, family, &payload);
-        let parsed = parse(&header);
-        prop_assert_eq!(parse(&[header, more].concat()), parsed);
-    }
-
-    #[test]
     fn every_client_of_version_1_survives(source: SocketAddr, to: u16) {
         let family = if source.is_ipv4() { "TCP4" } else { "TCP6" };
         let line = format!("PROXY {family} {0} {0} {1} {to}\r\n", source.ip(), source.port());

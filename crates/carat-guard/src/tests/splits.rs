@@ -1,9 +1,7 @@
 //! However the bytes are cut, the guard finds the same messages, or the same error.
 
-use proptest::prelude::*;
-
 use super::LIMITS;
-use crate::{Chunked, ChunkedEvent, Guard, GuardError, HeaderLimits, MessagePosition};
+use crate::{Guard, GuardError, HeaderLimits, MessagePosition};
 
 /// Limits that the messages below reach.
 const TIGHT: HeaderLimits = HeaderLimits {
@@ -157,72 +155,4 @@ fn dropped_blank_lines_do_not_change_the_messages() {
         }
     }
     assert_eq!(heads, 2);
-}
-
-#[test]
-fn a_chunked_body_cut_at_any_byte_has_the_same_content() {
-    let body = "4;x\r\n\u{2713}\n\r\n2\r\n\r\n\r\n1\r\n\r\r\n0\r\nA: b\r\n\r\n".as_bytes();
-    for cut in 0..=body.len() {
-        let (front, back) = body.split_at(cut);
-        let mut chunked = Chunked::new(&LIMITS);
-        let (mut data, mut end) = (Vec::new(), None);
-        for (base, piece) in [(0, front), (cut, back)] {
-            for event in chunked.events(piece) {
-                match event.unwrap() {
-                    ChunkedEvent::Data(range) => data.extend_from_slice(&piece[range]),
-                    ChunkedEvent::End(at) => end = Some(base + at),
-                }
-            }
-        }
-        assert_eq!(data, "\u{2713}\n\r\n\r".as_bytes());
-        assert_eq!(end, Some(body.len()));
-    }
-}
-
-/// A stream from above with some of its bytes replaced, doubled or removed.
-fn damaged_stream() -> impl Strategy<Value = Vec<u8>> {
-    let special = prop::sample::select(b"\r\n \t:;0".to_vec());
-    let bytes = prop_oneof![7 => special, 1 => any::<u8>()];
-    let damages = proptest::collection::vec((any::<prop::sample::Index>(), 0..3, bytes), 0..4);
-    (proptest::sample::select(streams()), damages).prop_map(|(mut stream, damages)| {
-        for (index, kind, byte) in damages {
-            let at = index.index(stream.len());
-            match kind {
-                0 => stream[at] = byte,
-                1 => stream.insert(at, byte),
-                _ => drop(stream.remove(at)),
-            }
-        }
-        stream
-    })
-}
-
-proptest! {
-    #[test]
-    fn a_damaged_stream_in_any_pieces_has_the_same_messages(
-        stream in damaged_stream(),
-        sizes in proptest::collection::vec(1_usize..40, 1..20),
-        is_tight: bool,
-    ) {
-        let limits = if is_tight { TIGHT } else { LIMITS };
-        let whole = feed(limits, [&stream[..]]);
-        prop_assert_eq!(&feed(limits, stream.chunks(1)), &whole);
-        let (mut pieces, mut rest) = (Vec::new(), &stream[..]);
-        for size in sizes {
-            let (piece, behind) = rest.split_at(size.min(rest.len()));
-            pieces.push(piece);
-            rest = behind;
-        }
-        pieces.push(rest);
-        prop_assert_eq!(&feed(limits, pieces), &whole);
-    }
-
-    #[test]
-    fn arbitrary_bytes_never_panic_or_pass_more_than_offered(
-        pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 0..8),
-    ) {
-        let outcome = feed(TIGHT, pieces.iter().map(Vec::as_slice));
-        let offered: usize = pieces.iter().map(Vec::len).sum();
-        prop_assert!(outcome.ends.iter().all(|&(_, end)| end <= offered));
-    }
 }

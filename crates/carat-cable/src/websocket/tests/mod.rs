@@ -6,7 +6,6 @@ mod deflate;
 mod fragments;
 mod frames;
 mod memory;
-mod splits;
 mod texts;
 
 use crate::{CloseCode, FrameReader, WebSocketEvent};

@@ -161,29 +161,6 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_for_which_too_many_requests_wait_is_not_repeated_soon() {
-        locally(|| {
-            let (mut fixture, workers) = Fixture::with_threads(2, 2);
-            is_due(&fixture, &workers[1][0]);
-            assert_eq!(told(&mut fixture), [2]);
-            let pending: Vec<_> = (0..5).map(|_| fixture.dispatch("GET", "/")).collect();
-            assert_eq!(fixture.queue().len(), 3);
-            has_collected(&fixture, &workers[1][0]);
-            is_due(&fixture, &workers[0][0]);
-            let state_after = |seconds| {
-                let later = clock::now() + Duration::from_secs(seconds);
-                fixture.dispatcher.advance_rests(later);
-                workers[0][0].state()
-            };
-            assert_eq!(
-                (state_after(50), state_after(70)),
-                (LaneState::Open, LaneState::Resting)
-            );
-            drop(pending);
-        });
-    }
-
-    #[test]
     fn what_a_worker_has_not_begun_goes_to_another_before_it_rests() {
         locally(|| {
             let mut fixture = Fixture::new(&[4, 4]);

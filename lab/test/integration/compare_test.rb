@@ -152,17 +152,6 @@ class CompareTest < Minitest::Test
     assert_equal [true, nil, 0, []], report.values_at("interrupted", "verdict", "rounds", "samples")
   end
 
-  def test_failures_of_the_application_are_one_clear_sentence
-    write("config.ru", "raise \"no database\"\n")
-    _, err, status = carat(*ONCE, "--threads", "1,2", env: @quick)
-
-    assert_includes err, "no database"
-    assert_equal ["carat: the application does not boot; the lines above say why\n", 1], [err.lines.last, status]
-    write("config.ru", "run ->(_env) { [500, {}, []] }\n")
-    assert_equal ["", "carat: GET / responds with status 500; name a path that works with --path\n", 1],
-                 carat(*ONCE, "--threads", "1,2", env: @quick)
-  end
-
   def test_what_is_missing_is_named
     _, err, status = carat(*ONCE, "--commit", "a,b")
     assert_equal ["carat: --commit: #{@directory} is in no git repository\n", 1], [err, status]

@@ -18,12 +18,6 @@ class BindTest < Support::IntegrationTest
     assert_equal %w[hello] * 3, bodies(server)
   end
 
-  def test_ready_descriptor_is_closed_while_the_server_runs
-    server = serve(HELLO) # has read that descriptor to its end
-
-    assert_predicate server, :running?
-  end
-
   def test_standard_output_may_be_the_ready_descriptor
     server = server(app: HELLO, args: %w[--ready-fd 1])
     server.launch.close

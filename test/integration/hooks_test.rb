@@ -56,17 +56,6 @@ class HooksTest < Support::IntegrationTest
     eventually { hooks(server).include?("on_worker_shutdown 1 #{worker}") }
   end
 
-  def test_last_hook_runs_though_a_request_outlasts_the_stop
-    server = serve(Support::Gate::APP, threads: 1, config: ALL, args: %w[--shutdown-timeout 300ms])
-    worker = server.workers.fetch(1)
-    client = ask(server, "GET", "/gate")
-    await_arrivals(server, 1)
-    server.stop
-
-    assert_equal 504, client.read_response.status
-    assert_includes hooks(server), "on_worker_shutdown 1 #{worker}"
-  end
-
   def test_last_hook_runs_though_a_request_outlasts_request_timeout
     server = serve(Support::Gate::APP, threads: 1, config: ALL, args: %w[--request-timeout 300ms])
     worker = server.workers.fetch(1)

@@ -91,21 +91,6 @@ class ProcessDeathTest < Support::IntegrationTest
     refute_includes client.read_to_end, "\r\n0\r\n\r\n"
   end
 
-  def test_sigterm_to_a_worker_lets_it_finish_and_replaces_it
-    server = serve(GATED, threads: 1)
-    client = ask(server, "POST", "/gate", body: "x")
-    await_arrivals(server, 1)
-    old = server.workers.fetch(1)
-    Process.kill(:TERM, old)
-    await_workers(server, 2)
-    assert_equal server.workers.fetch(2).to_s, server.get("/quick").body
-    server.gate.open
-
-    assert_equal old.to_s, client.read_response.body
-    await_log(server, / info worker ended worker=1 gen=1 pid=#{old} cause="exit status 0"$/)
-    assert_equal [2], server.workers.keys
-  end
-
   def test_worker_that_rests_for_a_while_loses_nothing
     server = serve(GATED, threads: 1)
     Process.kill(:STOP, server.workers.fetch(1))

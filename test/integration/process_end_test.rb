@@ -48,12 +48,4 @@ class ProcessEndTest < Support::IntegrationTest
     assert_equal "there\nthere\n", server.directory.read("told")
     refute File.exist?(File.join(server.directory.path, "shared"))
   end
-
-  def test_a_mold_that_does_not_end_is_killed_with_a_warning
-    server = serve("at_exit { sleep }; #{OK}", args: %w[--shutdown-timeout 500ms])
-
-    assert_equal 0, server.stop.exitstatus
-    await_log(server, / warn mold killed: its at_exit blocks did not finish in time gen=1 pid=\d+$/)
-    await_emptiness(server)
-  end
 end

@@ -87,19 +87,6 @@ class CableTest < Support::IntegrationTest
     assert_equal "ann left after 0", heard(ben)
   end
 
-  def test_a_restart_keeps_sockets_and_the_variables_of_channels
-    server = rails(workers: 1, threads: 1)
-    ann = subscriber(server, "ann")
-    say(ann, "one")
-    old = reply(ann).dig("message", "pid")
-    assert_equal 0, carat(server, "restart").last
-    say(ann, "two")
-    message = reply(ann).fetch("message")
-
-    assert_equal "ann: one two", message["text"]
-    refute_equal old, message["pid"]
-  end
-
   def test_a_refork_keeps_sockets_and_the_variables_of_channels
     server = rails(workers: 1, threads: 1, args: %w[--cable /cable --refork 20,1000000])
     ann = subscriber(server, "ann")
@@ -145,16 +132,6 @@ class CableTest < Support::IntegrationTest
 
     assert_equal "ann: still here", heard(ann)
     assert_match(/no such action/, server.log)
-  end
-
-  def test_the_end_of_a_connection_reaches_the_application
-    server = rails(workers: 1, threads: 1)
-    ben = welcome(server, "ben")
-    ben.json("command" => "subscribe", "identifier" => JSON.generate("channel" => "DoorsChannel"))
-    reply(ben)
-    subscriber(server, "ann").close
-
-    assert_equal "ann is gone", heard(ben)
   end
 
   def test_fibers_keep_their_clients_apart

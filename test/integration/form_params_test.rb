@@ -95,17 +95,6 @@ class FormParamsTest < Support::FormTest
     assert_same form(file("f"), *Array.new(4095) { |number| field("x#{number}", "1") })
   end
 
-  def test_a_form_in_chunks_of_any_size
-    body = form(field("x", "1"), file("f"), field("y", "2"), file("g", '"b"', "#{CONTENT}\r\n--#{BOUNDARY}"))
-    whole = server.request("POST", "/", fields: { "Content-Type" => TYPE }, body: body)
-    [1000, 4096, 20_000].each do |size|
-      chunks = body.scan(/.{1,#{size}}/mn).map { |chunk| "#{chunk.bytesize.to_s(16)}\r\n".b << chunk << "\r\n" }
-      fields = { "Content-Type" => TYPE, "Transfer-Encoding" => "chunked" }
-      cut = server.request("POST", "/", fields: fields, body: chunks.join << "0\r\n\r\n")
-      assert_equal [whole.body, whole["x-files"]], [cut.body, cut["x-files"]]
-    end
-  end
-
   private
 
   # A file whose content tells which one it is.

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "digest"
 require "json"
 require "test_helper"
 require "support/curl"
@@ -92,13 +91,6 @@ class Http2Test < Support::IntegrationTest
     server = serve_both('run ->(env) { [200, {}, [env["rack.hijack?"], env.key?("rack.hijack")].map(&:to_s)] }')
 
     assert_equal "falsefalse", curl(server, plain(server)).body
-  end
-
-  def test_the_access_log_names_the_version
-    server = serve_both(ENV_APP, args: %w[--access-log])
-    curl(server, "#{plain(server)}/x?y")
-
-    await_log(server, %r{127\.0\.0\.1 .* "GET /x\?y HTTP/2\.0" 200 })
   end
 
   def test_it_can_be_turned_off

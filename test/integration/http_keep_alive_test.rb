@@ -25,13 +25,6 @@ class HttpKeepAliveTest < Support::SharedServerTest
     refute_includes log, "/b"
   end
 
-  def test_http_1_0_closes_by_default
-    client = connect.write("GET /old HTTP/1.0\r\n\r\n")
-
-    assert_equal "/old", client.read_response.body
-    assert_closed client
-  end
-
   def test_http_1_0_stays_open_when_the_client_asks_for_it
     client = connect
     2.times do |nth|

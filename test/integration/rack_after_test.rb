@@ -50,13 +50,4 @@ class RackAfterTest < Support::IntegrationTest
     assert_equal 500, server.get("/exit").status
     eventually { server.get.tap { |response| assert_equal 200, response.status }.body != before }
   end
-
-  def test_a_lane_whose_thread_is_killed_is_replaced_with_its_worker
-    server = serve(<<~'RUBY', workers: 1, threads: 1)
-      run ->(env) { env["PATH_INFO"] == "/kill" ? Thread.exit : [200, {}, [Process.pid.to_s]] }
-    RUBY
-    before = server.get.body
-    assert_equal 500, server.get("/kill").status
-    eventually { server.get.body != before }
-  end
 end

@@ -16,33 +16,20 @@ class RackBodyTest < Support::SharedServerTest
     super
   end
 
-  def test_an_array_comes_with_its_length
-    assert_equal ["ab", 2], body_and_length("/raw/array")
-  end
-
   def test_large_strings_come_with_their_length
     response = server.get("/raw/large")
     assert_equal 2 * LARGE.bytesize, response.content_length
     assert response.body == LARGE * 2
   end
 
-  def test_each_comes_in_chunks_and_is_closed_once
-    assert_equal ["onetwo", nil], body_and_length("/each")
-    assert_closed_once "/each"
-  end
+  def test_each_kind_comes_whole_with_its_length_if_that_is_known_and_is_closed_once
+    { "/raw/array" => ["ab", 2], "/enumerator" => ["onetwo", nil], "/each" => ["onetwo", nil], "/known" => ["one", 3],
+      "/empty" => ["", 0] }.each do |path, expected|
+      response = server.get(path)
 
-  def test_a_body_of_declared_length_keeps_it
-    assert_equal ["one", 3], body_and_length("/known")
-    assert_closed_once "/known"
-  end
-
-  def test_a_body_without_pieces_is_empty
-    assert_equal ["", 0], body_and_length("/empty")
-    assert_closed_once "/empty"
-  end
-
-  def test_an_enumerator_is_a_body
-    assert_equal "onetwo", server.get("/enumerator").body
+      assert_equal expected, [response.body, response.content_length], path
+      assert_closed_once path if %w[/each /known /empty].include?(path)
+    end
   end
 
   def test_a_file_is_sent_by_its_path
@@ -106,11 +93,6 @@ class RackBodyTest < Support::SharedServerTest
   end
 
   private
-
-  def body_and_length(path)
-    response = server.get(path)
-    [response.body, response.content_length]
-  end
 
   # The body is closed when its answer has been handed over, which may be after the client has it.
   def assert_closed_once(name)

@@ -40,18 +40,6 @@ class TlsKeysTest < Support::IntegrationTest
     assert_equal [200], clients.map(&:value).uniq
   end
 
-  def test_a_handshake_that_fails_or_stalls_ends_alone
-    server = serve_with(RSA, args: %w[--handshake-timeout 2])
-    failing = ["\x16\x03\x01\x00\x05hello", "\x16\x03\x01\x02\x00\x01"].map do |bytes|
-      Support::RawClient.tcp(server.host, server.port).write(bytes)
-    end
-
-    assert_equal 200, connect(server, RSA).get.status
-    failing.each { |client| assert_predicate client, :closed_by_peer? }
-    await_log(server, /TLS handshakes failed clients=\d+ last=127\.0\.0\.1 reason=/)
-    refute_includes server.log, "panic"
-  end
-
   def test_a_client_gets_one_ticket
     tickets = 0
     client = connect(serve_with(P256), P256, version: :TLS1_3) do |context|

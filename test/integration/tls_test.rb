@@ -180,24 +180,6 @@ class TlsTest < Support::IntegrationTest
     assert_empty client.read_to_end
   end
 
-  def test_a_session_is_resumed_in_both_versions
-    server = serve_tls(ENV_APP)
-    %i[TLS1_2 TLS1_3].each do |version|
-      session = nil
-      keep = proc { |context| context.session_cache_mode = OpenSSL::SSL::SSLContext::SESSION_CACHE_CLIENT }
-      first = connect(server, version: version) do |context|
-        keep.call(context)
-        context.session_new_cb = ->((_ssl, new)) { session = new }
-      end
-      assert_equal 200, first.get.status
-      refute_predicate first.ssl, :session_reused?
-
-      again = connect(server, version: version, session: session || first.ssl.session, &keep)
-      assert_equal 200, again.get.status
-      assert_predicate again.ssl, :session_reused?, version
-    end
-  end
-
   def test_wrong_files_end_the_boot_with_their_reason
     other = Support::TestCertificate.new("localhost").files
     key = OpenSSL::PKey.read(CERTIFICATE.files["server.key"])

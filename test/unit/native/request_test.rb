@@ -17,20 +17,6 @@ module Native
       assert_equal expected, env.slice(*expected.keys)
     end
 
-    def test_a_request_of_http_1_0_says_so
-      assert_equal %w[HTTP/1.0 HTTP/1.0], env_of(version: 10).values_at("SERVER_PROTOCOL", "HTTP_VERSION")
-    end
-
-    def test_a_query_that_is_missing_is_an_empty_string
-      assert_equal ["", "/x"], env_of(path: "/x").values_at("QUERY_STRING", "REQUEST_URI")
-    end
-
-    def test_every_verb_arrives
-      %w[GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT PROPFIND get].each do |verb|
-        assert_equal verb, env_of(method: verb)["REQUEST_METHOD"]
-      end
-    end
-
     def test_header_names_become_keys
       env = env_of(headers: { "host" => "h", "content-type" => "text/plain", "content-length" => "0", "x-odd.1~" => "1",
                               "x#{'-y' * 200}" => "long", "cookie" => "a=1; b=2" })

@@ -30,10 +30,6 @@ class FiberIsolationTest < Support::IntegrationTest
     await_log(server, /^carat: fibers need Rails 7\.0 or later: ActiveRecord 6\.\S+ gives all fibers of a /)
   end
 
-  def test_threads_take_any_active_record
-    assert_equal "served", serve(RECORDS, workers: 1, threads: 1).get.body
-  end
-
   def test_active_record_without_a_base_class_is_not_loaded_for_the_purpose
     skip "fibers need Rails 7.0 or later" if OLD
     app = RECORDS.sub('"served"', "ActiveRecord.autoload?(:Base).to_s")

@@ -81,19 +81,6 @@ module Scheduler
       end
     end
 
-    def test_connections_of_a_server_that_was_started_again_are_replaced
-      database = open_database(5).extension(:connection_validator)
-      database.pool.connection_validation_timeout = -1
-      answers = fibers do
-        wake(database)
-        postgres.restart
-        wake(database)
-      end
-      assert_equal [1] * 10, answers
-    ensure
-      postgres.start unless postgres.running?
-    end
-
     private
 
     def open_database(connections, **options)
@@ -103,14 +90,6 @@ module Scheduler
 
     def backend(database)
       database.get(Sequel.function(:pg_backend_pid))
-    end
-
-    # Queries in ten fibers at once.
-    def wake(database)
-      answers = []
-      10.times { go { answers << database.get(1) } }
-      give_way_until { answers.size == 10 }
-      answers
     end
   end
 end

@@ -12,7 +12,7 @@ module Support
     # Each allocation marks the whole heap, and the suite's heap is large.
     STRESS_DEADLINE_SECONDS = 200
 
-    # Repeats tests under GC.stress: each test class has a subclass that includes this module.
+    # Repeats tests under GC.stress.
     module Stress
       private
 
@@ -26,6 +26,11 @@ module Support
       ensure
         GC.stress = false
       end
+    end
+
+    # Repeats the tests of the class under GC.stress, in a subclass.
+    def self.also_under_stress
+      const_set(:UnderStress, Class.new(self) { include Stress })
     end
 
     private

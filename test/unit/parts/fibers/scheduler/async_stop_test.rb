@@ -10,6 +10,7 @@ module Scheduler
   class AsyncStopTest < Support::SchedulerTest
     extend Support::Needs
     needs Support::AsyncGem.obstacle
+    also_under_stress
 
     def test_a_stopped_task_runs_its_ensure_blocks_and_stops_its_children
       ended = []
@@ -135,10 +136,5 @@ module Scheduler
     ensure
       ended << name
     end
-  end
-
-  # The same under GC.stress.
-  class AsyncStopStressTest < AsyncStopTest
-    include Stress
   end
 end

@@ -10,6 +10,7 @@ module Scheduler
   class AsyncTest < Support::SchedulerTest
     extend Support::Needs
     needs Support::AsyncGem.obstacle
+    also_under_stress
 
     def test_sync_returns_the_value_of_its_block
       assert_equal([:value, nil], fibers { [Sync { sleep(0.001) && :value }, Fiber.current.async_task] })
@@ -98,10 +99,5 @@ module Scheduler
     ensure
       ended << name
     end
-  end
-
-  # The same under GC.stress.
-  class AsyncStressTest < AsyncTest
-    include Stress
   end
 end

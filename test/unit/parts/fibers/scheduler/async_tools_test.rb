@@ -11,6 +11,7 @@ module Scheduler
   class AsyncToolsTest < Support::SchedulerTest
     extend Support::Needs
     needs Support::AsyncGem.obstacle
+    also_under_stress
 
     def test_a_timeout_ends_what_waits
       fibers do
@@ -115,10 +116,5 @@ module Scheduler
         client.close
       end
     end
-  end
-
-  # The same under GC.stress.
-  class AsyncToolsStressTest < AsyncToolsTest
-    include Stress
   end
 end

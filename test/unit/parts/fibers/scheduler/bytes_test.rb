@@ -7,6 +7,8 @@ require "socket"
 module Scheduler
   # The hooks that move bytes, called as Ruby calls them, and their results.
   class BytesTest < Support::SchedulerTest
+    also_under_stress
+
     Warning[:experimental] = false # IO::Buffer
     # Whether hooks take the offset before the length, and move in one attempt what they can.
     ONE_ATTEMPT = IO::Buffer.const_defined?(:VERSION) && IO::Buffer::VERSION >= 3
@@ -228,10 +230,5 @@ module Scheduler
         filled += written
       end
     end
-  end
-
-  # The same under GC.stress.
-  class BytesUnderStressTest < BytesTest
-    include Stress
   end
 end

@@ -6,6 +6,8 @@ require "support/scheduler_test"
 module Scheduler
   # The end of all fibers that still wait.
   class CancelTest < Support::SchedulerTest
+    also_under_stress
+
     def test_the_ensure_blocks_of_all_fibers_run
       ended = []
       cancel_behind do
@@ -162,10 +164,5 @@ module Scheduler
     rescue Carat::Native::Cancelled
       true
     end
-  end
-
-  # The same under GC.stress.
-  class CancelUnderStressTest < CancelTest
-    include Stress
   end
 end

@@ -6,6 +6,8 @@ require "support/scheduler_test"
 module Scheduler
   # Closing an IO that a fiber waits for.
   class ClosingTest < Support::SchedulerTest
+    also_under_stress
+
     def test_closing_an_io_ends_the_wait_for_it
       reader, @writer = IO.pipe
       error = nil
@@ -84,10 +86,5 @@ module Scheduler
         assert_equal "z", reader.readpartial(9)
       end
     end
-  end
-
-  # The same under GC.stress.
-  class ClosingUnderStressTest < ClosingTest
-    include Stress
   end
 end

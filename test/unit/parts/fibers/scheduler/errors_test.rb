@@ -7,6 +7,8 @@ require "support/scheduler_test"
 module Scheduler
   # Errors that no fiber rescues.
   class ErrorsTest < Support::SchedulerTest
+    also_under_stress
+
     def test_an_error_ends_its_fiber_alone_and_is_raised_at_the_end
       ended = false
       error = nil
@@ -79,10 +81,5 @@ module Scheduler
       Support::Eventually.eventually(within: deadline_seconds) { $stderr.string.include?(text) }
       io.close
     end
-  end
-
-  # The same under GC.stress.
-  class ErrorsUnderStressTest < ErrorsTest
-    include Stress
   end
 end

@@ -6,6 +6,8 @@ require "support/scheduler_test"
 module Scheduler
   # A process that a fiber forks.
   class ForkTest < Support::SchedulerTest
+    also_under_stress
+
     def test_a_forked_process_starts_clean
       status = fibers do
         reader, writer = IO.pipe
@@ -63,10 +65,5 @@ module Scheduler
       end
       assert_predicate Process.wait2(pid)[1], :success?
     end
-  end
-
-  # The same under GC.stress.
-  class ForkUnderStressTest < ForkTest
-    include Stress
   end
 end

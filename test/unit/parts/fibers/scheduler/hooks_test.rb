@@ -7,6 +7,8 @@ require "socket"
 module Scheduler
   # The hooks, called as Ruby calls them, and their results.
   class HooksTest < Support::SchedulerTest
+    also_under_stress
+
     Warning[:experimental] = false # IO::Buffer
 
     def test_io_wait_returns_the_events_that_are_there
@@ -185,10 +187,5 @@ module Scheduler
     def skip_without_blocking_operations
       skip "the hook came with Ruby 3.4, what it takes with 3.2" if RUBY_VERSION < "3.2"
     end
-  end
-
-  # The same under GC.stress.
-  class HooksUnderStressTest < HooksTest
-    include Stress
   end
 end

@@ -11,6 +11,8 @@ require "fcntl"
 module Scheduler
   # Waiting for descriptors.
   class IoTest < Support::SchedulerTest
+    also_under_stress
+
     KEY = OpenSSL::PKey::RSA.new(2048)
 
     def test_gets_and_readpartial_and_each_line_wait
@@ -120,10 +122,5 @@ module Scheduler
       certificate.sign(KEY, "SHA256")
       OpenSSL::SSL::SSLContext.new.tap { |context| context.cert, context.key = certificate, KEY }
     end
-  end
-
-  # The same under GC.stress.
-  class IoUnderStressTest < IoTest
-    include Stress
   end
 end

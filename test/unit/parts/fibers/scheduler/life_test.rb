@@ -8,6 +8,8 @@ require "timeout"
 module Scheduler
   # How fibers and their scheduler begin and end.
   class LifeTest < Support::SchedulerTest
+    also_under_stress
+
     def test_run_returns_the_value_of_its_block_when_all_fibers_have_ended
       ended = false
       value = fibers do
@@ -211,10 +213,5 @@ module Scheduler
       Thread.pass until thread.status == "sleep"
       thread
     end
-  end
-
-  # The same under GC.stress.
-  class LifeUnderStressTest < LifeTest
-    include Stress
   end
 end

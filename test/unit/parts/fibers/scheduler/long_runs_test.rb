@@ -6,6 +6,8 @@ require "support/scheduler_test"
 module Scheduler
   # How long fibers run without a wait.
   class LongRunsTest < Support::SchedulerTest
+    also_under_stress
+
     # Longer than any run without computing, even on a busy machine.
     NEVER = 5
 
@@ -107,11 +109,6 @@ module Scheduler
       end
       assert_includes reported, culprit
     end
-  end
-
-  # The same under GC.stress.
-  class LongRunsUnderStressTest < LongRunsTest
-    include Stress
   end
 
   # Tests of counts and times, which mean nothing under GC.stress.

@@ -7,6 +7,8 @@ require "timeout"
 module Scheduler
   # Waiting for processes, each of which ends only when another fiber ends it.
   class ProcessTest < Support::SchedulerTest
+    also_under_stress
+
     READ = "head -n 1 > /dev/null"
 
     def test_process_wait_sets_the_status
@@ -100,10 +102,5 @@ module Scheduler
     def test_a_process_that_is_no_child_is_an_error
       fibers { assert_raises(Errno::ECHILD) { Process.wait(1) } }
     end
-  end
-
-  # The same under GC.stress.
-  class ProcessUnderStressTest < ProcessTest
-    include Stress
   end
 end

@@ -7,6 +7,8 @@ require "socket"
 module Scheduler
   # `IO.select`.
   class SelectTest < Support::SchedulerTest
+    also_under_stress
+
     def test_select_waits_for_the_first_of_several
       reader, writer = IO.pipe
       other, @other = IO.pipe
@@ -81,10 +83,5 @@ module Scheduler
       end
       assert_operator asked, :<=, 2
     end
-  end
-
-  # The same under GC.stress.
-  class SelectUnderStressTest < SelectTest
-    include Stress
   end
 end

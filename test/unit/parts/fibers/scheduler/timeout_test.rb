@@ -7,6 +7,8 @@ require "timeout"
 module Scheduler
   # What `Timeout.timeout` does to a fiber that waits.
   class TimeoutTest < Support::SchedulerTest
+    also_under_stress
+
     def test_a_timeout_of_a_condition_variable_takes_the_mutex_again
       mutex = Mutex.new
       fibers do
@@ -88,11 +90,6 @@ module Scheduler
       end
       assert_equal :taken, last
     end
-  end
-
-  # The same under GC.stress.
-  class TimeoutUnderStressTest < TimeoutTest
-    include Stress
   end
 
   # Tests of counts and times, which mean nothing under GC.stress.

@@ -6,6 +6,8 @@ require "support/scheduler_test"
 module Scheduler
   # Large transfers: through pipes, from and to files.
   class TransferTest < Support::SchedulerTest
+    also_under_stress
+
     BIG = ("carat " * 50_000).b.freeze
 
     def test_a_pipe_carries_more_than_it_holds
@@ -114,10 +116,5 @@ module Scheduler
         end
       end
     end
-  end
-
-  # The same under GC.stress.
-  class TransferUnderStressTest < TransferTest
-    include Stress
   end
 end

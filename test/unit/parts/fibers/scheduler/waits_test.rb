@@ -7,6 +7,8 @@ require "monitor"
 module Scheduler
   # The means by which threads wait for each other, and for time.
   class WaitsTest < Support::SchedulerTest
+    also_under_stress
+
     def test_sleep_returns_whole_seconds_and_takes_any_number
       slept = fibers { [sleep(0), sleep(0.001), sleep(1r / 1000), sleep(0.0)] }
       assert_equal [Integer], slept.map(&:class).uniq
@@ -154,11 +156,6 @@ module Scheduler
       numbers = Enumerator.new { |out| 3.times { |number| sleep(0.001) && out << number } }
       assert_equal([0, 1, 2], fibers { Array.new(3) { numbers.next } })
     end
-  end
-
-  # The same under GC.stress.
-  class WaitsUnderStressTest < WaitsTest
-    include Stress
   end
 
   # Tests of counts and times, which mean nothing under GC.stress.

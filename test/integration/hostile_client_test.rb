@@ -12,7 +12,7 @@ class HostileClientTest < Support::IntegrationTest
     define_method("test_a_client_that_reads_no_refusal_is_cut_after_a_response_of_#{kib}_kib") do
       server = serve(ECHO, args: [*TIMEOUT, "--access-log"])
       idle = descriptors(server)
-      client = small(server).write("GET /?#{kib * 1024} HTTP/1.1\r\nHost: a\r\n\r\nBAD\r\n\r\n")
+      client = connect_narrowly(server).write("GET /?#{kib * 1024} HTTP/1.1\r\nHost: a\r\n\r\nBAD\r\n\r\n")
 
       await_log(server, /" 200 /)
       eventually(within: 25) { assert_operator descriptors(server), :<=, idle }
@@ -22,7 +22,7 @@ class HostileClientTest < Support::IntegrationTest
 
   def test_clients_that_read_nothing_before_their_refusals_do_not_fill_the_server
     server = serve(ECHO, args: [*TIMEOUT, "--max-connections", "40"])
-    clients = Array.new(40) { small(server).write("GET /?150000 HTTP/1.1\r\nHost: a\r\n\r\nBAD\r\n\r\n") }
+    clients = Array.new(40) { connect_narrowly(server).write("GET /?150000 HTTP/1.1\r\nHost: a\r\n\r\nBAD\r\n\r\n") }
 
     assert_equal 200, server.get("/").status
     clients.each(&:close)
@@ -43,15 +43,6 @@ class HostileClientTest < Support::IntegrationTest
   end
 
   private
-
-  # A connection over which the kernel takes little.
-  def small(server)
-    uri = URI(server.urls.first)
-    socket = Socket.new(:INET, :STREAM)
-    socket.setsockopt(:SOCKET, :RCVBUF, 4096)
-    socket.connect(Addrinfo.tcp(uri.hostname, uri.port))
-    Support::RawClient.new(socket)
-  end
 
   def descriptors(server)
     Support::ProcessTree.descriptors(server.pid)

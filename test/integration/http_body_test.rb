@@ -66,12 +66,4 @@ class HttpBodyTest < Support::SharedServerTest
   def test_a_get_may_have_a_body
     assert_equal "hello", connect.request("GET", "/echo", body: "hello").read_response.body
   end
-
-  private
-
-  def chunks(body, size = 16_384)
-    pieces = body.bytesize.fdiv(size).ceil.times.map { |nth| body.byteslice(nth * size, size) }
-    pieces.each_with_object(+"".b) { |piece, sent| sent << piece.bytesize.to_s(16) << "\r\n" << piece << "\r\n" } <<
-      "0\r\n\r\n"
-  end
 end

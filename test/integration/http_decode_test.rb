@@ -85,9 +85,7 @@ class HttpDecodeTest < Support::SharedServerTest
   end
 
   def post_chunked(client, target, coded, coding, size)
-    pieces = (0...coded.bytesize).step(size).map { |start| coded.byteslice(start, size) }
-    chunks = pieces.map { |piece| "#{piece.bytesize.to_s(16)}\r\n#{piece}\r\n" }
-    client.request("POST", target, fields: fields(coding, "Transfer-Encoding" => "chunked"))
-          .write("#{chunks.join}0\r\n\r\n").read_response
+    fields = fields(coding, "Transfer-Encoding" => "chunked")
+    client.request("POST", target, fields: fields, body: chunks(coded, size)).read_response
   end
 end

@@ -120,9 +120,4 @@ class HttpLimitsTest < Support::Refusals
   def chunked(body)
     "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n#{body}"
   end
-
-  def chunks(body, size = 16_000)
-    pieces = body.bytesize.fdiv(size).ceil.times.map { |nth| body.byteslice(nth * size, size) }
-    "#{pieces.map { |piece| "#{piece.bytesize.to_s(16)}\r\n#{piece}\r\n" }.join}0\r\n\r\n"
-  end
 end

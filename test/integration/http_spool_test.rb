@@ -24,7 +24,7 @@ class HttpSpoolTest < Support::IntegrationTest
       assert_equal body, client.request("POST", "/echo", body: body).read_response.body
 
       sizes.each do |chunk|
-        client.request("POST", "/echo", fields: CHUNKED, body: chunked(body, chunk))
+        client.request("POST", "/echo", fields: CHUNKED, body: chunks(body, chunk))
         assert_equal body, client.read_response.body, "#{size} bytes in chunks of #{chunk}"
       end
     end
@@ -56,7 +56,7 @@ class HttpSpoolTest < Support::IntegrationTest
   # A worker writes a large response to a file, which stays until its client has read it.
   def test_spooled_responses_count_against_the_spool_limit_and_give_their_room_back
     server = serve_spooling(app: 'run ->(_env) { [200, {}, ["x" * 700 * 1024]] }', args: %w[--spool-limit 1MB])
-    slow = small(server).write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    slow = connect_narrowly(server).write("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
     slow.read_exactly(100)
     refused = server.get
     assert_equal [500, nil], [refused.status, refused["retry-after"]]
@@ -66,7 +66,7 @@ class HttpSpoolTest < Support::IntegrationTest
 
   def test_a_503_for_want_of_room_says_when_to_come_back
     server = serve_spooling(args: %w[--spool-limit 100KB])
-    response = server.request("POST", "/", fields: CHUNKED, body: chunked("x" * 101 * KB))
+    response = server.request("POST", "/", fields: CHUNKED, body: chunks("x" * 101 * KB))
 
     assert_equal [503, "1", "close"], [response.status, response["retry-after"], response["connection"]]
     # The room is free when another thread has closed the file.
@@ -107,7 +107,7 @@ class HttpSpoolTest < Support::IntegrationTest
     server = serve_spooling
     FileUtils.rm_r(spool_dir(server))
     client = server.connect
-    [{ fields: CHUNKED, body: chunked("ab") }, { body: "x" * 16 * KB }].each do |request|
+    [{ fields: CHUNKED, body: chunks("ab") }, { body: "x" * 16 * KB }].each do |request|
       assert_equal 200, client.request("POST", "/", **request).read_response.status
     end
 
@@ -116,14 +116,6 @@ class HttpSpoolTest < Support::IntegrationTest
   end
 
   private
-
-  # A connection over which the kernel takes little.
-  def small(server)
-    socket = Socket.new(:INET, :STREAM)
-    socket.setsockopt(:SOCKET, :RCVBUF, 4096)
-    socket.connect(Addrinfo.tcp(server.host, server.port))
-    Support::RawClient.new(socket)
-  end
 
   def serve_spooling(app: Support::Gate::APP, args: [], **options)
     serve(app, threads: 1, files: SPOOL, args: [*ARGS, *args], **options)
@@ -162,10 +154,5 @@ class HttpSpoolTest < Support::IntegrationTest
     skip "no file system can be mounted here" unless may_mount
 
     [*unshare, "sh", "-c", mount, "sh", *command]
-  end
-
-  def chunked(body, size = body.bytesize)
-    pieces = body.bytesize.fdiv(size).ceil.times.map { |nth| body.byteslice(nth * size, size) }
-    "#{pieces.map { |piece| "#{piece.bytesize.to_s(16)}\r\n#{piece}\r\n" }.join}0\r\n\r\n"
   end
 end

@@ -193,10 +193,4 @@ class HttpStreamTest < Support::SharedServerTest
   def await_arrival(path, count = 1)
     eventually(message: "#{path} in the application") { server.gate.arrivals.count { |one| one.path == path } >= count }
   end
-
-  def chunks(body, size)
-    pieces = body.bytesize.fdiv(size).ceil.times.map { |nth| body.byteslice(nth * size, size) }
-    pieces.each_with_object(+"".b) { |piece, sent| sent << piece.bytesize.to_s(16) << "\r\n" << piece << "\r\n" } <<
-      "0\r\n\r\n"
-  end
 end

@@ -26,10 +26,7 @@ class LargeFileTest < Support::SharedServerTest
   end
 
   def test_a_client_that_takes_little_at_a_time_gets_every_byte
-    socket = Socket.new(:INET, :STREAM)
-    socket.setsockopt(:SOCKET, :RCVBUF, RECEIVE_BUFFER)
-    socket.connect(Addrinfo.tcp(server.host, server.port))
-    @clients << client = Support::RawClient.new(socket)
+    @clients << client = connect_narrowly(server, receive_buffer: RECEIVE_BUFFER)
 
     2.times { assert_equal CONTENT, client.get("/large.bin").body }
     assert_equal "/next", client.get("/next").body

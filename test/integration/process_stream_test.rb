@@ -152,11 +152,6 @@ class ProcessStreamTest < Support::IntegrationTest
     "#{verb} #{path} HTTP/1.1\r\nHost: a\r\nContent-Length: #{length}\r\n\r\n"
   end
 
-  # KiB of the edge and of the workers.
-  def memory(server)
-    [server.pid, *server.workers.values].map { |pid| Support::ProcessTree.pss(pid) }
-  end
-
   # Sends until nothing more is taken for a while, and returns how many bytes were.
   def send_until_full(client)
     taken = 0

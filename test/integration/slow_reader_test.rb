@@ -49,26 +49,26 @@ class SlowReaderTest < Support::SharedServerTest
 
   def test_little_is_held_for_a_client_that_does_not_read
     server.get("/string")
-    edge, worker = memory
+    edge, worker = memory(server)
     before = descriptors
     slow = Array.new(250) { not_reading("/string") }
 
     assert_equal "/next", server.get("/next").body
-    assert_operator memory[0] - edge, :<=, 250 * KIB_FOR_A_CLIENT
-    assert_operator memory[1] - worker, :<=, 2048
+    assert_operator memory(server)[0] - edge, :<=, 250 * KIB_FOR_A_CLIENT
+    assert_operator memory(server)[1] - worker, :<=, 2048
     slow.each(&:reset)
     eventually { assert_operator descriptors, :<=, before }
   end
 
   def test_a_long_stream_takes_no_memory_whether_its_client_reads_or_not
     discard(connect.write("GET /stream HTTP/1.1\r\nHost: a\r\n\r\n"), STREAMED)
-    before = memory
+    before = memory(server)
     client = not_reading("/stream")
-    while_waiting = memory
+    while_waiting = memory(server)
     discard(client, STREAMED)
 
     assert_flat before, while_waiting
-    assert_flat before, memory
+    assert_flat before, memory(server)
   end
 
   def test_a_stream_is_closed_when_its_client_leaves
@@ -83,23 +83,15 @@ class SlowReaderTest < Support::SharedServerTest
 
   # A client whose answer has begun to arrive.
   def not_reading(path)
-    socket = Socket.new(:INET, :STREAM)
-    socket.setsockopt(:SOCKET, :RCVBUF, RECEIVE_BUFFER)
-    socket.connect(Addrinfo.tcp(server.host, server.port))
-    @clients << client = Support::RawClient.new(socket)
+    @clients << client = connect_narrowly(server, receive_buffer: RECEIVE_BUFFER)
     client.request("GET", path)
-    assert socket.wait_readable(Support::RawClient::WITHIN), "no answer"
+    assert client.socket.wait_readable(Support::RawClient::WITHIN), "no answer"
     client
   end
 
   # Reads bytes and keeps none.
   def discard(client, bytes)
     bytes -= client.read_exactly([bytes, 65_536].min).bytesize while bytes.positive?
-  end
-
-  # KiB of the edge and of the worker.
-  def memory
-    [server.pid, *server.workers.values].map { |pid| Support::ProcessTree.pss(pid) }
   end
 
   def assert_flat(before, after)

@@ -50,9 +50,4 @@ class UploadMemoryTest < Support::IntegrationTest
   def warm(server)
     3.times { server.request("POST", "/", body: PIECE) }
   end
-
-  # PSS of the edge and of the worker, in KiB.
-  def memory(server)
-    [server.pid, *server.workers.values].map { |pid| Support::ProcessTree.pss(pid) }
-  end
 end

@@ -49,6 +49,26 @@ module Support
       server.connect.tap { |client| client.request(verb, target, **options) }
     end
 
+    # A new connection to the first TCP listener, over which the kernel takes little at a time.
+    def connect_narrowly(server, receive_buffer: 4096)
+      socket = Socket.new(:INET, :STREAM)
+      socket.setsockopt(:SOCKET, :RCVBUF, receive_buffer)
+      socket.connect(Addrinfo.tcp(server.host, server.port))
+      RawClient.new(socket)
+    end
+
+    # The PSS of the edge and of each worker, in KiB.
+    def memory(server)
+      [server.pid, *server.workers.values].map { |pid| ProcessTree.pss(pid) }
+    end
+
+    # The body in chunks of this size.
+    def chunks(body, size = 16_384)
+      pieces = body.bytesize.fdiv(size).ceil.times.map { |nth| body.byteslice(nth * size, size) }
+      pieces.each_with_object(+"".b) { |piece, sent| sent << piece.bytesize.to_s(16) << "\r\n" << piece << "\r\n" } <<
+        "0\r\n\r\n"
+    end
+
     # The status of the response to these bytes.
     def status(server, bytes)
       client = server.connect.write(bytes)

@@ -48,10 +48,7 @@ module Carat
     end
 
     def test_what_the_application_forks_uses_the_control_socket_of_the_server
-      Dir.mktmpdir do |directory|
-        path = File.join(directory, "carat.sock")
-        listener = UNIXServer.new(path)
-        join(@control, path:)
+      with_control_socket(@control) do |listener|
         pid = fork do
           server.broadcast("room", "grüße")
           exit!(0)
@@ -67,28 +64,15 @@ module Carat
       end
     end
 
-    def test_a_reason_of_the_server_is_that_of_the_error
-      Dir.mktmpdir do |directory|
-        path = File.join(directory, "carat.sock")
-        listener = UNIXServer.new(path)
-        thread = Thread.new { answer(listener, "409 Conflict", '{"error":"no cable"}') }
-        join(nil, path:)
+    def test_a_refusal_of_the_server_is_an_error_with_its_reason
+      { ["409 Conflict", '{"error":"no cable"}'] => "no cable",
+        ["404 Not Found", "404 Not Found\n"] => "the server has no cable (option `cable`)" }.each do |response, reason|
+        with_control_socket(nil) do |listener|
+          thread = Thread.new { answer(listener, *response) }
 
-        assert_equal "no cable", assert_raises(Cable::Error) { server.broadcast("room", 1) }.message
-        thread.join
-      end
-    end
-
-    def test_a_server_without_the_option_has_no_cable
-      Dir.mktmpdir do |directory|
-        path = File.join(directory, "carat.sock")
-        listener = UNIXServer.new(path)
-        thread = Thread.new { answer(listener, "404 Not Found", "404 Not Found\n") }
-        join(nil, path:)
-
-        assert_equal "the server has no cable (option `cable`)",
-                     assert_raises(Cable::Error) { server.broadcast("room", 1) }.message
-        thread.join
+          assert_equal reason, assert_raises(Cable::Error) { server.broadcast("room", 1) }.message
+          thread.join
+        end
       end
     end
 
@@ -120,6 +104,16 @@ module Carat
     end
 
     private
+
+    # Yields the listener of the server's control socket.
+    def with_control_socket(control)
+      Dir.mktmpdir do |directory|
+        path = File.join(directory, "carat.sock")
+        listener = UNIXServer.new(path)
+        join(control, path:)
+        yield listener
+      end
+    end
 
     # Answers one request, and returns it.
     def answer(listener, status, body = "{}")

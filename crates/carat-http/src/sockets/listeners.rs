@@ -64,3 +64,24 @@ impl Listeners {
         alive.map(copy).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn all_that_listen_are_copied_and_none_that_has_ended() {
+        let listeners = Listeners::default();
+        let [first, gone, last] =
+            [(); 3].map(|()| Rc::new(TcpListener::bind("127.0.0.1:0").expect("a port")));
+        for (bind, listener) in [("a", &first), ("b", &gone), ("c", &last)] {
+            listeners.add(bind, listener);
+        }
+        drop(gone);
+        let copies = listeners.copies().expect("descriptors");
+        let binds: Vec<&str> = copies.iter().map(|copy| copy.bind.as_str()).collect();
+        assert_eq!(binds, ["a", "c"]);
+    }
+}

@@ -190,6 +190,10 @@ mod tests {
         }
     }
 
+    fn budget_of(bytes: u64) -> MemoryBudget {
+        MemoryBudget::new(MemoryLimit::Bytes(bytes), &ContainerMemory::default(), None)
+    }
+
     fn limit(memory: MemoryLimit, container: Option<u64>, machine: Option<u64>) -> u64 {
         MemoryBudget::new(memory, &container_of(container, 0), machine).limit
     }
@@ -273,11 +277,7 @@ mod tests {
 
     #[test]
     fn workers_that_were_not_read_yet_reserve_their_cost() {
-        let budget = MemoryBudget::new(
-            MemoryLimit::Bytes(256 * MIB),
-            &ContainerMemory::default(),
-            None,
-        );
+        let budget = budget_of(256 * MIB);
         let room = |used, coming| budget.room(used, 20 * MIB, &[NOT_READ; 9][..coming]);
         assert_eq!(room(100 * MIB, 0), 7);
         assert_eq!(room(100 * MIB, 3), 4);
@@ -288,11 +288,7 @@ mod tests {
 
     #[test]
     fn young_workers_reserve_what_they_may_still_grow() {
-        let budget = MemoryBudget::new(
-            MemoryLimit::Bytes(256 * MIB),
-            &ContainerMemory::default(),
-            None,
-        );
+        let budget = budget_of(256 * MIB);
         let room = |staying: &[WorkerLoad]| budget.room(100 * MIB, 20 * MIB, staying);
         assert_eq!(room(&[grown(2 * MIB); 4]), 7);
         assert_eq!(room(&[young(2 * MIB); 4]), 4);
@@ -301,11 +297,7 @@ mod tests {
 
     #[test]
     fn workers_that_have_shrunk_reserve_what_they_once_needed() {
-        let budget = MemoryBudget::new(
-            MemoryLimit::Bytes(256 * MIB),
-            &ContainerMemory::default(),
-            None,
-        );
+        let budget = budget_of(256 * MIB);
         let shrunk = WorkerLoad {
             highest: 50 * MIB,
             ..grown(20 * MIB)
@@ -317,11 +309,7 @@ mod tests {
 
     #[test]
     fn a_worker_has_a_minimum_cost() {
-        let budget = MemoryBudget::new(
-            MemoryLimit::Bytes(8 * MIB),
-            &ContainerMemory::default(),
-            None,
-        );
+        let budget = budget_of(8 * MIB);
         assert_eq!(budget.room(0, 0, &[]), 8);
     }
 
@@ -336,7 +324,7 @@ mod tests {
 
     #[test]
     fn using_the_whole_budget_does_not_exceed_it() {
-        let budget = MemoryBudget::new(MemoryLimit::Bytes(MIB), &ContainerMemory::default(), None);
+        let budget = budget_of(MIB);
         assert!(!budget.is_over(MIB));
         assert!(budget.is_over(MIB + 1));
     }

@@ -5,13 +5,9 @@ require "fileutils"
 require "json"
 require "tmpdir"
 require "test_helper"
-require "support/controlled_server"
-require "support/needs"
-require "support/pebble"
 
 # Certificates from an authority.
 class ACMETest < Support::IntegrationTest
-  extend Support::Needs
   include Support::ControlledServer
 
   needs(Support::Pebble.obstacle)

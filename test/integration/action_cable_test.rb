@@ -2,9 +2,6 @@
 
 require "active_record"
 require "test_helper"
-require "support/cable_server"
-require "support/postgres"
-require "support/redis_server"
 
 class ActionCableTest < Support::IntegrationTest
   include Support::CableServer

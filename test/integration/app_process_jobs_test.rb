@@ -2,13 +2,9 @@
 
 require "json"
 require "test_helper"
-require "support/controlled_server"
-require "support/jobs_app"
-require "support/needs"
 
 # Solid Queue in a process of the application: a ledger of its jobs.
 class AppProcessJobsTest < Support::IntegrationTest
-  extend Support::Needs
   include Support::ControlledServer
 
   missing = %w[solid_queue rails sqlite3].find { |name| Gem::Specification.stubs_for(name).empty? }

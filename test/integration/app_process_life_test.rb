@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/told"
 
 # What a process of the application runs, and where.
 class AppProcessLifeTest < Support::IntegrationTest

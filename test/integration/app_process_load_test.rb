@@ -2,8 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/controlled_server"
-require "support/told"
 
 # The number of processes that follows a load, and processes that somebody ends.
 class AppProcessLoadTest < Support::IntegrationTest

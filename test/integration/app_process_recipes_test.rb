@@ -1,14 +1,9 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/controlled_server"
-require "support/jobs_app"
-require "support/needs"
-require "support/postgres"
 
 # Further recipes of docs/processes.md: GoodJob, and Solid Queue in threads. A ledger of their jobs through restarts.
 class AppProcessRecipesTest < Support::IntegrationTest
-  extend Support::Needs
   include Support::ControlledServer
 
   missing = %w[good_job solid_queue rails sqlite3].find { |name| Gem::Specification.stubs_for(name).empty? }

@@ -2,8 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/controlled_server"
-require "support/told"
 
 # The further processes of the application while code, molds, and edges follow each other.
 class AppProcessReleasesTest < Support::IntegrationTest

@@ -1,13 +1,10 @@
 # frozen_string_literal: true
 
+require "redis"
 require "test_helper"
-require "support/controlled_server"
-require "support/needs"
-require "support/redis_server"
 
 # Sidekiq in a process of the application, embedded and by its command line: a ledger of its jobs.
 class AppProcessSidekiqTest < Support::IntegrationTest
-  extend Support::Needs
   include Support::ControlledServer
 
   needs("Sidekiq 8 is not installed") if Gem::Specification.find_all_by_name("sidekiq", "~> 8.0").empty?

@@ -2,8 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/controlled_server"
-require "support/told"
 
 # The further processes of the application (`process` in the config file).
 class AppProcessTest < Support::IntegrationTest

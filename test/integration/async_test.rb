@@ -1,13 +1,10 @@
 # frozen_string_literal: true
 
 require "json"
-require "support/async_gem"
-require "support/needs"
 require "test_helper"
 
 # Tasks of the async gem inside of requests.
 class AsyncTest < Support::IntegrationTest
-  extend Support::Needs
   needs Support::AsyncGem.obstacle
 
   APP = <<~RUBY

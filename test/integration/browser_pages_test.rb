@@ -2,13 +2,9 @@
 
 require "digest"
 require "test_helper"
-require "support/browser"
-require "support/needs"
-require "support/test_certificate"
 
 # Pages over TLS and HTTP/2 in a browser: an upload, events, and WebSockets on streams of the same connection.
 class BrowserPagesTest < Support::IntegrationTest
-  extend Support::Needs
 
   needs Support::Browser.obstacle
 

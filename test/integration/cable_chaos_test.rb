@@ -1,16 +1,12 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/cable_app"
-require "support/cable_server"
 require "support/chaos/faults"
 require "support/chaos/member"
-require "support/needs"
 
 # Processes are killed and stopped, and some clients send nonsense, while others talk over Action Cable. No socket of
 # these ends, all hear the same in the same order, and nothing runs twice. CARAT_TEST_SEED repeats a run.
 class CableChaosTest < Support::IntegrationTest
-  extend Support::Needs
   include Support::CableServer
   needs Support::CableApp.obstacle
 

@@ -1,17 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/cable_app"
-require "support/cable_server"
-require "support/http2_client"
-require "support/needs"
-require "support/test_certificate"
-require "support/tls_client"
 
 module Carat
   # Sockets of the option `cable` whose messages are compressed (option `cable_compression`).
   class CableCompressionTest < Support::IntegrationTest
-    extend Support::Needs
     include Support::CableServer
     needs Support::CableApp.obstacle
 

@@ -1,14 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/cable_app"
-require "support/cable_server"
-require "support/needs"
 
 module Carat
   # Clients of the protocol actioncable-v1-ext-json, which come back and get what they have missed.
   class CableHistoryTest < Support::IntegrationTest
-    extend Support::Needs
     include Support::CableServer
     needs Support::CableApp.obstacle
 

@@ -2,14 +2,10 @@
 
 require "test_helper"
 require "net/http"
-require "support/cable_app"
-require "support/cable_server"
-require "support/needs"
 
 module Carat
   # The sockets of the option `cable` as the edge has them: limits, restarts and ends of the server.
   class CableLimitsTest < Support::IntegrationTest
-    extend Support::Needs
     include Support::CableServer
     needs Support::CableApp.obstacle
 

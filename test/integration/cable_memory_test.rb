@@ -1,14 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/cable_app"
-require "support/cable_server"
-require "support/needs"
 
 module Carat
   # Sockets that hold what `client_memory` has, and others that ask for a little.
   class CableMemoryTest < Support::IntegrationTest
-    extend Support::Needs
     include Support::CableServer
     needs Support::CableApp.obstacle
 

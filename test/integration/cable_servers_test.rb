@@ -3,15 +3,9 @@
 require "open3"
 require "test_helper"
 require "yaml"
-require "support/cable_app"
-require "support/cable_server"
-require "support/needs"
-require "support/postgres"
-require "support/redis_server"
 
 # Several servers with the option `cable`, which a broker connects.
 class CableServersTest < Support::IntegrationTest
-  extend Support::Needs
   include Support::CableServer
   needs Support::CableApp.obstacle
 

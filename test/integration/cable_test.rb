@@ -2,13 +2,9 @@
 
 require "set"
 require "test_helper"
-require "support/cable_app"
-require "support/cable_server"
-require "support/needs"
 
 # The option `cable`: the edge has the sockets of Action Cable, and the application its channels.
 class CableTest < Support::IntegrationTest
-  extend Support::Needs
   include Support::CableServer
   needs Support::CableApp.obstacle
 

@@ -1,14 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/cable_app"
-require "support/cable_server"
-require "support/needs"
 
 module Carat
   # Timers of channels (`periodically`) with the option `cable`.
   class CableTimersTest < Support::IntegrationTest
-    extend Support::Needs
     include Support::CableServer
     needs Support::CableApp.obstacle
 

@@ -2,8 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/controlled_server"
-require "support/curl"
 
 # Public responses that the edge keeps: the option `cache`.
 class CacheTest < Support::IntegrationTest

@@ -1,14 +1,9 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/browser"
-require "support/cable_app"
-require "support/controlled_server"
-require "support/needs"
 
 # Two readers of examples/chat, whose sockets the edge has.
 class ChatExampleTest < Support::IntegrationTest
-  extend Support::Needs
   include Support::ControlledServer
 
   CHAT = File.expand_path("../../examples/chat/config.ru", __dir__)

@@ -5,7 +5,6 @@ require "json"
 require "random/formatter"
 require "test_helper"
 require "carat/cli/control/control_client"
-require "support/content_codings"
 
 module Carat
   # What all clients together make the edge hold stays within client_memory, whatever they send or do not read.

@@ -2,7 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/shared_server_test"
 
 # Inputs of public suites, from the folder that CARAT_CONFORMANCE names, or ../shared/conformance. They are not part of
 # Carat.

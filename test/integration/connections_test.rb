@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "json"
-require "support/postgres"
-require "support/redis_server"
 require "test_helper"
 
 # Connections that the application opens while it is loaded: the mold has closed them before it forks, and each worker

@@ -3,7 +3,6 @@
 require "json"
 require "socket"
 require "test_helper"
-require "support/controlled_server"
 
 # Clients of the control socket that want a console, and do not play by the rules.
 class ConsoleHostileTest < Support::IntegrationTest

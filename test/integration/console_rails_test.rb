@@ -2,7 +2,6 @@
 
 require "open3"
 require "test_helper"
-require "support/shop_test"
 
 # `carat console` and `carat run` with Rails.
 class ConsoleRailsTest < Support::ShopTest

@@ -5,7 +5,6 @@ require "json"
 require "pty"
 require "shellwords"
 require "test_helper"
-require "support/controlled_server"
 
 # `carat console` and `carat run` on a terminal, and under a shell with job control.
 class ConsoleTerminalTest < Support::IntegrationTest

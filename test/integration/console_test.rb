@@ -4,7 +4,6 @@ require "json"
 require "open3"
 require "socket"
 require "test_helper"
-require "support/controlled_server"
 
 # `carat console` and `carat run`: processes for clients of the control socket, forked from the mold.
 class ConsoleTest < Support::IntegrationTest

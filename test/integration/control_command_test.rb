@@ -2,7 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/controlled_server"
 
 # The subcommands that ask a running server.
 class ControlCommandTest < Support::IntegrationTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shared_server_test"
 
 # Rails sets both default encodings to UTF-8; nothing that Carat writes may be transcoded for it.
 class DefaultEncodingsTest < Support::SharedServerTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shared_server_test"
 require "support/differential/apache"
 require "support/differential/by_case"
 require "support/differential/connections"

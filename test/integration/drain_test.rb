@@ -2,7 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/controlled_server"
 
 # The time between the request to stop and the stop.
 class DrainTest < Support::IntegrationTest

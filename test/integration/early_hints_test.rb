@@ -1,10 +1,6 @@
 # frozen_string_literal: true
 
 require "fileutils"
-require "support/http2_client"
-require "support/shared_server_test"
-require "support/test_certificate"
-require "support/tls_client"
 require "test_helper"
 
 # 103 Early Hints (RFC 8297): fields that the client gets while the application works on the response.

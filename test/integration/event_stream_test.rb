@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/integration_test"
 
 # Server-sent events: they arrive at once, and the application notices that a client has left.
 class EventStreamTest < Support::IntegrationTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "json"
-require "support/shared_server_test"
 require "test_helper"
 
 class EventsExampleTest < Support::SharedServerTest

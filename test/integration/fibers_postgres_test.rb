@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/held_queries"
 
 # Requests in fibers that share a small pool of database connections. Queries wait for a lock that the test holds.
 class FibersPostgresTest < Support::IntegrationTest

@@ -3,14 +3,11 @@
 require "json"
 require "test_helper"
 require "active_record"
-require "support/needs"
-require "support/held_queries"
 
 # Rails in fibers, with a pool of database connections that is smaller than their number. Queries wait for a lock that
 # the test holds.
 class FibersRailsTest < Support::IntegrationTest
   include Support::HeldQueries
-  extend Support::Needs
   needs(ActiveRecord.version < Gem::Version.new("7.0") ? "fibers need Rails 7.0 or later" : nil)
 
   POOL = 5

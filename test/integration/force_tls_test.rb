@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/test_certificate"
-require "support/tls_client"
 
 # Clients of plain HTTP are sent to HTTPS.
 class ForceTlsTest < Support::IntegrationTest

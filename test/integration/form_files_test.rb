@@ -2,8 +2,6 @@
 
 require "digest"
 require "test_helper"
-require "support/form_body"
-require "support/integration_test"
 
 # The files that the edge takes out of forms: what bounds them, who holds them, and when they are gone.
 class FormFilesTest < Support::IntegrationTest

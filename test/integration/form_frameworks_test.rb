@@ -3,8 +3,6 @@
 require "digest"
 require "json"
 require "test_helper"
-require "support/form_body"
-require "support/integration_test"
 
 # Uploads as frameworks hand them to the application, out of forms that the edge has taken apart.
 class FormFrameworksTest < Support::IntegrationTest

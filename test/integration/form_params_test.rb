@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/form_test"
 
 # Params are the same whoever takes the files out of a form.
 class FormParamsTest < Support::FormTest

@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/form_test"
-require "support/random_head"
 
 # Whatever a form looks like, Rack makes the same of it with and without the edge's help: where the edge takes a file
 # out, Rack asks for that file. CARAT_TEST_SEED repeats a run, CARAT_TEST_ROUNDS makes it longer.

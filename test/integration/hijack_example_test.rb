@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/web_socket_client"
 
 class HijackExampleTest < Support::IntegrationTest
   CHAT = File.expand_path("../../examples/hijack/config.ru", __dir__)

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shared_server_test"
 
 # Connections that the application takes over, with one thread that must not be kept by them.
 class HijackTest < Support::SharedServerTest

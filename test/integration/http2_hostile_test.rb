@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/http2_client"
-require "support/shared_server_test"
 
 # What a client of HTTP/2 may not do: the stream, or the connection, ends, and no other one.
 class Http2HostileTest < Support::SharedServerTest

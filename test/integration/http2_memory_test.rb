@@ -3,7 +3,6 @@
 require "json"
 require "test_helper"
 require "carat/cli/control/control_client"
-require "support/http2_client"
 
 module Carat
   # What many connections of HTTP/2, with many streams each, make the edge hold stays within client_memory.

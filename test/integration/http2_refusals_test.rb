@@ -3,9 +3,6 @@
 require "socket"
 require "test_helper"
 require "support/differential/haproxy"
-require "support/http2_client"
-require "support/test_certificate"
-require "support/tls_client"
 
 # What a client of HTTP/2 does wrong is logged with its address and the reason, whoever has noticed it.
 class Http2RefusalsTest < Support::IntegrationTest

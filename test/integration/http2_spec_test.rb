@@ -2,12 +2,9 @@
 
 require "open3"
 require "test_helper"
-require "support/needs"
-require "support/test_certificate"
 
 # The cases of h2spec for HTTP/2 and HPACK, in clear and over TLS.
 class Http2SpecTest < Support::IntegrationTest
-  extend Support::Needs
 
   needs("h2spec is compiled by Go, which is not installed") unless system("command -v go > /dev/null")
 

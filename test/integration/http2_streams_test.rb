@@ -2,8 +2,6 @@
 
 require "digest"
 require "test_helper"
-require "support/curl"
-require "support/http2_client"
 
 # Bodies in both directions, refusals, and the end of connections over HTTP/2, frame by frame.
 class Http2StreamsTest < Support::IntegrationTest

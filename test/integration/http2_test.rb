@@ -2,8 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/curl"
-require "support/test_certificate"
 
 # Requests over HTTP/2, in clear with prior knowledge and over TLS, by curl.
 class Http2Test < Support::IntegrationTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/http2_client"
 
 # Connections that the application takes over, on streams of HTTP/2 (RFC 8441).
 class Http2TunnelTest < Support::IntegrationTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/refusals"
 
 # A body that comes too slowly. The rate counts after ten seconds, so all that has to be seen is seen at once.
 class HttpBodyRateTest < Support::Refusals

@@ -3,8 +3,6 @@
 require "digest"
 require "json"
 require "test_helper"
-require "support/probe"
-require "support/shared_server_test"
 
 class HttpBodyTest < Support::SharedServerTest
   CHUNKED = { "Transfer-Encoding" => "chunked" }.freeze

@@ -2,9 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/content_codings"
-require "support/probe"
-require "support/shared_server_test"
 
 # Coded bodies that grow beyond their limits, and what they cost until they do.
 class HttpDecodeLimitsTest < Support::SharedServerTest

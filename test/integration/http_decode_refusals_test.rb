@@ -2,8 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/content_codings"
-require "support/refusals"
 
 # Coded bodies that the application never sees.
 class HttpDecodeRefusalsTest < Support::Refusals

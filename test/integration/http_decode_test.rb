@@ -3,9 +3,6 @@
 require "digest"
 require "json"
 require "test_helper"
-require "support/content_codings"
-require "support/probe"
-require "support/shared_server_test"
 
 # Bodies in content codings, which the application sees plain.
 class HttpDecodeTest < Support::SharedServerTest

@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/probe"
-require "support/shared_server_test"
 
 # Clients that leave before they are done, in order (FIN) or with a reset (RST).
 class HttpDisconnectTest < Support::SharedServerTest

@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/content_codings"
-require "support/encoded_bodies"
+require "zlib"
 
 # Answers in content codings while they are being made, and what they cost others.
 class HttpEncodeStreamTest < Support::IntegrationTest

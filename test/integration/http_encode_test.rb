@@ -1,9 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/content_codings"
-require "support/encoded_bodies"
-require "support/shared_server_test"
 
 # Answers in content codings: which are, what their heads say, and that nothing of their bodies is lost.
 class HttpEncodeTest < Support::SharedServerTest

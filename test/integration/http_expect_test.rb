@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/refusals"
 
 # Expect: 100-continue (RFC 9110, 10.1.1).
 class HttpExpectTest < Support::Refusals

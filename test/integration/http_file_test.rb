@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shared_server_test"
 
 # Files that are not what the application took them for, or do not stay so.
 class HttpFileTest < Support::SharedServerTest

@@ -3,8 +3,6 @@
 require "json"
 require "rack"
 require "test_helper"
-require "support/probe"
-require "support/shared_server_test"
 
 # What becomes of a request's target and headers on their way to the application.
 class HttpHeadersTest < Support::SharedServerTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/refusals"
 
 # What is too large is refused with the status that says so, and its connection is closed.
 class HttpLimitsTest < Support::Refusals

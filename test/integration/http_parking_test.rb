@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/probe"
-require "support/shared_server_test"
 
 # A connection that has been idle for a second is taken out of hyper and waits as a bare socket.
 class HttpParkingTest < Support::SharedServerTest

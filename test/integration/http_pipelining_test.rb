@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/probe"
-require "support/shared_server_test"
 
 class HttpPipeliningTest < Support::SharedServerTest
   serves Support::Probe::APP, threads: 1

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shared_server_test"
 
 # Parts of a file that the application has named: RFC 9110, sections 13.1.5 and 14.
 class HttpRangeTest < Support::SharedServerTest

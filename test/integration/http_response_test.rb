@@ -2,7 +2,6 @@
 
 require "rack"
 require "test_helper"
-require "support/shared_server_test"
 
 # The framing of answers, as bytes.
 class HttpResponseTest < Support::SharedServerTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shared_server_test"
 
 # What RFC 9110 and RFC 9112 say of requests and responses that are rare, and therefore often wrong.
 class HttpRfcTest < Support::SharedServerTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/refusals"
 
 # Requests that two servers could read in two ways, and bytes that are none at all: some of each kind. The tests of
 # carat-guard have all.

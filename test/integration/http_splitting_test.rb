@@ -2,7 +2,6 @@
 
 require "rack"
 require "test_helper"
-require "support/shared_server_test"
 
 # Response splitting (CVE-2020-5247): what the application writes into a header cannot become a line of its own.
 class HttpSplittingTest < Support::SharedServerTest

@@ -1,9 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/gate"
-require "support/integration_test"
-require "support/probe"
 
 # Bodies in unlinked files, and the room that they have.
 class HttpSpoolTest < Support::IntegrationTest

@@ -3,7 +3,6 @@
 require "digest"
 require "rack"
 require "test_helper"
-require "support/shared_server_test"
 
 # Bodies that the application reads while they arrive: `request_body "stream"`.
 class HttpStreamTest < Support::SharedServerTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/refusals"
 
 # A client that is too slow loses its connection, and hears why if it has begun a request.
 class HttpTimeoutsTest < Support::Refusals

@@ -2,7 +2,6 @@
 
 require "test_helper"
 require "tmpdir"
-require "support/shared_server_test"
 
 # Clients that do not take their answers, or take them too slowly.
 class HttpWriteTimeoutTest < Support::SharedServerTest

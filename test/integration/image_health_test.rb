@@ -2,7 +2,6 @@
 
 require "open3"
 require "test_helper"
-require "support/deploy_files"
 
 # The health check of deploy/docker/Dockerfile, which runs without Ruby.
 class ImageHealthTest < Support::IntegrationTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shared_server_test"
 
 # Large files, which the kernel sends: a response is the same as if the edge had read them.
 class LargeFileTest < Support::SharedServerTest

@@ -2,7 +2,6 @@
 
 require "test_helper"
 require "carat/config/options"
-require "support/limit_requests"
 require_relative "../../script/suite/named_limits"
 
 # Each limit of the option table, and each constant that has no test of its own: what is at its bound is served, and

@@ -3,13 +3,10 @@
 require "json"
 require "open3"
 require "test_helper"
-require "support/controlled_server"
-require "support/needs"
 require_relative "../../bench/lib/bench"
 
 # A server whose processes may have 256 MB together, as in a small container.
 class MemoryCgroupTest < Support::IntegrationTest
-  extend Support::Needs
   include Support::ControlledServer
 
   needs Bench::Cgroup.obstacle

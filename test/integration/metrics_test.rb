@@ -5,10 +5,6 @@ require "json"
 require "net/http"
 require "open3"
 require "tmpdir"
-require "support/browser"
-require "support/gate"
-require "support/test_certificate"
-require "support/tls_client"
 
 # What a monitoring system reads: the listener of the option `metrics`.
 class MetricsTest < Support::IntegrationTest

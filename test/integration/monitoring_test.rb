@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/controlled_server"
 
 # What monitoring agents count on, each shown by a small one of the same pattern.
 class MonitoringTest < Support::IntegrationTest

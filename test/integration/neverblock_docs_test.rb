@@ -5,7 +5,6 @@ require "logger"
 require "active_record"
 require "carat"
 require "json"
-require "support/postgres"
 require "zlib"
 
 # Each example of docs/neverblock.md runs.

@@ -4,9 +4,6 @@ require "digest"
 require "test_helper"
 require "carat/parts/doctor/open_files"
 require "carat/config/configuration"
-require "support/form_body"
-require "support/http2_client"
-require "support/integration_test"
 
 module Carat
   # A limit of open files that is too low for the clients, or for what a worker has open.

@@ -3,7 +3,6 @@
 require "test_helper"
 require "json"
 require "net/http"
-require "support/controlled_server"
 
 # Requests that the application holds until the test opens a gate.
 class PoolsTest < Support::IntegrationTest

@@ -2,7 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/shared_server_test"
 
 # An application below a path: the option `prefix`.
 class PrefixTest < Support::SharedServerTest

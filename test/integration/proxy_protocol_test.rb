@@ -2,7 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/shared_server_test"
 
 # A listener whose connections begin with a PROXY header, as HAProxy and nginx send it.
 class ProxyProtocolTest < Support::SharedServerTest

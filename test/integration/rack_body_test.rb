@@ -2,8 +2,6 @@
 
 require "rack"
 require "test_helper"
-require "support/rack_bodies"
-require "support/shared_server_test"
 
 # Every kind of response body, on its way through worker and edge to a client.
 class RackBodyTest < Support::SharedServerTest

@@ -4,7 +4,6 @@ require "digest"
 require "json"
 require "rack"
 require "test_helper"
-require "support/shared_server_test"
 
 # What Rack says about the environment, checked by Rack::Lint and by what the application sees.
 class RackEnvironmentTest < Support::SharedServerTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shared_server_test"
 
 # Applications that fork in the middle of a request.
 class RackForkTest < Support::SharedServerTest

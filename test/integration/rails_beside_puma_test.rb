@@ -2,8 +2,6 @@
 
 require "test_helper"
 require "rails/version"
-require "support/puma_server"
-require "support/shop"
 require "uri"
 
 # The same requests to the same Rails application under Carat and under Puma: the responses are equal.

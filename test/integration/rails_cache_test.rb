@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/rails_app"
 
 # Pages of Rails that the edge keeps.
 class RailsCacheTest < Support::IntegrationTest

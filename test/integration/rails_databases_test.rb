@@ -2,8 +2,6 @@
 
 require "securerandom"
 require "test_helper"
-require "support/postgres"
-require "support/shop_test"
 
 # ActiveRecord in workers that run requests in threads or in fibers, with SQLite and with PostgreSQL.
 class RailsDatabasesTest < Support::ShopTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shop_test"
 
 # Rails in development: it reloads changed code by itself, and shows errors with their place.
 class RailsDevelopmentTest < Support::ShopTest

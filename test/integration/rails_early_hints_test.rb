@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shop_test"
 
 # Rails sends early hints for the tags that a page needs.
 class RailsEarlyHintsTest < Support::ShopTest

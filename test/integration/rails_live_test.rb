@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shop_test"
 
 # ActionController::Live: a thread of Rails' own writes the response while the application runs.
 class RailsLiveTest < Support::ShopTest

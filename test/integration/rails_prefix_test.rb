@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shop_test"
 
 # Rails below a path.
 class RailsPrefixTest < Support::ShopTest

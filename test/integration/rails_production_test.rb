@@ -2,11 +2,6 @@
 
 require "tmpdir"
 require "test_helper"
-require "support/browser"
-require "support/controlled_server"
-require "support/new_rails_app"
-require "support/shop_test"
-require "support/web_socket_client"
 
 # Rails in production: what the mold loads, what the log says, and what lies in front.
 class RailsProductionTest < Support::ShopTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/rails_app"
 
 # `rails server -u carat`, with each of its flags.
 class RailsServerTest < Support::IntegrationTest

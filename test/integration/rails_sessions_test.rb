@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/puma_server"
-require "support/shop_test"
 require "uri"
 
 # What Rails keeps about a visitor: the session, the flash, and the token that a form must send back.

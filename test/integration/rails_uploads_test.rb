@@ -3,8 +3,6 @@
 require "base64"
 require "digest"
 require "test_helper"
-require "support/form_body"
-require "support/shop_test"
 
 # Uploads through ActiveStorage with its disk service: in a form, or directly before the form is sent.
 class RailsUploadsTest < Support::ShopTest

@@ -2,8 +2,6 @@
 
 require "net/http"
 require "test_helper"
-require "support/controlled_server"
-require "support/http2_client"
 
 # How many requests each client address may send: the option `rate_limit`.
 class RateLimitTest < Support::IntegrationTest

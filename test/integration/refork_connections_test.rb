@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "json"
-require "support/postgres"
 require "test_helper"
 
 # Connections that a worker has used while it served: they end before it forks, and each new worker opens its own.

@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "json"
-require "support/postgres"
-require "support/redis_server"
 require "test_helper"
 
 # Connections and a thread that the hooks open in each worker, and close before a worker becomes the mold.

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/rails_app"
 
 # Applications that reload their code by themselves, and those that do not.
 class ReloadFrameworksTest < Support::IntegrationTest

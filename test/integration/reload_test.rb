@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/controlled_server"
 
 # Changed files are loaded before the next request.
 class ReloadTest < Support::IntegrationTest

@@ -2,7 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/controlled_server"
 
 # New code takes over while clients are served.
 class RestartTest < Support::IntegrationTest

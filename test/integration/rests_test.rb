@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/controlled_server"
 
 # The reports of full garbage collections, and of the rests of workers for them.
 class RestsTest < Support::IntegrationTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/shared_server_test"
 
 # Clients that read nothing of their answers, or not at once: the worker is free, and little is held for them.
 class SlowReaderTest < Support::SharedServerTest

@@ -2,7 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/controlled_server"
 
 # `slow_request` and `carat stacks`: where requests stand, without a request that notices.
 class SlowRequestTest < Support::IntegrationTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/span_collector"
 
 # The option `otlp`: spans of requests, and the trace that they belong to.
 class SpansTest < Support::IntegrationTest

@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/test_certificate"
-require "support/tls_client"
 
 class TlsCertificatesTest < Support::IntegrationTest
   AUTHORITY = Support::TestCertificate.new

@@ -3,8 +3,6 @@
 require "json"
 require "openssl"
 require "test_helper"
-require "support/test_certificate"
-require "support/tls_client"
 
 # Clients show certificates, and the application learns who they are.
 class TlsClientsTest < Support::IntegrationTest

@@ -2,8 +2,6 @@
 
 require "openssl"
 require "test_helper"
-require "support/test_certificate"
-require "support/tls_client"
 
 # Keys of several kinds, and the thread that uses them.
 class TlsKeysTest < Support::IntegrationTest

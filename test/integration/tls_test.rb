@@ -2,8 +2,6 @@
 
 require "digest"
 require "test_helper"
-require "support/test_certificate"
-require "support/tls_client"
 
 class TlsTest < Support::IntegrationTest
   CERTIFICATE = Support::TestCertificate.new("localhost", "127.0.0.1")

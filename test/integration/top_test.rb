@@ -4,8 +4,6 @@ require "io/console"
 require "json"
 require "pty"
 require "test_helper"
-require "support/controlled_server"
-require "support/gate"
 
 # `carat top` of a running server, on a terminal and elsewhere.
 class TopTest < Support::IntegrationTest

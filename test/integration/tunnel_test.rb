@@ -2,9 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/controlled_server"
-require "support/test_certificate"
-require "support/tls_client"
 
 # Tunnels on each kind of connection, and what becomes of them when processes end.
 class TunnelTest < Support::IntegrationTest

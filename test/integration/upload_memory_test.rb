@@ -2,7 +2,6 @@
 
 require "digest"
 require "test_helper"
-require "support/integration_test"
 
 # An upload costs the same memory whatever its size: what the edge and the worker weigh (PSS) is looked at between the
 # pieces of one of 115 MB, and while the application reads it.

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "support/shared_server_test"
 require "test_helper"
 
 class WeightExampleTest < Support::SharedServerTest

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/native_test"
 
 class StreamInputTest < Support::NativeTest
   WINDOW = 256 * 1024

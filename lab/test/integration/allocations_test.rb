@@ -1,9 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/eventually"
-require "support/in_process_application"
-require "support/rails_app"
 
 # `carat allocations` about applications that allocate a known number of objects.
 class AllocationsTest < Minitest::Test

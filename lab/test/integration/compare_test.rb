@@ -1,9 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/eventually"
-require "support/lab_application"
-require "support/quick_generator"
 
 # `carat compare`, mostly for one round and with a generator that takes no time; `bench/compare_table` has whole
 # comparisons.

@@ -1,9 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/browser"
-require "support/needs"
-require "support/planted_application"
 require "carat/lab/html/interval_plot"
 require "carat/lab/html/page"
 require "carat/lab/html/table"
@@ -12,7 +9,6 @@ require "carat/lab/html/tree_plot"
 module Carat
   # Pages of `--html` in a browser.
   class HtmlReportTest < Minitest::Test
-    extend Support::Needs
     include Support::PlantedApplication
 
     needs Support::Browser.obstacle

@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/eventually"
-require "support/in_process_application"
 require "support/rails_app"
 
 # `carat ips` about applications of a known cost.

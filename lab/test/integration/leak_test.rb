@@ -1,10 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/eventually"
-require "support/planted_application"
-require "support/planted_bytes"
-require "support/postgres"
 
 # `carat leak` about applications with a known leak, in small rounds; `bench/run leak` has the full table.
 class LeakTest < Minitest::Test

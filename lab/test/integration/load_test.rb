@@ -2,9 +2,6 @@
 
 require "test_helper"
 require "socket"
-require "support/eventually"
-require "support/lab_application"
-require "support/puma_server"
 
 # `carat load` with wrk.
 class LoadTest < Minitest::Test

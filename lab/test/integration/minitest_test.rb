@@ -2,8 +2,6 @@
 
 require "carat/native_path"
 require "test_helper"
-require "support/memory_test_process"
-require "support/rails_app"
 
 # `require "carat/lab/minitest"` in a process of its own, without Carat's allocator unless a test says so.
 class LabMinitestTest < Minitest::Test

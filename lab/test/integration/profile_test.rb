@@ -2,8 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/controlled_server"
-require "support/profiled_application"
 
 # `carat profile` about an application whose allocations are known.
 class ProfileTest < Support::IntegrationTest

@@ -2,8 +2,6 @@
 
 require "json"
 require "test_helper"
-require "support/controlled_server"
-require "support/profiled_application"
 
 # `carat profile --cpu`, `--wall`, and `--gvl` of a worker that serves.
 class ProfileTimeTest < Support::IntegrationTest

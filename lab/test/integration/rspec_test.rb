@@ -1,13 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/memory_test_process"
-require "support/needs"
 
 # `require "carat/lab/rspec"` in a process of its own.
 class LabRspecTest < Minitest::Test
   include Support::MemoryTestProcess
-  extend Support::Needs
 
   needs("RSpec is not installed") if Gem::Specification.find_all_by_name("rspec-core").empty?
 

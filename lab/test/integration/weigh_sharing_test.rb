@@ -1,9 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/eventually"
-require "support/shop"
-require "support/weighed_application"
 
 # What `carat weigh` says about the memory that a worker shares with the mold, by gem.
 class WeighSharingTest < Minitest::Test

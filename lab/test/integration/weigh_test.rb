@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/eventually"
-require "support/weighed_application"
 
 # `carat weigh` about applications of a known weight.
 class WeighTest < Minitest::Test

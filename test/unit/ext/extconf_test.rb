@@ -3,7 +3,6 @@
 require "open3"
 require "rbconfig"
 require "test_helper"
-require "support/workplace"
 require_relative "../../../ext/carat/makefile"
 require_relative "../../../ext/carat/prerequisites"
 

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/workplace"
 require "carat/log/developer_report"
 
 module Carat

@@ -2,7 +2,6 @@
 
 require "test_helper"
 require "carat/native"
-require "support/control_harness"
 
 module Native
   class ControlTest < Minitest::Test

@@ -2,8 +2,6 @@
 
 require "carat/request/env_template"
 require "test_helper"
-require "support/native_test"
-require "support/wire"
 
 module Carat
   # The environment of a warm-up request.

@@ -2,7 +2,6 @@
 
 require "test_helper"
 require "rack"
-require "support/native_test"
 
 module Native
   class FormFilesTest < Support::NativeTest

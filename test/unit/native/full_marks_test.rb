@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/forked"
-require "support/native_test"
 
 module Native
   # What lanes tell the edge of full collections, and how Ruby code learns of them. Each fact is about the process.

@@ -1,9 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/compaction"
-require "support/native_test"
-require "support/recorded_body"
 
 module Carat
   module ::Native

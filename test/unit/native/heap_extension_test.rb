@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/forked"
-require "support/native_test"
 
 module Native
   class HeapExtensionTest < Support::NativeTest

@@ -2,8 +2,6 @@
 
 require "test_helper"
 require "rack"
-require "support/forked"
-require "support/native_test"
 
 module Native
   # A worker at its limit of open files.

@@ -3,7 +3,6 @@
 require "test_helper"
 require "socket"
 require "carat/native"
-require "support/forked"
 
 module Native
   class ProcessTest < Minitest::Test

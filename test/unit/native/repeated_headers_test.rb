@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/native_test"
 
 module Native
   # Requests whose headers have the names of earlier ones: their environments are copied from a Hash that has the keys.

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/native_test"
 
 class RequestHijackTest < Support::NativeTest
   def test_the_far_end_travels_before_the_response_which_is_ignored

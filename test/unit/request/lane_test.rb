@@ -3,7 +3,6 @@
 require "socket"
 require "tmpdir"
 require "test_helper"
-require "support/native_test"
 
 class LaneTest < Support::NativeTest
   OK = ->(_env) { [200, {}, ["ok"]] }

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/native_test"
 
 class CallbacksTest < Support::NativeTest
   def test_error_of_one_callable_does_not_stop_the_others

@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/native_test"
-require "support/recorded_body"
 
 class DeliveryTest < Support::NativeTest
   LARGE = "0123456789abcdef" * 8192 # 128 KiB

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/native_test"
 
 class ResponseStreamTest < Support::NativeTest
   # A streaming body of Rack 3: it has no each.

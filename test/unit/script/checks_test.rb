@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/workplace"
 require_relative "../../../script/suite/rooms"
 require_relative "../../../script/suite/sizes"
 require_relative "../../../script/suite/type_names"

@@ -2,7 +2,6 @@
 
 require "stringio"
 require "test_helper"
-require "support/workplace"
 require_relative "../../../script/suite/ruby_tests"
 require_relative "../../../script/suite/step"
 

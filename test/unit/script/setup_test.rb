@@ -2,7 +2,6 @@
 
 require "open3"
 require "test_helper"
-require "support/workplace"
 
 # What script/setup says before it installs anything, on machines that the tests make up.
 class SetupTest < Minitest::Test

@@ -2,7 +2,6 @@
 
 require "minitest/mock"
 require "test_helper"
-require "support/fiber_lane_test"
 
 class FiberLaneTest < Support::FiberLaneTest
   SORRY = [500, "Internal Server Error\n"].freeze

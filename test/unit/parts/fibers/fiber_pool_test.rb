@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/scheduler_test"
 
 class FiberPoolTest < Support::SchedulerTest
   def test_a_size_is_a_whole_number_of_slots

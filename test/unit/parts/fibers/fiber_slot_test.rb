@@ -2,7 +2,6 @@
 
 require "test_helper"
 require "minitest/mock"
-require "support/fiber_lane_test"
 
 module Carat
   class FiberSlotTest < Support::FiberLaneTest

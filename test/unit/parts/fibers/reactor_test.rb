@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/reactor_test"
 
 class ReactorTest < Support::ReactorTest
   module Cases

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "carat/processes/measures/collector_clock"
-require "support/forked"
 require "test_helper"
 
 module Carat

@@ -4,7 +4,6 @@ require "test_helper"
 require "carat/native"
 require "carat/processes/measures/stats_report"
 require "json"
-require "support/forked"
 
 module Carat
   class StatsReportTest < Minitest::Test

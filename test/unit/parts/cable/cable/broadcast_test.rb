@@ -3,12 +3,9 @@
 require "socket"
 require "test_helper"
 require "tmpdir"
-require "support/cable_app"
-require "support/needs"
 
 module Carat
   class CableBroadcastTest < Minitest::Test
-    extend Support::Needs
     include Support::CableApp
     needs Support::CableApp.obstacle
 

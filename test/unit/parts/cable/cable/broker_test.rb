@@ -1,12 +1,9 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/cable_broker"
-require "support/needs"
 
 module Carat
   class CableBrokerTest < Minitest::Test
-    extend Support::Needs
     include Support::CableBroker
     needs Support::CableApp.obstacle
 

@@ -1,12 +1,9 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/cable_app"
-require "support/needs"
 
 module Carat
   class CableFailureTest < Minitest::Test
-    extend Support::Needs
     include Support::CableApp
     needs Support::CableApp.obstacle
 

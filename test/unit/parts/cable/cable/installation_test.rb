@@ -3,12 +3,9 @@
 require "open3"
 require "rbconfig"
 require "test_helper"
-require "support/cable_app"
-require "support/needs"
 
 module Carat
   class CableInstallationTest < Minitest::Test
-    extend Support::Needs
     include Support::CableApp
     needs Support::CableApp.obstacle
 

@@ -1,13 +1,9 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/cable_broker"
-require "support/eventually"
-require "support/needs"
 
 module Carat
   class CableRelayTest < Minitest::Test
-    extend Support::Needs
     include Support::CableBroker
     include Support::Eventually
     needs Support::CableApp.obstacle

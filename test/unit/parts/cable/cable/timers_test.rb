@@ -1,13 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/cable_app"
-require "support/needs"
 
 module Carat
   # Timers of channels (`periodically`), which the edge has.
   class CableChannelTimersTest < Minitest::Test
-    extend Support::Needs
     include Support::CableApp
     needs Support::CableApp.obstacle
 

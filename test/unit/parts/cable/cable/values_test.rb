@@ -2,12 +2,9 @@
 
 require "carat/parts/cable/cable/values"
 require "test_helper"
-require "support/cable_app"
-require "support/needs"
 
 module Carat
   class CableValuesTest < Minitest::Test
-    extend Support::Needs
     include Support::CableApp
     needs Support::CableApp.obstacle
 

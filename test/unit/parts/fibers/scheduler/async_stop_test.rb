@@ -1,14 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/async_gem"
-require "support/needs"
-require "support/scheduler_test"
 
 module Scheduler
   # How tasks of the async gem are stopped.
   class AsyncStopTest < Support::SchedulerTest
-    extend Support::Needs
     needs Support::AsyncGem.obstacle
     also_under_stress
 

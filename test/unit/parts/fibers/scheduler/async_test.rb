@@ -1,14 +1,10 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/async_gem"
-require "support/needs"
-require "support/scheduler_test"
 
 module Scheduler
   # Tasks of the async gem, whose fibers this scheduler runs among its others.
   class AsyncTest < Support::SchedulerTest
-    extend Support::Needs
     needs Support::AsyncGem.obstacle
     also_under_stress
 

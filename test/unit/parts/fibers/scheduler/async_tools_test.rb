@@ -1,15 +1,11 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/async_gem"
-require "support/needs"
-require "support/scheduler_test"
 require "socket"
 
 module Scheduler
   # The async gem's tools for tasks: timeouts, semaphores, barriers, queues, clients.
   class AsyncToolsTest < Support::SchedulerTest
-    extend Support::Needs
     needs Support::AsyncGem.obstacle
     also_under_stress
 

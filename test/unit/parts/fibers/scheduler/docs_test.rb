@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/async_gem"
-require "support/scheduler_test"
 require "net/http"
 require "socket"
 

@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/eventually"
-require "support/scheduler_test"
 
 module Scheduler
   # Errors that no fiber rescues.

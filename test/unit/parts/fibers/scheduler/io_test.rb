@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/scheduler_test"
 require "minitest/mock"
 require "socket"
 require "openssl"

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/postgres_test"
 
 module Scheduler
   # The driver `pg` with its defaults.

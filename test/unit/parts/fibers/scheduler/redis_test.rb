@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
+require "redis"
 require "test_helper"
-require "support/redis_server"
-require "support/scheduler_test"
 
 module Scheduler
   # The driver `redis` with its Ruby connection: 4.8 uses the socket directly, 5 through `redis-client`.

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "support/scheduler_test"
 
 module Scheduler
   # Large transfers: through pipes, from and to files.

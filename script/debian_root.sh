@@ -81,21 +81,31 @@ make_base() {
   [ -n "$debian" ] || unable "the apt sources of this machine name no mirror of Debian (a URI that ends in /debian)"
   echo "$suite: making $title in $root from $debian" >&2
   remove_owned "$inside" "$maker" && make_owned "$inside" "$maker" || exit "$REFUSED"
-  unshare --mount --propagation private \
-    debootstrap --variant=minbase --include=ca-certificates "${base:-$suite}" "$inside" "$debian" >&2 || return
+  make_empty_system "$inside" "$debian" || return
   write_sources "$inside" "$debian" "$security"
   if [ -n "${foreign:-}" ]; then chroot "$inside" dpkg --add-architecture "$foreign"; fi
 }
 
+# Puts a system without further packages into the directory ($1), from the mirror ($2).
+make_empty_system() {
+  unshare --mount --propagation private \
+    debootstrap --variant=minbase --include=ca-certificates "${base:-$suite}" "$1" "$2" >&2
+}
+
 install_into() {
-  local inside=$1 packages; shift
+  local inside=$1 packages
   packages=$(wanted_packages | xargs)
   share_settings "$inside"
+  install_packages "$inside" $packages >&2 || return
+  echo "$packages" >"$inside/etc/carat-packages"
+}
+
+install_packages() {
+  local inside=$1; shift
   enter "$inside" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 sh -euc '
     apt-get update -qq
     apt-get install -y -qq --no-install-recommends "$@"
-    apt-get clean' _ $packages >&2 || return
-  echo "$packages" >"$inside/etc/carat-packages"
+    apt-get clean' _ "$@"
 }
 
 # Makes the root, or adds the packages that have joined the list since. It gets its name only when it is complete.

@@ -8,7 +8,7 @@ module Carat
     MANIFEST = File.expand_path("../../Cargo.toml", __dir__)
     RUSTUP = "curl https://sh.rustup.rs -sSf | sh"
     LIBCLANG_DIRECTORIES = %w[
-      /usr/lib/llvm-*/lib /usr/lib/*-linux-gnu* /usr/lib64 /usr/lib64/llvm*/lib /usr/lib /usr/local/lib /lib
+      /usr/lib/llvm*/lib /usr/lib/*-linux-gnu* /usr/lib64 /usr/lib64/llvm*/lib /usr/lib /usr/local/lib /lib
       /usr/local/llvm*/lib /opt/homebrew/opt/llvm/lib
     ].freeze
 

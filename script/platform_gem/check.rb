@@ -12,9 +12,17 @@ module PlatformGem
   # Installs a gem, and serves a Rack application with it, and a Rails application where Rails is installed.
   class Check
     COMPILERS = %w[cargo rustc gcc cc clang make].freeze
-    RACK_APP = "run ->(_env) { [200, { 'content-type' => 'text/plain' }, ['hello']] }\n"
-    SERVES_WITHIN_SECONDS = 10
-    DEADLINE_SECONDS = 120
+    # Answers with the bytes of the body.
+    RACK_APP = <<~'RUBY'
+      run lambda { |env|
+        bytes = IO.copy_stream(env["rack.input"] || File::NULL, File::NULL)
+        [200, { "content-type" => "text/plain" }, ["hello, #{bytes} bytes"]]
+      }
+    RUBY
+    UPLOAD_BYTES = 300_000_000
+    # How long Rails may take; under an emulator, longer.
+    SERVES_WITHIN_SECONDS = Integer(ENV.fetch("CARAT_TEST_BOOT_SECONDS", 10))
+    DEADLINE_SECONDS = [120, SERVES_WITHIN_SECONDS].max
     # A gem that compiles finds its crates, and compiles those of others once.
     COMPILING = { "CARGO_NET_OFFLINE" => "true",
                   "CARGO_TARGET_DIR" => File.expand_path("../../target/gem", __dir__) }.freeze
@@ -55,7 +63,20 @@ module PlatformGem
     def check_rack
       File.write("config.ru", RACK_APP)
       report("carat check", seconds { run_command("carat", "check") })
-      report("carat, until the first response", serve("/", "hello", "carat", "-b", "tcp://127.0.0.1:0"))
+      serving = serve("/", "hello, 0 bytes", "carat", "-b", "tcp://127.0.0.1:0") do |url|
+        report("an upload of #{UPLOAD_BYTES / 1_000_000} MB", seconds { upload(URI(url)) })
+      end
+      report("carat, until the first response", serving)
+    end
+
+    def upload(url)
+      File.open("upload", "w+") do |file|
+        file.truncate(UPLOAD_BYTES)
+        request = Net::HTTP::Put.new(url, "content-length" => UPLOAD_BYTES.to_s)
+        request.body_stream = file
+        http = Net::HTTP.start(url.host, url.port, read_timeout: DEADLINE_SECONDS)
+        expect("hello, #{UPLOAD_BYTES} bytes", http.request(request).body)
+      end
     end
 
     # An old Rails does not go with the Rack that is given.
@@ -76,10 +97,13 @@ module PlatformGem
       abort "more than #{SERVES_WITHIN_SECONDS} s" if serving > SERVES_WITHIN_SECONDS
     end
 
-    # Returns the seconds until the first response, which must begin with `expected`.
+    # Returns the seconds until the first response, which must begin with `expected`. A block then gets the URL.
     def serve(path, expected, *words)
       Open3.popen2e(@env, *command(words)) do |_input, output, server|
-        seconds { Timeout.timeout(DEADLINE_SECONDS) { ask(output, path, expected) } }
+        url = nil
+        waited = seconds { Timeout.timeout(DEADLINE_SECONDS) { url = ask(output, path, expected) } }
+        yield url if block_given?
+        waited
       ensure
         stop(server.pid)
         output.read
@@ -96,10 +120,14 @@ module PlatformGem
     def ask(output, path, expected)
       log = +""
       log << output.readline until (url = log[/listening url=(\S+)/, 1])
-      body = Net::HTTP.get(URI("#{url}#{path}"))
-      abort "unexpected response: #{body}" unless body.start_with?(expected)
+      expect(expected, Net::HTTP.get(URI("#{url}#{path}")))
+      url
     rescue EOFError
       abort "the server ended:\n#{log}"
+    end
+
+    def expect(beginning, body)
+      abort "unexpected response: #{body}" unless body.start_with?(beginning)
     end
 
     # Returns the output.

@@ -20,8 +20,6 @@ module Releasing
     CYCLONEDX = "0.5.9"
     SIGSTORE = "sigstore-cli:0.2.3"
     TOOLS = File.join(ROOT, "tmp/tools")
-    # jemalloc does not run with larger pages than it was compiled for; aarch64 has pages of up to 64 KiB.
-    LARGE_PAGES = { "JEMALLOC_SYS_WITH_LG_PAGE" => "16" }.freeze
 
     # `directory` is where the files are.
     def initialize(version, directory: DIRECTORY)
@@ -41,8 +39,7 @@ module Releasing
 
     # Compiles the parts for this Ruby; `mode` is the flag of script/setup.
     def parts(mode = "--release")
-      variables = RbConfig::CONFIG.fetch("host_cpu") == "aarch64" ? LARGE_PAGES : {}
-      execute("script/setup", mode, env: variables)
+      execute("script/setup", mode)
     end
 
     # Packs the parts in build/; `words` are the processor and the C library, by default this machine's.

@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 
 if command -v apk >/dev/null; then
-  apk add --no-cache bash build-base cargo clang-libclang linux-headers
+  apk add --no-cache bash build-base cargo clang-libclang coreutils linux-headers
   exec ruby script/release parts --build
 fi
 apt-get update -qq

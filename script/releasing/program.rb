@@ -40,6 +40,7 @@ module Releasing
       puts "Carat #{@checkout.version}, from this checkout"
       tell_obstacles
       heading("source gems") { files.source }
+      heading("parts") { files.parts("--build") }
       heading("platform gem") { files.platform }
       heading("SBOM") { files.sbom }
       heading("checksums") { files.sums }

@@ -63,10 +63,18 @@ class ExtconfTest < Minitest::Test
     assert_includes makefile, "CC = aarch64-linux-gnu-gcc\n"
   end
 
+  def test_aarch64_gets_an_allocator_for_the_largest_pages
+    extconf({})
+    refute_includes makefile, "LG_PAGE"
+
+    extconf({}, "-e", 'RbConfig::CONFIG["host_cpu"] = "aarch64"; load ARGV.first')
+    assert_includes makefile, 'JEMALLOC_SYS_WITH_LG_PAGE="$${JEMALLOC_SYS_WITH_LG_PAGE:-16}" cargo build'
+  end
+
   private
 
-  def extconf(env)
-    Open3.capture2e(env, RbConfig.ruby, EXTCONF, chdir: @workplace)
+  def extconf(env, *words)
+    Open3.capture2e(env, RbConfig.ruby, *words, EXTCONF, chdir: @workplace)
   end
 
   def makefile

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
-use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use magnus::{Error, Object, RArray, RModule, Ruby, function};
@@ -140,13 +139,21 @@ impl Watch {
     }
 }
 
+/// The addresses of the callers.
+#[cfg(target_env = "gnu")]
 fn stack() -> Box<[usize]> {
-    let mut frames = [null_mut::<c_void>(); FRAMES_LIMIT];
+    let mut frames = [std::ptr::null_mut::<c_void>(); FRAMES_LIMIT];
     let limit = c_int::try_from(FRAMES_LIMIT).unwrap_or(0);
     // SAFETY: glibc writes `limit` addresses at most.
     let count = unsafe { libc::backtrace(frames.as_mut_ptr(), limit) };
     let frames = frames.iter().take(usize::try_from(count).unwrap_or(0));
     frames.map(|frame| *frame as usize).collect()
+}
+
+/// musl has no function that finds the callers.
+#[cfg(not(target_env = "gnu"))]
+fn stack() -> Box<[usize]> {
+    Box::default()
 }
 
 /// The library of an address, the offset in it, and its function if the library exports it.

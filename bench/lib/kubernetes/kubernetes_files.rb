@@ -53,6 +53,7 @@ module Bench
         [plugins."io.containerd.grpc.v1.cri"]
           sandbox_image = "#{PAUSE}"
           disable_apparmor = true
+          restrict_oom_score_adj = true
         [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
           runtime_type = "io.containerd.runc.v2"
         [plugins."io.containerd.grpc.v1.cri".cni]

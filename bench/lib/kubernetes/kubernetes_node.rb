@@ -79,7 +79,8 @@ module Bench
     def control_plane
       start("etcd", "/usr/bin/etcd", "--data-dir=/run/etcd", "--log-level=warn")
       start("kube-apiserver", "--etcd-servers=http://127.0.0.1:2379", "--service-cluster-ip-range=#{FILES::SERVICES}",
-            "--advertise-address=#{FILES::NODE_ADDRESS}", "--authorization-mode=AlwaysAllow",
+            "--advertise-address=#{FILES::NODE_ADDRESS}", "--kubelet-preferred-address-types=InternalIP",
+            "--authorization-mode=AlwaysAllow",
             "--token-auth-file=#{path("tokens.csv")}", "--cert-dir=#{CERTIFICATES}", "--enable-aggregator-routing",
             "--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file=#{KEY}",
             "--service-account-signing-key-file=#{KEY}")

@@ -5,9 +5,11 @@ module Bench
   # that hear of each job. All pods share SQLite's files, which only one node allows.
   class KubernetesWhole
     SHARED = "/ledger/storage"
+    UP = 'get "up" => "rails/health#show"'
     # What WholeApp has, with files that the pods share, a broker, and processes; without JOBS=none also those of jobs.
     FILES = {
       **WholeApp::FILES,
+      "config/routes.rb" => WholeApp::FILES.fetch("config/routes.rb").sub("do\n", "do\n  #{UP}\n"),
       "config/database.yml" => WholeApp::FILES.fetch("config/database.yml").gsub("storage/", "#{SHARED}/"),
       "app/jobs/entry_job.rb" => WholeApp::FILES.fetch("app/jobs/entry_job.rb").sub('"ledger"', '"/ledger/served"'),
       "config/cable.yml" => <<~YAML,
@@ -36,14 +38,12 @@ module Bench
     PAGES = 600
     JOBS = 300
     SETTLE_SECONDS = 15
-    private_constant :SHARED, :VARIABLES, :SOCKETS, :PAGE_PAUSE_SECONDS, :ENTRY_PAUSE_SECONDS, :PAGES, :JOBS,
+    private_constant :SHARED, :UP, :VARIABLES, :SOCKETS, :PAGE_PAUSE_SECONDS, :ENTRY_PAUSE_SECONDS, :PAGES, :JOBS,
                      :SETTLE_SECONDS
 
     # Writes the application to a directory, which becomes /app of an image.
     def self.write(directory)
       JobsApp.write(directory, FILES)
-      path = File.join(directory, "config/environments/production.rb")
-      File.write(path, File.read(path).gsub(/^ *config\.(force|assume)_ssl.*\n/, ""))
       File.write(File.join(directory, "Gemfile"), "gem \"carat\", path: \"/carat\"\n", mode: "a")
     end
 

@@ -94,7 +94,8 @@ module Carat
       assert_equal option(pod_variables, :readiness_path), [probe.dig("httpGet", "path")]
       assert_operator option(pod_variables, :drain_delay), :>,
                       (probe["periodSeconds"] * probe["failureThreshold"]) + NODES_SECONDS
-      refute container["livenessProbe"].key?("httpGet"), "a pod that drains would be killed"
+      assert_equal({ "path" => "/livez", "port" => "metrics" }, container.dig("livenessProbe", "httpGet"),
+                   "a pod that drains would be killed")
     end
 
     def test_the_task_of_the_swarm_drains_until_the_proxy_has_noticed

@@ -19,10 +19,10 @@ module Bench
       waited = TestFile.path("waited")
       spec = spec.with_env("BENCH_WAITED" => waited, **Weight::DATABASE.call)
       Server.run(spec, File.join(APPS, "rails_gc.ru")) do |server|
-        rate = capacity(server, options) * SHARE
+        rate = [(capacity(server, options) * SHARE).round, 1].max
         before = lines(waited)
         seconds = options.duration * TIMES
-        report = SteadyLoad.run(server, PATH, connections: CONNECTIONS, seconds: seconds, rate: rate.round, kept: false)
+        report = SteadyLoad.run(server, PATH, connections: CONNECTIONS, seconds: seconds, rate: rate, kept: false)
         { rate: rate, waited: lines(waited) - before, **report.sample, **latencies(report),
           **memory(server, options) }
       end

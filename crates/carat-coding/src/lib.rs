@@ -34,11 +34,13 @@ mod encode {
     mod brotli;
     mod deflate;
     mod encoder;
+    mod jitter;
     mod pool;
     mod then;
     mod zstd;
 
     pub use encoder::{EncodeError, Encoder, Levels};
+    pub use jitter::JITTER_BYTES;
     pub use pool::{EncoderPool, IDLE_LIMIT, Lease};
     pub use then::Then;
 }
@@ -49,7 +51,9 @@ pub use decode::{
     DecodeError, DecodeLimits, DecodeStep, Decoder, GZIP_MEMBERS_LIMIT, RATIO_GRACE,
     ZSTD_WINDOW_LIMIT,
 };
-pub use encode::{EncodeError, Encoder, EncoderPool, IDLE_LIMIT, Lease, Levels, Then};
+pub use encode::{
+    EncodeError, Encoder, EncoderPool, IDLE_LIMIT, JITTER_BYTES, Lease, Levels, Then,
+};
 pub use negotiate::{AcceptedCodings, negotiate};
 #[cfg(feature = "part")]
 pub use part::part;

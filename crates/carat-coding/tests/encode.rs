@@ -1,6 +1,6 @@
 //! Encoders against the decoders of this crate. The fuzz target `encode` cuts the bodies anywhere.
 
-use carat_coding::{Coding, Codings, DecodeLimits, Decoder, Encoder, Levels, Then};
+use carat_coding::{Coding, Codings, DecodeLimits, Decoder, Encoder, JITTER_BYTES, Levels, Then};
 
 const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
 const LIMITS: DecodeLimits = DecodeLimits {
@@ -148,5 +148,67 @@ fn incompressible_bytes_hardly_grow() {
         let coded = encoder.encode(&[&noise], Then::Finish).expect("encoded");
         assert!(coded.len() < noise.len() + 1000, "{coding:?}");
         assert!(decoded(coding, coded) == noise, "{coding:?}");
+    }
+}
+
+/// A body of 5000 bytes, with a number that is as easy to encode as any other.
+fn page(number: usize) -> Vec<u8> {
+    let mut body = text(4_990);
+    body.extend_from_slice(format!("{:010}", number * 7_919_111).as_bytes());
+    body
+}
+
+#[test]
+fn pages_that_differ_little_get_different_lengths_and_each_decodes() {
+    for coding in ALL {
+        let mut encoder = encoder(coding);
+        let mut lengths: Vec<_> = (0..200)
+            .map(|number| {
+                let body = page(number);
+                let coded = encoder.encode(&[&body], Then::Finish).expect("encoded");
+                assert!(decoded(coding, coded) == body, "{coding:?}");
+                let length = coded.len();
+                encoder.reset();
+                length
+            })
+            .collect();
+        lengths.sort_unstable();
+        let spread = lengths[lengths.len() - 1] - lengths[0];
+        lengths.dedup();
+        assert!(
+            (24..=JITTER_BYTES + 12).contains(&spread) && lengths.len() >= 7,
+            "{coding:?} {lengths:?}"
+        );
+    }
+}
+
+#[test]
+fn a_page_has_the_same_length_each_time() {
+    for coding in ALL {
+        let body = page(1);
+        let mut lengths = (0..20).map(|_| {
+            let mut encoder = encoder(coding);
+            let coded = encoder.encode(&[&body], Then::Finish).expect("encoded");
+            coded.len()
+        });
+        let first = lengths.next();
+        assert!(lengths.all(|length| Some(length) == first), "{coding:?}");
+    }
+}
+
+#[test]
+fn a_streamed_body_is_lengthened_once() {
+    let body = text(5_000);
+    for coding in ALL {
+        for size in 1..50 {
+            let (mut encoder, mut client) = (encoder(coding), Client::new(coding));
+            let then = [Then::Flush, Then::More][size % 2];
+            for piece in body.chunks(size * 20) {
+                let coded = encoder.encode(&[piece], then).expect("encoded");
+                client.take(coded);
+            }
+            let coded = encoder.encode::<&[u8]>(&[], Then::Finish).expect("encoded");
+            assert!(client.take(coded) == body, "{coding:?}");
+        }
     }
 }

@@ -3,6 +3,7 @@ use brotli::enc::encode::{
     BrotliEncoderOperation, BrotliEncoderParameter, BrotliEncoderStateStruct,
 };
 
+use super::jitter::JITTER_BYTES;
 use super::then::Then;
 
 /// A window of 128 KiB. At level 4 an encoder takes 2.2 MB with it, and 5.4 MB with 512 KiB, which does
@@ -31,6 +32,30 @@ impl BrotliEncoder {
             Then::Flush => BrotliEncoderOperation::BROTLI_OPERATION_FLUSH,
             Then::Finish => BrotliEncoderOperation::BROTLI_OPERATION_FINISH,
         };
+        self.run(operation, piece, output)
+    }
+
+    /// Writes this many bytes that decoders skip (RFC 7932, 9.2), or none for one: the library's header in front of a
+    /// single byte says that none follows.
+    pub(super) fn write_metadata(
+        &mut self,
+        length: usize,
+        output: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        if length < 2 {
+            return Ok(());
+        }
+        let operation = BrotliEncoderOperation::BROTLI_OPERATION_EMIT_METADATA;
+        self.run(operation, &[0; JITTER_BYTES][..length], output)
+    }
+
+    fn run(
+        &mut self,
+        operation: BrotliEncoderOperation,
+        piece: &[u8],
+        output: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        let finishes = operation == BrotliEncoderOperation::BROTLI_OPERATION_FINISH;
         let state = self.state.get_or_insert_with(|| begin(self.level));
         let (mut left, mut read) = (piece.len(), 0);
         loop {
@@ -54,7 +79,7 @@ impl BrotliEncoder {
             let made = state.take_output(&mut bytes);
             output.extend_from_slice(&made[..bytes]);
             // Without input left, the encoder may still hold some of it in its own buffer.
-            let complete = then != Then::Finish || state.is_finished();
+            let complete = !finishes || state.is_finished();
             if left == 0 && bytes == 0 && complete {
                 return Ok(());
             }
@@ -71,4 +96,31 @@ fn begin(level: u32) -> Box<BrotliEncoderStateStruct<StandardAlloc>> {
     state.set_parameter(BrotliEncoderParameter::BROTLI_PARAM_QUALITY, level);
     state.set_parameter(BrotliEncoderParameter::BROTLI_PARAM_LGWIN, WINDOW_BITS);
     state
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Codings, DecodeLimits, Decoder};
+
+    #[test]
+    fn metadata_of_any_length_is_skipped_at_any_level() {
+        let limits = DecodeLimits {
+            size: 1000,
+            ratio: u64::MAX,
+        };
+        for (level, length) in (0..=11).flat_map(|level| (0..=32).map(move |it| (level, it))) {
+            let (mut encoder, mut coded) = (BrotliEncoder::new(level), Vec::new());
+            let written = encoder.write_metadata(length, &mut coded);
+            written.expect("written");
+            let encoded = encoder.encode(b"a small body", Then::Finish, &mut coded);
+            encoded.expect("encoded");
+            let codings = Codings::of([&b"br"[..]]).expect("known");
+            let mut decoder = Decoder::new(&codings, limits).expect("coded");
+            let mut body = [0; 100];
+            let step = decoder.step(&coded, &mut body).expect("well formed");
+            assert_eq!(&body[..step.written], b"a small body", "{level} {length}");
+            decoder.finish().expect("complete");
+        }
+    }
 }

@@ -1,8 +1,10 @@
 use std::error::Error;
 use std::fmt;
+use std::mem::replace;
 
 use super::brotli::BrotliEncoder;
 use super::deflate::{DeflateEncoder, Wrap};
+use super::jitter;
 use super::then::Then;
 use super::zstd::ZstdEncoder;
 use crate::Coding;
@@ -52,6 +54,8 @@ pub struct Encoder {
     pub coding: Coding,
     inner: CodingEncoder,
     output: Vec<u8>,
+    /// Whether the body has got the bytes that hide its length.
+    is_lengthened: bool,
 }
 
 enum CodingEncoder {
@@ -73,10 +77,12 @@ impl Encoder {
             coding,
             inner,
             output: Vec::new(),
+            is_lengthened: false,
         }
     }
 
-    /// Encodes pieces of the body and returns the output.
+    /// Encodes pieces of the body and returns the output, which is longer than needed by up to
+    /// [`JITTER_BYTES`](crate::JITTER_BYTES) bytes.
     pub fn encode<P: AsRef<[u8]>>(
         &mut self,
         pieces: &[P],
@@ -87,11 +93,31 @@ impl Encoder {
             Some((last, others)) => (last.as_ref(), others),
             None => (&b""[..], pieces),
         };
+        self.write_metadata(pieces)?;
         for piece in others {
             self.encode_one(piece.as_ref(), Then::More)?;
         }
         self.encode_one(last, then)?;
+        if !self.output.is_empty() && !replace(&mut self.is_lengthened, true) {
+            jitter::lengthen(self.coding, pieces, &mut self.output);
+        }
         Ok(&self.output)
+    }
+
+    /// Begins a body in br, whose blocks begin at any bit, with bytes that hide its length.
+    fn write_metadata<P: AsRef<[u8]>>(&mut self, pieces: &[P]) -> Result<(), EncodeError> {
+        let CodingEncoder::Brotli(brotli) = &mut self.inner else {
+            return Ok(());
+        };
+        if replace(&mut self.is_lengthened, true) {
+            return Ok(());
+        }
+        let length = jitter::metadata_length(pieces);
+        let done = brotli.write_metadata(length, &mut self.output);
+        done.map_err(|cause| EncodeError {
+            coding: self.coding,
+            cause,
+        })
     }
 
     fn encode_one(&mut self, piece: &[u8], then: Then) -> Result<(), EncodeError> {
@@ -109,6 +135,7 @@ impl Encoder {
 
     /// Discards the body, complete or not.
     pub fn reset(&mut self) {
+        self.is_lengthened = false;
         match &mut self.inner {
             CodingEncoder::Deflate(deflate) => deflate.reset(),
             CodingEncoder::Brotli(brotli) => brotli.reset(),

@@ -44,6 +44,20 @@ class MetricsTest < Support::IntegrationTest
     eventually { scrape.body.match?(/^carat_worker_replacements_total\{reason="worker_requests"\} [1-3]$/) }
   end
 
+  def test_the_utilization_is_the_share_of_busy_threads_in_the_last_seconds
+    server = start(Support::Gate::APP, files: { "carat.rb" => 'pool "slow", paths: "/gate/*", threads: 1' })
+    utilization = ->(name) { Float(scrape.body[/^carat_#{name} (\S+)$/, 1]) }
+    assert_in_delta 0, utilization["utilization"]
+    clients = Array.new(3) { ask(server, "GET", "/gate/1") }
+
+    # The two that wait for their pool's thread do not ask for more threads.
+    eventually { utilization['pool_utilization\{pool="slow"\}'] > 1.5 }
+    assert_includes 0.5..1.0, utilization["utilization"]
+    assert_in_delta 0, utilization['pool_utilization\{pool="main"\}']
+  ensure
+    clients&.each(&:close)
+  end
+
   # The names of yabeda-puma-plugin and puma-metrics.
   def test_the_names_of_puma_stand_beside_its_own_on_request
     start

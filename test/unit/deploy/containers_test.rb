@@ -108,15 +108,14 @@ module Carat
     end
 
     def test_autoscalers_aim_at_seven_tenths_of_the_threads_of_a_pod
-      threads = pod_variables.values_at("WEB_CONCURRENCY", "RAILS_MAX_THREADS").map { |text| Integer(text) }.reduce(:*)
       pods = load("autoscaling/hpa.yaml").dig("spec", "metrics", 0, "pods")
       trigger = load("autoscaling/keda.yaml").dig("spec", "triggers", 0, "metadata")
       rule = load("autoscaling/prometheus-adapter.yaml").dig("rules", "custom", 0)
 
-      assert_equal [(threads * 7 / 10.0).to_s] * 2, [pods.dig("target", "averageValue"), trigger["threshold"]]
-      assert_equal pods.dig("metric", "name"), rule.dig("name", "as")
-      [rule["metricsQuery"], trigger["query"]].each do |query|
-        assert_equal %w[queue app], query.scan(/carat_request_(\w+)_time_seconds_sum/).flatten
+      assert_equal %w[700m 0.7], [pods.dig("target", "averageValue"), trigger["threshold"]]
+      assert_equal "carat_utilization", pods.dig("metric", "name")
+      [rule["seriesQuery"], rule["metricsQuery"], trigger["query"]].each do |query|
+        assert_equal %w[carat_utilization], query.scan(/carat_\w+/)
       end
     end
 

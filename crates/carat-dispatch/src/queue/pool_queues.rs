@@ -39,7 +39,8 @@ pub(crate) struct Pool {
 pub struct PoolReport {
     name: String,
     running: usize,
-    threads: Option<usize>,
+    /// How many requests of the pool may run at once; `None` for no bound.
+    pub threads: Option<usize>,
     waiting: usize,
     queue_limit: usize,
     /// Requests to which the application has responded.
@@ -48,6 +49,13 @@ pub struct PoolReport {
     queue_time: f64,
     /// Requests that got 503 instead of a lane.
     refused: u64,
+}
+
+impl PoolReport {
+    /// The requests of the pool, waiting or running.
+    pub fn requests(&self) -> usize {
+        self.running + self.waiting
+    }
 }
 
 impl PoolQueues {

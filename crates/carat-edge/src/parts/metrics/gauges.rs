@@ -7,6 +7,7 @@ use prometheus_client::registry::{Registry, Unit};
 use serde_json::Value;
 
 use super::scraped::register_times;
+use super::utilization::RecentLoad;
 use carat_http::{EdgeCore, OtherParts, PartSample, SampleValue};
 use carat_settings::Settings;
 
@@ -16,6 +17,7 @@ type KnownCounts = Family<[(&'static str, &'static str); 1], Counter>;
 type KnownSeconds = Family<[(&'static str, &'static str); 1], Counter<f64, AtomicU64>>;
 /// The label `pool`, whose values the configuration names.
 type PoolGauges = Family<[(&'static str, String); 1], Gauge<i64, AtomicI64>>;
+type PoolShares = Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>;
 type PoolCounters = Family<[(&'static str, String); 1], Counter>;
 
 /// States of workers, as `carat status` names them.
@@ -148,6 +150,29 @@ fn register_pools(registry: &mut Registry, status: &Value) {
     registry.register("pool_waiting_requests", help, waiting);
     let help = "Requests of a pool that got 503 instead of a worker";
     registry.register("pool_refused_requests", help, refused);
+}
+
+/// Registers which share of the threads of the most workers that there may be was busy in the last seconds, and which of
+/// each pool's, if there are several.
+pub(super) fn register_utilization(registry: &mut Registry, load: &RecentLoad, status: &Value) {
+    let number = |value: &Value| value.as_u64().and_then(|it| usize::try_from(it).ok());
+    let workers = number(&status["workers"]["max"]).unwrap_or_default();
+    let all = Gauge::<f64, AtomicU64>::default();
+    all.set(load.utilization(workers));
+    let help = "Share of the threads that was busy in the last 15 seconds; above 1, requests wait";
+    registry.register("utilization", help, all);
+    let pools = status["pools"].as_array().map_or(&[][..], Vec::as_slice);
+    if pools.is_empty() {
+        return;
+    }
+    let shares = PoolShares::default();
+    for (index, pool) in pools.iter().enumerate() {
+        let label = [("pool", pool["name"].as_str().unwrap_or_default().to_owned())];
+        let share = load.pool_utilization(index, number(&pool["threads"]), workers);
+        shares.get_or_create(&label).set(share);
+    }
+    let help = "Share of the threads of a pool that was busy in the last 15 seconds";
+    registry.register("pool_utilization", help, shares);
 }
 
 fn register_workers(registry: &mut Registry, status: &Value) {

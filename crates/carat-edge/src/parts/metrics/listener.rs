@@ -15,10 +15,11 @@ use tokio::time::sleep;
 
 use super::dashboard;
 use super::exposition::{OPEN_METRICS, TEXT_FORMAT, exposition, registry, wants_open_metrics};
-use super::gauges::as_puma;
+use super::gauges::{as_puma, register_utilization};
 use super::health::readiness;
 use super::history::History;
 use super::request_metrics::RequestMetrics;
+use super::utilization::RecentLoad;
 use crate::admin::clients::{AdminClient, AdminClients, Responder};
 use crate::admin::reply::{refusal, response};
 use crate::supervise::{ControlRequest, Mailbox, Message};
@@ -124,11 +125,13 @@ pub(super) struct MetricsPages {
     pub(super) mailbox: Mailbox,
     pub(super) requests: Rc<RequestMetrics>,
     pub(super) history: Rc<RefCell<History>>,
+    pub(super) load: Rc<RefCell<RecentLoad>>,
 }
 
 impl MetricsPages {
     async fn metrics(&self, status: Value, is_open: bool, names_puma: bool) -> Option<String> {
-        let registry = registry(&self.core, &*self.parts, &self.requests, &status).await?;
+        let mut registry = registry(&self.core, &*self.parts, &self.requests, &status).await?;
+        register_utilization(&mut registry, &self.load.borrow(), &status);
         let puma = names_puma.then(|| as_puma(&self.core.settings, &status));
         exposition(&registry, puma.as_ref(), is_open)
     }

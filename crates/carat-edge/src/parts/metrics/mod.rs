@@ -10,6 +10,7 @@ mod listener;
 mod request_metrics;
 mod scraped;
 mod time_counts;
+mod utilization;
 
 use std::cell::{OnceCell, RefCell};
 use std::io;
@@ -21,16 +22,19 @@ use tokio::time::sleep_until;
 use self::history::{Gauges, History};
 use self::listener::{MetricsAddress, MetricsPages, ask};
 use self::request_metrics::RequestMetrics;
+use self::utilization::{LoadSample, RecentLoad};
 use super::surroundings::Surroundings;
 use crate::supervise::{ControlRequest, Mailbox};
 use carat_exchange::clock;
 use carat_http::{EdgeCore, EdgeEvent, OtherParts, Part, PartTask, RequestObserver};
+use carat_settings::Settings;
 
 /// The counts of requests and of other events, and the addresses at which they can be read.
 struct MetricsPart {
     addresses: Vec<Rc<MetricsAddress>>,
     requests: Rc<RequestMetrics>,
     history: Rc<RefCell<History>>,
+    load: Rc<RefCell<RecentLoad>>,
     mailbox: Mailbox,
     core: EdgeCore,
     others: OnceCell<Weak<dyn OtherParts>>,
@@ -48,6 +52,7 @@ pub(super) fn part(core: &EdgeCore, edge: &Surroundings<'_>) -> Option<Box<dyn P
         addresses: addresses.collect(),
         requests: Rc::new(RequestMetrics::new(&core.settings.pool)),
         history: Rc::new(RefCell::new(History::new(clock::now()))),
+        load: Rc::new(RefCell::new(RecentLoad::new(core.settings.slots()))),
         mailbox: edge.mailbox.clone(),
         core: core.clone(),
         others: OnceCell::new(),
@@ -86,6 +91,7 @@ impl Part for MetricsPart {
             mailbox: self.mailbox.clone(),
             requests: Rc::clone(&self.requests),
             history: Rc::clone(&self.history),
+            load: Rc::clone(&self.load),
         });
         let samples = PartTask {
             name: "samples",
@@ -99,6 +105,15 @@ impl Part for MetricsPart {
             }
         });
         addresses.chain([samples]).collect()
+    }
+
+    fn tick(&self) {
+        let sample = LoadSample::of(self.core.dispatch.dispatcher.figures());
+        self.load.borrow_mut().add(sample);
+    }
+
+    fn adopt(&self, settings: &Settings, _: u32) {
+        self.load.borrow_mut().adopt(settings.slots());
     }
 
     fn report(&self) -> Value {

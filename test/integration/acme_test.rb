@@ -127,6 +127,19 @@ class ACMETest < Support::IntegrationTest
     refute_match(/not issued/, server.log + again.log)
   end
 
+  def test_an_account_is_bound_to_the_one_that_the_authority_knows
+    key = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W"
+    pebble(config: { externalAccountBindingRequired: true, externalAccountMACKeys: { "kid-1" => key } })
+    server = serve_names("one.example")
+    await_log(server, /not issued name=one\.example reason="the authority answered 403: .*externalAccountBinding/)
+    server.stop
+    FileUtils.rm_rf(kept("one.example"))
+
+    bound = serve_names("one.example", env: { "CARAT_ACME_EAB_KEY" => key }, more: %w[--acme-eab-kid kid-1])
+    await_issued(bound, 1)
+    assert_equal %w[one.example], names(handshake("one.example"))
+  end
+
   def test_servers_that_share_the_directory_ask_once
     pebble
     servers = [binds("one.example"), binds("one.example", tls: 0, http: 0)].map do |binds|
@@ -154,16 +167,17 @@ class ACMETest < Support::IntegrationTest
 
   private
 
-  def pebble(**env)
-    @pebble ||= Support::Pebble.new(@ports, env: env.transform_keys(&:to_s)).start
+  def pebble(config: {}, **env)
+    @pebble ||= Support::Pebble.new(@ports, config: config, env: env.transform_keys(&:to_s)).start
   end
 
   def binds(names, plain: true, tls: @ports[:tls], http: @ports[:http])
     ["tls://127.0.0.1:#{tls}?acme=#{names}", *("tcp://127.0.0.1:#{http}" if plain)]
   end
 
-  def serve_names(names, plain: true, authority: pebble)
-    serve(APP, binds: binds(names, plain: plain), files: { "authority.pem" => authority.authority }, args: flags)
+  def serve_names(names, plain: true, authority: pebble, more: [], **options)
+    files = { "authority.pem" => authority.authority }
+    serve(APP, binds: binds(names, plain: plain), files: files, args: [*flags, *more], **options)
   end
 
   def flags(url = pebble.url, storage: @storage)

@@ -26,9 +26,11 @@ module Support
     end
 
     # @param ports [Hash] `tls` and `http`: where it validates names
+    # @param config [Hash] further settings
     # @param env [Hash] its own variables
-    def initialize(ports, env: {})
+    def initialize(ports, config: {}, env: {})
       @ports = ports
+      @config = config
       @env = env
       @port = Pebble.free_port
       @certificate = TestCertificate.new("localhost", "127.0.0.1")
@@ -52,7 +54,7 @@ module Support
       pebble = { listenAddress: "127.0.0.1:#{@port}", managementListenAddress: "", certificate: "server.crt",
                  privateKey: "server.key", httpPort: @ports.fetch(:http), tlsPort: @ports.fetch(:tls),
                  keyAlgorithm: "ecdsa", domainBlocklist: ["blocked.example"], retryAfter: { authz: 1, order: 1 },
-                 profiles: { default: { description: "", validityPeriod: 7_776_000 } } }
+                 profiles: { default: { description: "", validityPeriod: 7_776_000 } }, **@config }
       write("config.json", JSON.generate(pebble: pebble))
     end
 

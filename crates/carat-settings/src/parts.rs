@@ -60,6 +60,8 @@ pub struct TlsSettings {
     pub acme_folder: PathBuf,
     /// The command that requests certificates from the authority. The names of the hosts are appended.
     pub acme_command: Vec<String>,
+    /// The MAC key of the account at the authority to which the server's is bound, in base64; `None` without such an account.
+    pub acme_eab_key: Option<String>,
     /// How long a TLS handshake may take.
     #[serde(deserialize_with = "seconds")]
     pub handshake_timeout: Duration,
@@ -257,7 +259,7 @@ pub struct CacheSettings {
 #[cfg(any(test, feature = "fixture"))]
 const PLAIN: &str = r#"{
     "http2": { "enabled": true, "max_streams": 1 },
-    "tls": { "acme_folder": "/", "acme_command": [], "handshake_timeout": 60 },
+    "tls": { "acme_folder": "/", "acme_command": [], "acme_eab_key": null, "handshake_timeout": 60 },
     "metrics": { "addresses": [] },
     "otlp": { "collector": null },
     "rate_limit": { "limit": null },

@@ -50,8 +50,7 @@ struct TlsPart {
 /// TLS, since it recognizes clients that speak TLS to another port.
 pub fn part(core: &EdgeCore, transport: &Rc<TlsTransport>) -> Option<Box<dyn Part>> {
     let settings = &core.settings;
-    let command = settings.parts.tls.acme_command.clone();
-    let client = AcmeClient::new(command, settings.directory.clone());
+    let client = AcmeClient::new(&settings.parts.tls, settings.directory.clone());
     Some(Box::new(TlsPart {
         stores: transport.stores(),
         transport: Rc::clone(transport),
@@ -128,7 +127,7 @@ impl Part for TlsPart {
     }
 
     fn adopt(&self, settings: &Settings, _: u32) {
-        self.client.adopt(&settings.parts.tls.acme_command);
+        self.client.adopt(&settings.parts.tls);
     }
 
     /// The states of the certificates that an authority issues.

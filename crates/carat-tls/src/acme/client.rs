@@ -12,10 +12,12 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::messages::ClientMessage;
-use carat_settings::{SETTINGS_VARIABLE, UPGRADE_VARIABLE};
+use carat_settings::{SETTINGS_VARIABLE, TlsSettings, UPGRADE_VARIABLE};
 
 /// The environment variable with the descriptor to which the client writes its messages.
 const MESSAGES_VARIABLE: &str = "CARAT_ACME_FD";
+/// The environment variable with the key of the external account: the words of a command are no secret.
+const EXTERNAL_KEY_VARIABLE: &str = "CARAT_ACME_EAB_KEY";
 /// The most bytes of a client's messages: more than a client writes.
 const MESSAGES_LIMIT: u64 = 1024 * 1024;
 
@@ -24,21 +26,24 @@ pub(crate) struct AcmeClient {
     /// The command that starts the program. It changes with the settings, because the Ruby of an
     /// old release may be gone.
     command: RefCell<Vec<String>>,
+    external_key: RefCell<Option<String>>,
     directory: PathBuf,
 }
 
 impl AcmeClient {
-    /// A client that runs this command in this directory.
-    pub(crate) fn new(command: Vec<String>, directory: PathBuf) -> AcmeClient {
+    /// A client that runs the command of these settings in this directory.
+    pub(crate) fn new(settings: &TlsSettings, directory: PathBuf) -> AcmeClient {
         AcmeClient {
-            command: RefCell::new(command),
+            command: RefCell::new(settings.acme_command.clone()),
+            external_key: RefCell::new(settings.acme_eab_key.clone()),
             directory,
         }
     }
 
-    /// Runs another command from now on.
-    pub(crate) fn adopt(&self, command: &[String]) {
-        self.command.replace(command.to_vec());
+    /// Runs the command of these settings from now on.
+    pub(crate) fn adopt(&self, settings: &TlsSettings) {
+        self.command.replace(settings.acme_command.clone());
+        self.external_key.replace(settings.acme_eab_key.clone());
     }
 
     /// Starts the client for these names.
@@ -51,10 +56,13 @@ impl AcmeClient {
         // Besides its standard streams, the client inherits only this descriptor. The server's copy
         // is closed when `far` is dropped.
         rustix::io::fcntl_setfd(&far, FdFlags::empty())?;
+        let external_key = self.external_key.borrow();
+        let variables = external_key.iter().map(|key| (EXTERNAL_KEY_VARIABLE, key));
         let child = Command::new(program)
             .args(arguments)
             .args(names)
             .current_dir(&self.directory)
+            .envs(variables)
             .env(MESSAGES_VARIABLE, far.as_raw_fd().to_string())
             .env_remove(SETTINGS_VARIABLE)
             .env_remove(UPGRADE_VARIABLE)

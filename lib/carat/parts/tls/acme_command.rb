@@ -38,7 +38,8 @@ module Carat
       def settings
         plain = @configuration[:bind].any? { |address| address.start_with?("tcp://") }
         { directory: @configuration[:acme_directory], folder:, contact: @configuration[:acme_contact],
-          authorities: @configuration[:acme_ca], validations: ["tls-alpn-01", *("http-01" if plain)] }
+          external_kid: @configuration[:acme_eab_kid], authorities: @configuration[:acme_ca],
+          validations: ["tls-alpn-01", *("http-01" if plain)] }
       end
     end
   end

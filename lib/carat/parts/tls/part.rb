@@ -21,6 +21,11 @@ module Carat
                               doc: "A mail address for the account at the authority."
         option :acme_ca, group: "Certificates", type: :file, default_text: "the system's", restart: false,
                          doc: "A PEM file with those who sign the authority's own certificate."
+        option :acme_eab_kid, group: "Certificates", type: :string, restart: false,
+                              doc: "The identifier of an account that you have at the authority, if it wants one."
+        option :acme_eab_key, group: "Certificates", type: :string, only: %i[env file], edge: true, secret: true,
+                              restart: false,
+                              doc: "The MAC key of that account, in base64 as the authority gives it."
         option :handshake_timeout, group: "Client limits", type: :seconds, default: 10, edge: true, limit: "close",
                                    doc: "How long a TLS handshake may take."
 
@@ -29,7 +34,16 @@ module Carat
           # TLS_DOMAIN becomes:
           # bind "tls://*:443?acme=example.com"
         TEXT
-        private_constant :THRUSTER
+        BASE64 = %r{\A[\w+/-]+=*\z}
+        private_constant :BASE64, :THRUSTER
+
+        # Refuses half an external account.
+        def check(configuration)
+          kid, key = configuration[:acme_eab_kid], configuration[:acme_eab_key]
+          configuration.refuse(:acme_eab_kid, "the authority also gives an acme_eab_key") if kid && !key
+          configuration.refuse(:acme_eab_key, "the authority also gives an acme_eab_kid") if key && !kid
+          configuration.refuse(:acme_eab_key, "the key is not base64") if key && !BASE64.match?(key)
+        end
 
         # The folder of the authority's certificates, and the command that orders them.
         def edge_settings(configuration)

@@ -22,12 +22,14 @@ module Carat
       # Returns the AccountKey.
       attr_reader :key
 
-      # `url` is the URL of the authority's directory; `contact` is a mail address, or nil.
-      def initialize(url, key:, connection:, contact: nil)
+      # `url` is the URL of the authority's directory; `contact` is a mail address, or nil; `external` is the
+      # ExternalAccount to which the account is bound, or nil.
+      def initialize(url, key:, connection:, contact: nil, external: nil)
         @url = url
         @key = key
         @connection = connection
         @contact = contact
+        @external = external
       end
 
       # Returns the Resource of a new order for a certificate for `name`.
@@ -51,10 +53,15 @@ module Carat
       # whoever sets `acme=` does so (docs/tls.md).
       def account
         @account ||= begin
-          request = { termsOfServiceAgreed: true, contact: (["mailto:#{@contact}"] if @contact) }.compact
-          account = signed(address("newAccount"), request) { { jwk: @key.to_jwk } }
+          account = signed(address("newAccount"), account_request) { { jwk: @key.to_jwk } }
           account.url || raise(ACMEError, "the authority does not say what the account is called")
         end
+      end
+
+      def account_request
+        external = @external&.binding_of(@key.to_jwk, address("newAccount"))
+        { termsOfServiceAgreed: true, contact: (["mailto:#{@contact}"] if @contact),
+          externalAccountBinding: external }.compact
       end
 
       def signed(url, payload)

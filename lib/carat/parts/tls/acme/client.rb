@@ -5,6 +5,7 @@ require_relative "acme_error"
 require_relative "authority"
 require_relative "connection"
 require_relative "edge_messages"
+require_relative "external_account"
 require_relative "folder"
 require_relative "certificate_order"
 require_relative "schedule"
@@ -14,6 +15,8 @@ module Carat
   module ACME
     # The program that the edge starts when certificates are due. It ends when it has tried all their names.
     class Client
+      # The environment variable with the MAC key of the external account: words of a command are no secret.
+      EXTERNAL_KEY = "CARAT_ACME_EAB_KEY"
       # The most memory that the program may use, whatever an authority sends.
       MEMORY_LIMIT = 512 * 1024 * 1024
       # The seconds after which no order for a further name begins: the rest of the program's time might not suffice for
@@ -23,23 +26,25 @@ module Carat
       # them. Servers look at the folder every second until there is a certificate, and then every ten seconds.
       FIRST_SETTLE_SECONDS = 2
       SETTLE_SECONDS = 11
-      private_constant :FIRST_SETTLE_SECONDS, :MEMORY_LIMIT, :SECONDS, :SETTLE_SECONDS
+      private_constant :EXTERNAL_KEY, :FIRST_SETTLE_SECONDS, :MEMORY_LIMIT, :SECONDS, :SETTLE_SECONDS
 
       # `words` are the settings as JSON, and the names that are due.
       def self.run(words)
         edge = EdgeMessages.new(IO.for_fd(Integer(ENV.delete("CARAT_ACME_FD"), 10), "r+", sync: true))
         Process.setrlimit(:DATA, MEMORY_LIMIT)
         settings, *names = words
-        new(JSON.parse(settings, symbolize_names: true), edge).run(names)
+        new(JSON.parse(settings, symbolize_names: true), edge, external_key: ENV.delete(EXTERNAL_KEY)).run(names)
         edge.done
       rescue ACMEError, SystemCallError, NoMemoryError => e
         edge.unable(e.message)
       end
 
-      # `settings` are the Hash of Launch::ACMECommand; `edge` is an EdgeMessages, or has its methods.
-      def initialize(settings, edge)
+      # `settings` are the Hash of Launch::ACMECommand; `edge` is an EdgeMessages, or has its methods; `external_key` is
+      # the MAC key of the external account, or nil.
+      def initialize(settings, edge, external_key: nil)
         @settings = settings
         @edge = edge
+        @external_key = external_key
         @folder = Folder.new(settings.fetch(:folder))
         @deadline = now + SECONDS
       end
@@ -92,9 +97,13 @@ module Carat
 
       def authority
         @authority ||= Authority.new(
-          @settings.fetch(:directory), key: @folder.account_key, contact: @settings[:contact],
+          @settings.fetch(:directory), key: @folder.account_key, contact: @settings[:contact], external: external,
                                        connection: Connection.new(authorities: @settings[:authorities])
         )
+      end
+
+      def external
+        ExternalAccount.new(@settings[:external_kid], @external_key) if @settings[:external_kid] && @external_key
       end
 
       def now

@@ -28,9 +28,9 @@ module Suite
           "upload_memory}_test.rb"
 
   # The tests that take longest begin first, so that no runner has one left at the end.
-  LONG = "{test,lab/test}/{integration/{acme,action_cable,allocations,app_process_recipes,cable{,_limits,_servers}," \
-         "cache,chaos,compare,gem,html_report,http_body_rate,leak,load,minitest,profile,profile_time," \
-         "rails_{databases,production,server,uploads},reload,tls,upgrade}," \
+  LONG = "{test,lab/test}/{integration/{acme{,_demand},action_cable,allocations,app_process_recipes," \
+         "cable{,_limits,_servers},cache,chaos,compare,gem,html_report,http_body_rate,leak,load,minitest," \
+         "profile{,_time},rails_{databases,production,server,uploads},reload,tls,upgrade}," \
          "unit/{native/gc,parts/fibers/{fiber_lane,reactor,reactor/attachment}}}_test.rb"
 
   # What runs while the garbage collector does at every allocation has processes of its own: the collector then marks

@@ -62,9 +62,31 @@ pub struct TlsSettings {
     pub acme_command: Vec<String>,
     /// The MAC key of the account at the authority to which the server's is bound, in base64; `None` without such an account.
     pub acme_eab_key: Option<String>,
+    /// Who says which further names belong to the application; `None` if nobody is asked.
+    pub acme_ask: Option<AcmeAsk>,
     /// How long a TLS handshake may take.
     #[serde(deserialize_with = "seconds")]
     pub handshake_timeout: Duration,
+}
+
+/// Who is asked whether a name belongs to the application.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcmeAsk {
+    /// The server that is asked; `None` for the application itself.
+    pub server: Option<AskedServer>,
+    /// The path, which may have a query. The name is added to it.
+    pub target: String,
+}
+
+/// A server that is asked over plain HTTP.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskedServer {
+    /// Its name or address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
 }
 
 /// The port for Prometheus and health checks.
@@ -259,7 +281,7 @@ pub struct CacheSettings {
 #[cfg(any(test, feature = "fixture"))]
 const PLAIN: &str = r#"{
     "http2": { "enabled": true, "max_streams": 1 },
-    "tls": { "acme_folder": "/", "acme_command": [], "acme_eab_key": null, "handshake_timeout": 60 },
+    "tls": { "acme_folder": "/", "acme_command": [], "acme_eab_key": null, "acme_ask": null, "handshake_timeout": 60 },
     "metrics": { "addresses": [] },
     "otlp": { "collector": null },
     "rate_limit": { "limit": null },

@@ -44,6 +44,17 @@ impl CertificateSource {
         }
     }
 
+    /// How many of the first candidates are for clients that name no known server. A name that the application has called
+    /// its own is nobody else's.
+    pub(super) fn defaults(&self) -> usize {
+        match self {
+            CertificateSource::Acme(names) if names.further.is_some() => names.names.len(),
+            CertificateSource::Files(_)
+            | CertificateSource::Folder(_)
+            | CertificateSource::Acme(_) => usize::MAX,
+        }
+    }
+
     /// Whether a pair of files may be incomplete.
     pub(super) fn may_lack_files(&self) -> bool {
         !matches!(self, CertificateSource::Files(_))

@@ -1,4 +1,5 @@
 use std::collections::{HashMap, HashSet};
+use std::io;
 use std::mem::{replace, take};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -8,10 +9,12 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use webpki::EndEntityCert;
 
-use super::acme::{AcmeFolder, CertificateStatus, is_validation};
+use super::acme::{AcmeFolder, AcmeNames, CertificateStatus, is_validation};
 use super::certificate::read_certificate;
 use super::certificate_source::{CertificateSource, TlsFiles};
 use super::file_state::FileState;
+use carat_files::on_own_thread;
+use carat_log::Log;
 
 /// The certificates of a listener, by the names for which they are valid. Changed files replace
 /// them, each pair of files on its own. Connections keep the certificate that they began with.
@@ -71,7 +74,12 @@ impl CertificateStore {
         provider: Arc<CryptoProvider>,
     ) -> Result<Arc<CertificateStore>, String> {
         let acme = match &source {
-            CertificateSource::Acme(names) => Some(AcmeFolder::new(names.clone())),
+            CertificateSource::Acme(names) => {
+                if let Some(further) = &names.further {
+                    further.find(&names.folder);
+                }
+                Some(AcmeFolder::new(names.clone()))
+            }
             CertificateSource::Files(_) | CertificateSource::Folder(_) => None,
         };
         let store = CertificateStore {
@@ -90,6 +98,21 @@ impl CertificateStore {
     /// Whether an authority issues the certificates while the server runs.
     pub(super) fn is_issued(&self) -> bool {
         self.acme.is_some()
+    }
+
+    /// Whether names beyond those of the address are served: those that the application calls its own.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(&self.source, CertificateSource::Acme(names) if names.further.is_some())
+    }
+
+    /// Whether there is no certificate for this name in lower case, and its address does not list it.
+    pub(crate) fn lacks(&self, name: &str) -> bool {
+        let is_listed = |names: &AcmeNames| names.names.iter().any(|listed| listed == name);
+        if matches!(&self.source, CertificateSource::Acme(names) if is_listed(names)) {
+            return false;
+        }
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.find(name).is_none()
     }
 
     /// Whether an authority has not issued the first certificate of some name yet.
@@ -116,6 +139,17 @@ impl CertificateStore {
             acme.look(&self.provider);
         }
         self.renew_by(|files| read_certificate(&files.cert, &files.key, &self.provider))
+    }
+
+    /// Reads the files of these stores that have changed, each on a thread of its own, and logs what cannot be read.
+    pub(crate) async fn renew_all(stores: &[Arc<CertificateStore>], log: &Log) -> io::Result<()> {
+        for store in stores {
+            let store = Arc::clone(store);
+            for reason in on_own_thread(move || store.renew()).await?.failures {
+                log.error("certificates not renewed", &[("reason", &reason)]);
+            }
+        }
+        Ok(())
     }
 
     /// The path that is being read, in case that takes long.
@@ -158,10 +192,12 @@ impl CertificateStore {
     }
 
     /// Uses the changed certificates from now on. Returns `false` when none has changed, or when
-    /// there is no certificate any more: then the old ones stay in use.
+    /// there is no certificate any more: then the old ones stay in use, unless the application calls
+    /// no name its own any more.
     fn update(&self) -> bool {
-        let table = self.pairs().changed_table();
-        let Some(table) = table.filter(|table| table.default.is_some()) else {
+        let table = self.pairs().changed_table(self.source.defaults());
+        let is_open = self.is_open();
+        let Some(table) = table.filter(|table| is_open || table.default.is_some()) else {
             return false;
         };
         *self.table.write().unwrap_or_else(PoisonError::into_inner) = table;
@@ -241,15 +277,22 @@ impl CertificatePairs {
         is_new.then_some(reason)
     }
 
-    /// The table of all certificates, if any has changed since the last call.
-    fn changed_table(&mut self) -> Option<CertificateTable> {
+    /// The table of all certificates, if any has changed since the last call. Clients that name no known server get the
+    /// first one of so many pairs.
+    fn changed_table(&mut self, defaults: usize) -> Option<CertificateTable> {
         if !take(&mut self.has_changed) {
             return None;
         }
         let mut table = CertificateTable::default();
         let pairs = self.listed.iter().map(|files| &self.known[files]);
-        for certificate in pairs.filter_map(|pair| pair.certificate.as_ref()) {
-            table.add(Arc::clone(certificate));
+        for (index, pair) in pairs.enumerate() {
+            let Some(certificate) = &pair.certificate else {
+                continue;
+            };
+            table.add(certificate);
+            if index < defaults && table.default.is_none() {
+                table.default = Some(Arc::clone(certificate));
+            }
         }
         Some(table)
     }
@@ -264,17 +307,16 @@ impl CertificatePair {
 
 impl CertificateTable {
     /// Adds a certificate. The first one for a name counts.
-    fn add(&mut self, certificate: Arc<CertifiedKey>) {
+    fn add(&mut self, certificate: &Arc<CertifiedKey>) {
         let end_entity = certificate.end_entity_cert().ok();
         if let Some(parsed) = end_entity.and_then(|der| EndEntityCert::try_from(der).ok()) {
             for name in parsed.valid_dns_names() {
                 let name = name.to_ascii_lowercase();
                 self.names
                     .entry(name)
-                    .or_insert_with(|| Arc::clone(&certificate));
+                    .or_insert_with(|| Arc::clone(certificate));
             }
         }
-        self.default.get_or_insert(certificate);
     }
 
     fn find(&self, name: &str) -> Option<&Arc<CertifiedKey>> {

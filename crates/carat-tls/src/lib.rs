@@ -10,6 +10,7 @@ mod config;
 mod file_state;
 mod handshake;
 mod handshake_error;
+mod on_demand;
 mod parameters;
 mod part;
 mod renewal;

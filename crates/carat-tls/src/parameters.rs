@@ -1,10 +1,8 @@
-use std::path::Path;
-
-use super::acme::AcmeNames;
+use super::acme::{AcmeHome, AcmeNames};
 use super::certificate_source::{CertificateSource, TlsFiles};
 use super::clients::ClientAuthority;
 
-/// The parameters of an address: `cert=FILE&key=FILE`, once or more, or `certs=FOLDER`, or `acme=NAME,NAME`; and
+/// The parameters of an address: `cert=FILE&key=FILE`, once or more, or `certs=FOLDER`, or `acme=NAME,*`; and
 /// `ca=FILE&verify=optional`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TlsParameters {
@@ -21,10 +19,10 @@ struct GivenParameters {
 }
 
 impl TlsParameters {
-    /// Reads names and values. The certificates of an authority are kept in `acme_folder`. The error is a clause.
+    /// Reads names and values. The error is a clause.
     pub(crate) fn parse(
         parameters: &[(String, String)],
-        acme_folder: &Path,
+        home: &AcmeHome,
     ) -> Result<TlsParameters, String> {
         let mut given = GivenParameters::default();
         let mut cert = None;
@@ -37,11 +35,8 @@ impl TlsParameters {
                     given.source = Some(CertificateSource::Folder(value.into()));
                 }
                 ("acme", None) if given.source.is_none() => {
-                    let mut names = AcmeNames {
-                        folder: acme_folder.to_owned(),
-                        ..AcmeNames::default()
-                    };
-                    names.add(value)?;
+                    let mut names = AcmeNames::of(home);
+                    names.add(value, home)?;
                     given.source = Some(CertificateSource::Acme(names));
                 }
                 ("ca", None) if given.clients.is_none() => {
@@ -102,12 +97,23 @@ mod tests {
     use super::*;
 
     fn parse(query: &str) -> Result<TlsParameters, String> {
+        parse_at(query, &home())
+    }
+
+    fn home() -> AcmeHome {
+        AcmeHome {
+            folder: "/acme".into(),
+            ..AcmeHome::default()
+        }
+    }
+
+    fn parse_at(query: &str, home: &AcmeHome) -> Result<TlsParameters, String> {
         let pairs = query.split('&').filter(|pair| !pair.is_empty());
         let pairs = pairs.map(|pair| pair.split_once('=').expect("a pair"));
         let pairs: Vec<_> = pairs
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
-        TlsParameters::parse(&pairs, Path::new("/acme"))
+        TlsParameters::parse(&pairs, home)
     }
 
     fn files(names: &[&str]) -> CertificateSource {
@@ -123,6 +129,7 @@ mod tests {
         let acme = AcmeNames {
             names: vec!["a.example".to_owned(), "b.example".to_owned()],
             folder: "/acme".into(),
+            further: None,
         };
         for (query, source) in [
             ("cert=/a.pem&key=/a.key", files(&["a"])),
@@ -135,6 +142,18 @@ mod tests {
         ] {
             let clients = None;
             assert_eq!(parse(query), Ok(TlsParameters { source, clients }));
+        }
+    }
+
+    #[test]
+    fn all_listeners_share_the_names_of_the_application() {
+        let home = home();
+        for query in ["acme=*", "acme=a.example,*", "acme=*&ca=/ca.pem"] {
+            let parsed = parse_at(query, &home).expect("parameters");
+            let CertificateSource::Acme(names) = parsed.source else {
+                panic!("{query}");
+            };
+            assert_eq!(names.further.as_ref(), Some(&home.further));
         }
     }
 

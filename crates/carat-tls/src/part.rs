@@ -51,6 +51,7 @@ struct TlsPart {
 pub fn part(core: &EdgeCore, transport: &Rc<TlsTransport>) -> Option<Box<dyn Part>> {
     let settings = &core.settings;
     let client = AcmeClient::new(&settings.parts.tls, settings.directory.clone());
+    transport.demands.begin(core);
     Some(Box::new(TlsPart {
         stores: transport.stores(),
         transport: Rc::clone(transport),
@@ -99,7 +100,8 @@ impl Part for TlsPart {
         let (stores, log) = (self.stores.clone(), Rc::clone(&self.log));
         let watch = watch_certificates(stores, Rc::clone(&self.renewal), log);
         let (stores, client) = (self.stores.clone(), Rc::clone(&self.client));
-        let issue = issue_certificates(stores, client, Rc::clone(&self.log));
+        let (demands, log) = (Rc::clone(&self.transport.demands), Rc::clone(&self.log));
+        let issue = issue_certificates(stores, client, demands, log);
         vec![
             PartTask {
                 name: "certificates",
@@ -127,7 +129,9 @@ impl Part for TlsPart {
     }
 
     fn adopt(&self, settings: &Settings, _: u32) {
-        self.client.adopt(&settings.parts.tls);
+        let settings = &settings.parts.tls;
+        self.client.adopt(settings);
+        self.transport.demands.adopt(settings.acme_ask.clone());
     }
 
     /// The states of the certificates that an authority issues.

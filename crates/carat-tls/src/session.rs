@@ -222,6 +222,11 @@ impl TlsSession {
         self.plain_read < self.plain.len()
     }
 
+    /// The name that the client asks for, if its hello has just arrived as a whole; `None` if it offers `protocol`.
+    pub(super) fn asked_name(&self, protocol: &[u8]) -> Option<&[u8]> {
+        invalid_names::asked_name(&self.incoming, protocol)
+    }
+
     /// The protocol that the handshake has chosen.
     pub(super) fn protocol(&self) -> Option<&[u8]> {
         self.connection.alpn_protocol()

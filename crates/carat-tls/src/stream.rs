@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use super::acme::ACME_TLS;
+use super::acme::{ACME_TLS, is_host_name};
 use super::clients::client_variables;
 use super::config::TlsConfig;
 use super::handshake_error::HandshakeError;
@@ -59,6 +59,14 @@ impl TlsStream {
             Ok(_) => Poll::Ready(Ok(())),
             Err(error) => Poll::Ready(Err(HandshakeError::Lost(error))),
         }
+    }
+
+    /// The name of the host that the client asks for, in lower case, if its hello has just arrived. `None` for what is no
+    /// name of a host on the Internet, and for an authority that validates a name.
+    pub(crate) fn asked_name(&self) -> Option<String> {
+        let name = self.session.asked_name(ACME_TLS)?;
+        let name = std::str::from_utf8(name).ok()?.to_ascii_lowercase();
+        is_host_name(&name).then_some(name)
     }
 
     /// Processes what was received, which takes most of a handshake's time. Returns whether the

@@ -1,12 +1,13 @@
 use std::cell::RefCell;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::acme::AcmeHome;
 use super::certificate_store::CertificateStore;
 use super::config::TlsConfig;
 use super::handshake::{Handshakes, TlsHandshake};
+use super::on_demand::Demands;
 use super::parameters::TlsParameters;
 use carat_files::in_time;
 use carat_http::{Handshake, Transport};
@@ -14,21 +15,27 @@ use carat_settings::Settings;
 
 /// Encrypted connections: addresses that begin with `tls://`.
 pub struct TlsTransport {
-    acme_folder: PathBuf,
+    acme: AcmeHome,
     handshake_timeout: Duration,
     /// The protocols that clients may choose instead of HTTP/1.1.
     protocols: &'static [&'static str],
     /// The certificates of each listener.
     stores: RefCell<Vec<Arc<CertificateStore>>>,
     pub(crate) handshakes: Rc<Handshakes>,
+    pub(crate) demands: Rc<Demands>,
 }
 
 impl TlsTransport {
     /// The transport of a server that is about to listen. Its clients may choose one of `protocols`, such as `h2`.
     pub fn new(settings: &Settings, protocols: &'static [&'static str]) -> Rc<TlsTransport> {
         let settings = &settings.parts.tls;
+        let acme = AcmeHome {
+            folder: settings.acme_folder.clone(),
+            ..AcmeHome::default()
+        };
         Rc::new(TlsTransport {
-            acme_folder: settings.acme_folder.clone(),
+            demands: Demands::new(&acme.further, settings.acme_ask.clone()),
+            acme,
             handshake_timeout: settings.handshake_timeout,
             protocols,
             stores: RefCell::default(),
@@ -48,16 +55,20 @@ impl Transport for TlsTransport {
     }
 
     fn open(&self, parameters: &[(String, String)]) -> Result<Rc<dyn Handshake>, String> {
-        let TlsParameters { source, clients } =
-            TlsParameters::parse(parameters, &self.acme_folder)?;
+        let TlsParameters { source, clients } = TlsParameters::parse(parameters, &self.acme)?;
         let protocols = self.protocols;
         let config = in_time(move || TlsConfig::new(source, clients.as_ref(), protocols))?;
         let certificates = Arc::clone(&config.certificates);
+        let demands = certificates.is_open().then(|| {
+            self.demands.add(&certificates);
+            Rc::clone(&self.demands)
+        });
         self.stores.borrow_mut().push(certificates);
         Ok(Rc::new(TlsHandshake {
             config,
             timeout: self.handshake_timeout,
             handshakes: Rc::clone(&self.handshakes),
+            demands,
         }))
     }
 }

@@ -132,6 +132,8 @@ complete -c carat -n 'not __fish_seen_subcommand_from status stacks memory resta
 complete -c carat -n 'not __fish_seen_subcommand_from status stacks memory restart upgrade stop scale pause resume kill-worker kill-process dev-cert top console run init import' -l acme-storage -r -d 'The directory of these certificates and of the account'\''s key [storage/acme]'
 complete -c carat -n 'not __fish_seen_subcommand_from status stacks memory restart upgrade stop scale pause resume kill-worker kill-process dev-cert top console run init import' -l acme-contact -r -d 'A mail address for the account at the authority [none]'
 complete -c carat -n 'not __fish_seen_subcommand_from status stacks memory restart upgrade stop scale pause resume kill-worker kill-process dev-cert top console run init import' -l acme-ca -r -d 'A PEM file with those who sign the authority'\''s own certificate [the system'\''s]'
+complete -c carat -n 'not __fish_seen_subcommand_from status stacks memory restart upgrade stop scale pause resume kill-worker kill-process dev-cert top console run init import' -l acme-ask -r -d 'Who says which names get a certificate when a client asks for them, for `acme=*` in `bind` [off]'
+complete -c carat -n 'not __fish_seen_subcommand_from status stacks memory restart upgrade stop scale pause resume kill-worker kill-process dev-cert top console run init import' -l acme-eab-kid -r -d 'The identifier of an account that you have at the authority, if it wants one [none]'
 complete -c carat -s h -l help -d 'Show this text.'
 complete -c carat -s v -l version -d 'Show the version.'
 complete -c carat -n '__fish_seen_subcommand_from check' -l print -d 'Print options, and where they are set'

@@ -34,6 +34,7 @@ struct FolderContent {
     /// The number of the look that has found this. A look that waits for a disk may end after a
     /// later one.
     number: u64,
+    names: Vec<String>,
     files: Vec<FileState>,
     /// The certificates that answer the authority (RFC 8737), by the name that they prove.
     validations: HashMap<String, Arc<CertifiedKey>>,
@@ -44,12 +45,13 @@ struct FolderContent {
 
 impl AcmeFolder {
     pub(crate) fn new(names: AcmeNames) -> AcmeFolder {
-        let unknown = |name: &String| CertificateStatus {
-            name: name.clone(),
+        let unknown = |name: String| CertificateStatus {
+            on_demand: !names.names.contains(&name),
+            name,
             ..CertificateStatus::default()
         };
         let found = FolderContent {
-            statuses: names.names.iter().map(unknown).collect(),
+            statuses: names.all().into_iter().map(unknown).collect(),
             ..FolderContent::default()
         };
         AcmeFolder {
@@ -63,8 +65,10 @@ impl AcmeFolder {
     /// blocks.
     pub(crate) fn look(&self, provider: &CryptoProvider) {
         let number = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
-        let files = self.states();
-        if files == self.content().files {
+        let names = self.names.all();
+        let files = self.states(&names);
+        let is_known = |found: &FolderContent| found.files == files && found.names == names;
+        if is_known(&self.content()) {
             return;
         }
         let mut content = FolderContent {
@@ -72,7 +76,7 @@ impl AcmeFolder {
             files,
             ..FolderContent::default()
         };
-        for name in &self.names.names {
+        for name in &names {
             let folder = self.names.folder.join(name);
             if let Some(key) = read_validation(&folder.join("validation.pem"), provider) {
                 content.validations.insert(name.clone(), Arc::new(key));
@@ -82,8 +86,10 @@ impl AcmeFolder {
             }
             let mut status = read_status(&folder.join("status.json")).unwrap_or_default();
             status.name.clone_from(name);
+            status.on_demand = !self.names.names.contains(name);
             content.statuses.push(status);
         }
+        content.names = names;
         let mut found = self.found.write().unwrap_or_else(PoisonError::into_inner);
         if number > found.number {
             *found = content;
@@ -94,9 +100,8 @@ impl AcmeFolder {
         self.found.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn states(&self) -> Vec<FileState> {
-        let folders = self.names.names.iter();
-        let folders = folders.map(|name| self.names.folder.join(name));
+    fn states(&self, names: &[String]) -> Vec<FileState> {
+        let folders = names.iter().map(|name| self.names.folder.join(name));
         folders
             .flat_map(|folder| {
                 ["validation.pem", "response", "status.json"].map(|name| folder.join(name))

@@ -4,12 +4,16 @@
 
 mod client;
 mod folder;
+mod further_names;
+mod host_name;
 mod messages;
 mod names;
 mod status;
 
 pub(crate) use client::AcmeClient;
 pub(super) use folder::{ACME_TLS, AcmeFolder, is_validation};
+pub(crate) use further_names::FurtherNames;
+pub(crate) use host_name::is_host_name;
 pub(super) use messages::ClientMessage;
-pub(crate) use names::AcmeNames;
+pub(crate) use names::{AcmeHome, AcmeNames};
 pub(crate) use status::CertificateStatus;

@@ -14,6 +14,9 @@ pub(crate) struct CertificateStatus {
     pub(crate) due: Option<u64>,
     /// Why the last attempt failed.
     pub(crate) error: Option<String>,
+    /// Whether the name is not in the address of the listener: the application has called it its own.
+    #[serde(skip_deserializing)]
+    pub(crate) on_demand: bool,
 }
 
 impl CertificateStatus {

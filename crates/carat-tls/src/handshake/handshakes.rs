@@ -90,7 +90,7 @@ impl Handshakes {
 }
 
 /// The network of a client: a host of IPv6 has 64 bits of addresses. `None` for a Unix socket.
-fn network(remote: &str) -> Option<IpAddr> {
+pub(super) fn network(remote: &str) -> Option<IpAddr> {
     match remote.parse().ok()? {
         IpAddr::V6(address) => {
             let bits = address.to_bits() >> 64 << 64;

@@ -10,9 +10,10 @@ use http::StatusCode;
 use tokio::io::ReadBuf;
 use tokio::net::TcpStream;
 
-use super::handshakes::Handshakes;
+use super::handshakes::{Handshakes, network};
 use crate::config::TlsConfig;
 use crate::handshake_error::HandshakeError;
+use crate::on_demand::{DemandRefusal, Demands};
 use crate::stream::TlsStream;
 use carat_exchange::{Fault, MemoryReservation, PartRefusal, Refusal};
 use carat_http::{
@@ -38,6 +39,8 @@ pub(crate) struct TlsHandshake {
     /// How long a handshake may take.
     pub(crate) timeout: Duration,
     pub(crate) handshakes: Rc<Handshakes>,
+    /// The names that get certificates on demand; `None` if the listener serves only those of its address.
+    pub(crate) demands: Option<Rc<Demands>>,
 }
 
 impl Handshake for TlsHandshake {
@@ -92,12 +95,14 @@ impl TlsHandshake {
         let mut stream = Box::new(TlsStream::new(socket, &self.config)?);
         // The bytes that the session holds. Later, they count in the connection's own account.
         let mut held = MemoryReservation::of(&start.memory.account());
+        let mut missing = None;
         loop {
             in_time(start, |cx| stream.poll_receive(cx)).await?;
             held.set(0);
             if !held.try_grow(stream.held_bytes()) {
                 return Err(HandshakeError::NoMemory);
             }
+            missing = self.await_certificate(&stream, start).await?.or(missing);
             let mut step = pin!(running.step(stream));
             let stepped = in_time(start, |cx| {
                 let stepped = ready!(step.as_mut().poll(cx));
@@ -109,7 +114,7 @@ impl TlsHandshake {
                 Ok(is_complete) => is_complete,
                 Err(error) => {
                     leave(&mut stream, start).await;
-                    return Err(error);
+                    return Err(missing.unwrap_or(error));
                 }
             };
             let sent = in_time(start, |cx| {
@@ -120,6 +125,33 @@ impl TlsHandshake {
             if is_complete {
                 return Ok(stream);
             }
+        }
+    }
+}
+
+impl TlsHandshake {
+    /// Waits for the certificate of the name that the client asks for, if there is none. Returns why there still is none.
+    async fn await_certificate(
+        &self,
+        stream: &TlsStream,
+        start: &ConnectionStart<'_>,
+    ) -> Result<Option<HandshakeError>, HandshakeError> {
+        let Some(demands) = &self.demands else {
+            return Ok(None);
+        };
+        let asked = stream.asked_name();
+        let Some(name) = asked.filter(|name| self.config.certificates.lacks(name)) else {
+            return Ok(None);
+        };
+        let mut met = pin!(demands.meet(&name, network(&start.peer.remote)));
+        match start.in_time(|cx| met.as_mut().poll(cx)).await {
+            Ok(Ok(())) => Ok(None),
+            Ok(Err(refusal)) => Ok(Some(HandshakeError::NoCertificate(name.clone(), refusal))),
+            Err(StartEnd::TimedOut) => Err(HandshakeError::NoCertificate(
+                name.clone(),
+                DemandRefusal::Late,
+            )),
+            Err(StartEnd::GivenUp) => Err(HandshakeError::Closed),
         }
     }
 }

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::acme::{AcmeClient, ClientMessage};
 use crate::certificate_store::CertificateStore;
-use carat_files::on_own_thread;
+use crate::on_demand::{Demands, DueName};
 use carat_log::Log;
 
 /// The longest sleep between two looks at what is due. Another server with the same folder may have
@@ -28,6 +28,7 @@ const PAUSE_LIMIT: Duration = Duration::from_secs(3600);
 pub(crate) async fn issue_certificates(
     stores: Vec<Arc<CertificateStore>>,
     client: Rc<AcmeClient>,
+    demands: Rc<Demands>,
     log: Rc<Log>,
 ) -> io::Result<()> {
     let stores: Vec<_> = stores.into_iter().filter(|it| it.is_issued()).collect();
@@ -35,14 +36,20 @@ pub(crate) async fn issue_certificates(
         pending::<()>().await;
     }
     let mut pause = PAUSE;
-    look(&stores, &log).await?;
+    CertificateStore::renew_all(&stores, &log).await?;
     loop {
-        let names = due(&stores, SystemTime::now());
-        if let Err(wait) = names {
-            sleep(wait.min(SLEEP)).await;
+        let names = match due(&stores, SystemTime::now()) {
+            Ok(due) => demands.permitted(due).await?,
+            Err(wait) => {
+                wait_for(wait.min(SLEEP), &demands).await;
+                continue;
+            }
+        };
+        if names.is_empty() {
+            // The application has not said whether the names are still its own.
+            wait_for(PAUSE, &demands).await;
             continue;
         }
-        let names = names.unwrap_or_default();
         let run = timeout(RUN_TIMEOUT, run(&client, &names, &stores, &log)).await;
         let run = run.unwrap_or_else(|_| Err(io::Error::other("the client took too long")));
         let was_able = run.unwrap_or_else(|error| {
@@ -54,24 +61,35 @@ pub(crate) async fn issue_certificates(
         } else {
             (pause * 2).min(PAUSE_LIMIT)
         };
-        look(&stores, &log).await?;
-        sleep(pause).await;
+        CertificateStore::renew_all(&stores, &log).await?;
+        demands.settle(&names);
+        wait_for(pause, &demands).await;
     }
 }
 
+/// Waits for this time, or until clients wait for a name that was ordered.
+async fn wait_for(time: Duration, demands: &Demands) {
+    // Either ends the wait.
+    let _ = timeout(time, demands.ordered.notified()).await;
+}
+
 /// The names that are due, or the time until the first one is.
-fn due(stores: &[Arc<CertificateStore>], now: SystemTime) -> Result<Vec<String>, Duration> {
-    let statuses = stores.iter().flat_map(|store| store.statuses());
-    let waits: BTreeMap<_, _> = statuses
-        .map(|status| (status.wait(now), status.name))
-        .map(|(wait, name)| (name, wait))
-        .collect();
-    let first = waits.values().min().copied().unwrap_or(SLEEP);
-    if !first.is_zero() {
-        return Err(first);
+fn due(stores: &[Arc<CertificateStore>], now: SystemTime) -> Result<Vec<DueName>, Duration> {
+    let mut names: BTreeMap<String, (Duration, bool)> = BTreeMap::new();
+    for status in stores.iter().flat_map(|store| store.statuses()) {
+        let wait = status.wait(now);
+        let known = names.entry(status.name).or_insert((wait, true));
+        // One listener may have a name in its address that others serve on demand.
+        *known = (wait, known.1 && status.on_demand);
     }
-    let due = waits.into_iter().filter(|(_, wait)| wait.is_zero());
-    Ok(due.map(|(name, _)| name).collect())
+    let first = names.values().map(|(wait, _)| *wait).min();
+    if let Some(wait) = first.filter(|wait| !wait.is_zero()) {
+        return Err(wait);
+    }
+    let due = names.into_iter().filter(|(_, (wait, _))| wait.is_zero());
+    let due = due.map(|(name, (_, on_demand))| DueName { name, on_demand });
+    let due: Vec<_> = due.collect();
+    if due.is_empty() { Err(SLEEP) } else { Ok(due) }
 }
 
 /// Runs the client once. Returns whether it was able to try.
@@ -85,7 +103,7 @@ async fn run(
     while let Some(message) = running.message().await? {
         // A certificate is served before the log says that it was issued.
         if let ClientMessage::Look | ClientMessage::Issued { .. } = message {
-            look(stores, log).await?;
+            CertificateStore::renew_all(stores, log).await?;
         }
         message.log(log);
         match message {
@@ -96,15 +114,4 @@ async fn run(
         }
     }
     Err(io::Error::other("the client has died"))
-}
-
-/// Reads what the client has written.
-async fn look(stores: &[Arc<CertificateStore>], log: &Log) -> io::Result<()> {
-    for store in stores {
-        let store = Arc::clone(store);
-        for reason in on_own_thread(move || store.renew()).await?.failures {
-            log.error("certificates not renewed", &[("reason", &reason)]);
-        }
-    }
-    Ok(())
 }

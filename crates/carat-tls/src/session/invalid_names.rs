@@ -5,6 +5,7 @@
 //! extension becomes one that rustls passes over, and the hash of the handshake gets the bytes that
 //! the client sent.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use rustls::crypto::hash::{Context, Hash, HashAlgorithm, Output};
@@ -24,6 +25,7 @@ const CLIENT_HELLO: u8 = 1;
 const HELLO_START: usize = 38;
 /// The type of the extension with the name of the server (SNI).
 const SERVER_NAME: [u8; 2] = [0, 0];
+const PROTOCOLS: [u8; 2] = [0, 16];
 /// A type for private use (RFC 8447, section 7). A client that sends this type itself makes its own
 /// handshake fail.
 const HIDDEN_NAME: [u8; 2] = [0xff, 0x5f];
@@ -44,26 +46,45 @@ pub(crate) fn provider() -> CryptoProvider {
 /// Hides the name in a hello that has come as a whole, in one record at the beginning of these bytes, if it is no host
 /// name.
 pub(crate) fn hide(records: &mut [u8]) {
+    let Some(place) = hello(records) else {
+        return;
+    };
+    let hello = &mut records[place];
+    if let Some(at) = extension(hello, SERVER_NAME).filter(|at| is_invalid(hello, *at)) {
+        hello[at..at + 2].copy_from_slice(&HIDDEN_NAME);
+    }
+}
+
+/// The name that a client asks for, in a hello that has come as a whole, in one record at the beginning of these bytes.
+/// `None` if the client offers `protocol`.
+pub(crate) fn asked_name<'a>(records: &'a [u8], protocol: &[u8]) -> Option<&'a [u8]> {
+    let hello = records.get(hello(records)?)?;
+    let offers = |at: usize| {
+        let list = hello.get(at + 4..)?.get(..length(hello, at + 2)?)?;
+        let mut parts = list.windows(protocol.len());
+        Some(parts.any(|part| part == protocol))
+    };
+    if extension(hello, PROTOCOLS).and_then(offers) == Some(true) {
+        return None;
+    }
+    name(hello, extension(hello, SERVER_NAME)?)
+}
+
+/// Where a hello is that has come as a whole.
+fn hello(records: &[u8]) -> Option<Range<usize>> {
     // A client that is asked for another hello sends a record before it (RFC 8446, appendix D.4).
     let begin = if records.first() == Some(&CHANGE_CIPHER_SPEC[0]) {
         CHANGE_CIPHER_SPEC.len()
     } else {
         0
     };
-    let records = records.get_mut(begin..);
-    let Some((header, rest)) = records.and_then(<[u8]>::split_first_chunk_mut::<RECORD_HEADER>)
-    else {
-        return;
-    };
+    let header = records.get(begin..)?.first_chunk::<RECORD_HEADER>()?;
     let [HANDSHAKE, _, _, high, low] = *header else {
-        return;
+        return None;
     };
-    let length = usize::from(u16::from_be_bytes([high, low]));
-    if let Some(hello) = rest.get_mut(..length) {
-        if let Some(at) = extension(hello, SERVER_NAME).filter(|at| is_invalid(hello, *at)) {
-            hello[at..at + 2].copy_from_slice(&HIDDEN_NAME);
-        }
-    }
+    let begin = begin + RECORD_HEADER;
+    let place = begin..begin + usize::from(u16::from_be_bytes([high, low]));
+    (place.end <= records.len()).then_some(place)
 }
 
 /// The offset at which the type of this extension begins in a hello. The hello may be incomplete.
@@ -81,13 +102,15 @@ fn extension(hello: &[u8], kind: [u8; 2]) -> Option<usize> {
     Some(at)
 }
 
-/// Whether the extension at this place has one name (RFC 6066, section 3), which is neither a host's nor an address.
+/// The first name of the extension at this place (RFC 6066, section 3).
+fn name(hello: &[u8], at: usize) -> Option<&[u8]> {
+    let begin = at + 9;
+    hello.get(begin..begin + length(hello, at + 7)?)
+}
+
+/// Whether the extension at this place has one name, which is neither a host's nor an address.
 fn is_invalid(hello: &[u8], at: usize) -> bool {
-    let name = || {
-        let begin = at + 9;
-        hello.get(begin..begin + length(hello, at + 7)?)
-    };
-    name().is_some_and(|name| !name.is_empty() && ServerName::try_from(name).is_err())
+    name(hello, at).is_some_and(|name| !name.is_empty() && ServerName::try_from(name).is_err())
 }
 
 fn length(hello: &[u8], at: usize) -> Option<usize> {
@@ -225,6 +248,29 @@ mod tests {
                 assert_eq!(found.as_ref(), expected.as_ref(), "{name}");
             }
         }
+    }
+
+    #[test]
+    fn the_name_is_read_from_a_whole_hello_unless_an_authority_sends_it() {
+        let asked = |records: &[u8]| asked_name(records, b"acme-tls/1").map(<[u8]>::to_vec);
+        let sent = named(b"a.example");
+        assert_eq!(asked(&sent).as_deref(), Some(&b"a.example"[..]));
+        let again = [&CHANGE_CIPHER_SPEC[..], &sent].concat();
+        assert_eq!(asked(&again).as_deref(), Some(&b"a.example"[..]));
+        for length in 0..sent.len() {
+            assert_eq!(asked(&sent[..length]), None);
+        }
+        for mut cut in [sent.clone(), again] {
+            let last = cut.len() - 1;
+            for index in 0..last {
+                cut[index] ^= 0xff;
+                asked(&cut);
+            }
+        }
+        let list = [&[0, 12, 0, 0, 9][..], b"a.example"].concat();
+        let validates = record(&[(SERVER_NAME, &list), (PROTOCOLS, b"\0\x0b\x0aacme-tls/1")]);
+        assert_eq!(asked(&validates), None);
+        assert_eq!(asked(&record(&[(PROTOCOLS, b"\0\x03\x02h2")])), None);
     }
 
     #[test]

@@ -9,12 +9,24 @@ module Carat
     # The command that orders certificates, and the folder in which they are kept. The edge adds the names that are due.
     class ACMECommand
       RUN = "module Carat; ACME::Client.run(ARGV); end"
-      private_constant :RUN
+      # The value of `acme=` that stands for all names that the application calls its own.
+      EVERY_OWN_NAME = "*"
+      private_constant :EVERY_OWN_NAME, :RUN
 
       # Returns the host names that addresses name by `acme=`, in the form that the edge reads.
       def self.names(addresses)
+        values(addresses) - [EVERY_OWN_NAME]
+      end
+
+      # Whether an address serves all names that the application calls its own.
+      def self.open?(addresses)
+        values(addresses).include?(EVERY_OWN_NAME)
+      end
+
+      def self.values(addresses)
         addresses.flat_map { |address| address.scan(/[?&]acme=([^&]+)/).flatten }.flat_map { |it| it.split(",") }.uniq
       end
+      private_class_method :values
 
       # `configuration` is a Configuration.
       def initialize(configuration)

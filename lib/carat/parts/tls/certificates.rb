@@ -10,18 +10,21 @@ module Carat
       class Certificates
         def initialize(configuration)
           @names = Launch::ACMECommand.names(configuration[:bind])
+          @is_open = Launch::ACMECommand.open?(configuration[:bind])
           @path = Launch::ACMECommand.new(configuration).folder
         end
 
         # Returns the Finding.
         def finding
-          return Finding.ok("certificates", "no authority is asked for any") if @names.empty?
+          return Finding.ok("certificates", "no authority is asked for any") if @names.empty? && !@is_open
           return Finding.problem("certificates", "this user cannot write to #{place} (acme_storage)") unless writable?
 
           failed = statuses.find { |_, status| status["error"] }
           return Finding.warning("certificates", "#{failed.first}: #{failed.last["error"]}") if failed
 
-          Finding.ok("certificates", statuses.map { |name, status| state(name, status["expires"]) }.join(", "))
+          states = statuses.map { |name, status| state(name, status["expires"]) }
+          states << "further names on demand" if @is_open
+          Finding.ok("certificates", states.join(", "))
         end
 
         private

@@ -3,23 +3,28 @@
 module Carat
   module Parts
     module TLS
-      # The query of a tls:// address: `cert=a.crt&key=a.key`, `certs=FOLDER`, `acme=NAME,NAME`, and `ca=FILE`.
+      # The query of a tls:// address: `cert=a.crt&key=a.key`, `certs=FOLDER`, `acme=NAME,NAME` or `acme=*`, and
+      # `ca=FILE`.
       class Parameters
         # The scheme of such an address.
         SCHEME = "tls"
         # The form of such an address, for messages.
         FORM = "tls://HOST:PORT?cert=FILE&key=FILE"
         # The forms of such an address, for docs/options.md.
-        FORMS = "`#{FORM}`, `tls://HOST:PORT?certs=FOLDER`, or `tls://HOST:PORT?acme=NAME,NAME` ([TLS](tls.md))".freeze
+        FORMS = "`#{FORM}`, `tls://HOST:PORT?certs=FOLDER`, `tls://HOST:PORT?acme=NAME,NAME`, or `tls://HOST:PORT?acme=*` " \
+                "([TLS](tls.md))".freeze
         # The name of the parameters in messages.
         NOUN = "certificates"
         CERTIFICATE = /\A(certs?|key)=(.+)\z/
+        # The value that stands for all names that the application calls its own.
+        EVERY_OWN_NAME = "*"
         PAIRS = "needs ?cert=FILE&key=FILE, which may repeat, ?certs=FOLDER, or ?acme=NAME,NAME"
+        WILDCARD = "a wildcard takes a proof in the DNS; list the names one by one, or write acme=* and acme_ask"
         ACME = /\Aacme=(.+)\z/
-        NAME = /\A(?=.{1,253}\z)(?:(?!-)[a-z\d-]{1,63}\.)+(?!-)(?=[a-z\d-]*[a-z])[a-z\d-]{1,63}\z/
+        NAME = /\A(?=.{1,253}\z)(?:(?!-)[a-z\d-]{1,63}(?<!-)\.)+(?!-)(?=[a-z\d-]*[a-z])[a-z\d-]{1,63}(?<!-)\z/
         AUTHORITY = /\Aca=(.+)\z/
         VERIFY = /\Averify=(required|optional)\z/
-        private_constant :ACME, :AUTHORITY, :CERTIFICATE, :NAME, :PAIRS, :VERIFY
+        private_constant :ACME, :AUTHORITY, :CERTIFICATE, :EVERY_OWN_NAME, :NAME, :PAIRS, :VERIFY, :WILDCARD
 
         # `certificates` are pairs of a parameter's name and an absolute path, and `acme` are host names. The path in
         # `ca` is set by #take?.
@@ -72,8 +77,8 @@ module Carat
         # Returns what is wrong with the names, or nil. A wildcard needs a proof in the DNS, which the server cannot
         # give.
         def acme_problem
-          name = @acme.grep_v(NAME).first or return missing
-          return "names #{name}: a wildcard takes a proof in the DNS; list the names one by one" if name.include?("*")
+          name = (@acme - [EVERY_OWN_NAME]).grep_v(NAME).first or return missing
+          return "names #{name}: #{WILDCARD}" if name.include?("*")
 
           "names #{name}, which is not the name of a host on the Internet"
         end

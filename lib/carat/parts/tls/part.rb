@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "acme_command"
+require_relative "ask"
 require_relative "../part"
 require_relative "../../cli/units"
 
@@ -21,6 +22,9 @@ module Carat
                               doc: "A mail address for the account at the authority."
         option :acme_ca, group: "Certificates", type: :file, default_text: "the system's", restart: false,
                          doc: "A PEM file with those who sign the authority's own certificate."
+        option :acme_ask, group: "Certificates", type: ASK, default_text: "off", edge: true, restart: true,
+                          doc: "Who says which names get a certificate when a client asks for them, for `acme=*` in " \
+                               "`bind`."
         option :acme_eab_kid, group: "Certificates", type: :string, restart: false,
                               doc: "The identifier of an account that you have at the authority, if it wants one."
         option :acme_eab_key, group: "Certificates", type: :string, only: %i[env file], edge: true, secret: true,
@@ -35,14 +39,13 @@ module Carat
           # bind "tls://*:443?acme=example.com"
         TEXT
         BASE64 = %r{\A[\w+/-]+=*\z}
-        private_constant :BASE64, :THRUSTER
+        FAILED_ROWS = 5
+        private_constant :BASE64, :FAILED_ROWS, :THRUSTER
 
-        # Refuses half an external account.
+        # Refuses `acme=*` without anybody to ask, an `acme_ask` that nobody needs, and half an external account.
         def check(configuration)
-          kid, key = configuration[:acme_eab_kid], configuration[:acme_eab_key]
-          configuration.refuse(:acme_eab_kid, "the authority also gives an acme_eab_key") if kid && !key
-          configuration.refuse(:acme_eab_key, "the authority also gives an acme_eab_kid") if key && !kid
-          configuration.refuse(:acme_eab_key, "the key is not base64") if key && !BASE64.match?(key)
+          check_ask(configuration, Launch::ACMECommand.open?(configuration[:bind]))
+          check_external(configuration)
         end
 
         # The folder of the authority's certificates, and the command that orders them.
@@ -77,14 +80,13 @@ module Carat
           [CLI::Doctor::Certificates]
         end
 
-        # The lines of `carat status`, one for each certificate of the authority.
+        # The lines of `carat status`: one for each certificate of the authority whose name is in `bind`, and for those
+        # on demand their number, and the first that could not be renewed.
         def status(report)
-          report.fetch("certificates", []).map do |row|
-            expires, due = row.values_at("expires", "due").map { |at| "in #{time_until(at)}" if at }
-            state = [expires ? "expires #{expires}" : "none",
-                     ("#{row["error"] || !expires ? "next attempt" : "renewal"} #{due}" if due)].compact.join(", ")
-            "certificate of #{row.fetch("name")}: #{[state, row["error"]].compact.join(": ")}"
-          end
+          further, listed = report.fetch("certificates", []).partition { |row| row["on_demand"] }
+          failed = further.select { |row| row["error"] }.first(FAILED_ROWS)
+          lines = (listed + failed).map { |row| certificate_line(row) }
+          further.any? ? lines << "certificates on demand: #{further.size}" : lines
         end
 
         # Whether an address of `bind` is encrypted.
@@ -93,6 +95,26 @@ module Carat
         end
 
         private
+
+        def check_ask(configuration, is_open)
+          ask = configuration[:acme_ask]
+          configuration.refuse(:bind, "acme=* needs acme_ask, such as acme_ask \"/domains\"") if is_open && !ask
+          configuration.refuse(:acme_ask, "no address of bind has acme=*, which needs it") if ask && !is_open
+        end
+
+        def check_external(configuration)
+          kid, key = configuration[:acme_eab_kid], configuration[:acme_eab_key]
+          configuration.refuse(:acme_eab_kid, "the authority also gives an acme_eab_key") if kid && !key
+          configuration.refuse(:acme_eab_key, "the authority also gives an acme_eab_kid") if key && !kid
+          configuration.refuse(:acme_eab_key, "the key is not base64") if key && !BASE64.match?(key)
+        end
+
+        def certificate_line(row)
+          expires, due = row.values_at("expires", "due").map { |at| "in #{time_until(at)}" if at }
+          state = [expires ? "expires #{expires}" : "none",
+                   ("#{row["error"] || !expires ? "next attempt" : "renewal"} #{due}" if due)].compact.join(", ")
+          "certificate of #{row.fetch("name")}: #{[state, row["error"]].compact.join(": ")}"
+        end
 
         def time_until(at)
           CLI::Units.seconds([at - Time.now.to_i, 0].max)

@@ -18,6 +18,13 @@ module Carat
       assert_equal "ok       certificates: a.example expires 2027-01-15, b.example is not issued yet", finding
     end
 
+    def test_names_on_demand_are_mentioned
+      keep(expires: 1_800_000_000, error: nil)
+      assert_equal "ok       certificates: further names on demand", finding("tls://127.0.0.1:443?acme=*")
+      assert_equal "ok       certificates: a.example expires 2027-01-15, further names on demand",
+                   finding("tls://127.0.0.1:443?acme=a.example,*")
+    end
+
     def test_it_says_why_there_is_none
       keep(expires: nil, error: "no luck")
       assert_equal "warning  certificates: a.example: no luck", finding

@@ -44,8 +44,9 @@ module Carat
       assert_equal "tls://x:1?acme=a.example,b.example&proxy_protocol=true",
                    parse("tls://x:1?proxy_protocol=true&acme=A.example&acme=b.example,a.example")
       assert_refused '"tls://x:1?acme=*.a.example" names *.a.example: a wildcard takes a proof in the DNS; list the ' \
-                     "names one by one", "tls://x:1?acme=*.a.example"
-      ["localhost", "..", "../a.example", "192.0.2.1", "a.example,", "-a.example", "a_b.example"].each do |name|
+                     "names one by one, or write acme=* and acme_ask", "tls://x:1?acme=*.a.example"
+      assert_equal "tls://x:1?acme=a.example,*", parse("tls://x:1?acme=a.example,*")
+      ["localhost", "..", "../a.example", "192.0.2.1", "a.example,", "-a.example", "a-.example", "a_b.example"].each do |name|
         refused = assert_raises(Config::InvalidValue) { parse("tls://x:1?acme=#{name}") }
         assert_match(/which is not the name of a host on the Internet\z/, refused.message, name)
       end

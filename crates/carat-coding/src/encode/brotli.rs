@@ -110,15 +110,15 @@ mod tests {
             ratio: u64::MAX,
         };
         for (level, length) in (0..=11).flat_map(|level| (0..=32).map(move |it| (level, it))) {
-            let (mut encoder, mut coded) = (BrotliEncoder::new(level), Vec::new());
-            let written = encoder.write_metadata(length, &mut coded);
+            let (mut encoder, mut bytes) = (BrotliEncoder::new(level), Vec::new());
+            let written = encoder.write_metadata(length, &mut bytes);
             written.expect("written");
-            let encoded = encoder.encode(b"a small body", Then::Finish, &mut coded);
-            encoded.expect("encoded");
+            let finished = encoder.encode(b"a small body", Then::Finish, &mut bytes);
+            finished.expect("encoded");
             let codings = Codings::of([&b"br"[..]]).expect("known");
             let mut decoder = Decoder::new(&codings, limits).expect("coded");
             let mut body = [0; 100];
-            let step = decoder.step(&coded, &mut body).expect("well formed");
+            let step = decoder.step(&bytes, &mut body).expect("well formed");
             assert_eq!(&body[..step.written], b"a small body", "{level} {length}");
             decoder.finish().expect("complete");
         }

@@ -26,11 +26,8 @@ module Carat
         ```ruby
         # carat.rb
         bind "tcp://*:3000"
-        bind "unix:///run/app/carat.sock?mode=0660"
         workers 2
-        threads 5
         max_body "100MB"
-
         on_worker_boot { puts "worker \#{Process.pid}" }
         ```
 
@@ -67,8 +64,7 @@ module Carat
         - **static**: a directory, or a prefix of the URL and a directory: `/assets=public/assets`. The config file
           [knows more](static.md).
         - **pools**: a name, and `paths`, `threads`, `queue_limit`, or `priority`: [Pools](pools.md).
-        - **umask**: octal digits, such as `"027"`.
-        - **https_url**: `https://HOST/PATH`.
+        - **umask**: octal digits, such as `"027"`. **https_url**: `https://HOST/PATH`.
         - **collector**: `http://HOST:PORT`, and behind it the share of the requests, if not all: `http://127.0.0.1:4318?sample=0.1`.
         - **file**, **directory**, **new_directory**, **log**, **pidfile**, **socket**: a path, relative to the working directory. The absolute path of a
           socket has at most 107 bytes.

@@ -11,8 +11,8 @@ module Carat
         # The form of such an address, for messages.
         FORM = "tls://HOST:PORT?cert=FILE&key=FILE"
         # The forms of such an address, for docs/options.md.
-        FORMS = "`#{FORM}`, `tls://HOST:PORT?certs=FOLDER`, `tls://HOST:PORT?acme=NAME,NAME`, or `tls://HOST:PORT?acme=*` " \
-                "([TLS](tls.md))".freeze
+        FORMS = "`#{FORM}`, `tls://HOST:PORT?certs=FOLDER`, `tls://HOST:PORT?acme=NAME,NAME`, or " \
+                "`tls://HOST:PORT?acme=*` ([TLS](tls.md))".freeze
         # The name of the parameters in messages.
         NOUN = "certificates"
         CERTIFICATE = /\A(certs?|key)=(.+)\z/

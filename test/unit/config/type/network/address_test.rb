@@ -46,7 +46,7 @@ module Carat
       assert_refused '"tls://x:1?acme=*.a.example" names *.a.example: a wildcard takes a proof in the DNS; list the ' \
                      "names one by one, or write acme=* and acme_ask", "tls://x:1?acme=*.a.example"
       assert_equal "tls://x:1?acme=a.example,*", parse("tls://x:1?acme=a.example,*")
-      ["localhost", "..", "../a.example", "192.0.2.1", "a.example,", "-a.example", "a-.example", "a_b.example"].each do |name|
+      %w[localhost .. ../a.example 192.0.2.1 a.example, -a.example a-.example a_b.example].each do |name|
         refused = assert_raises(Config::InvalidValue) { parse("tls://x:1?acme=#{name}") }
         assert_match(/which is not the name of a host on the Internet\z/, refused.message, name)
       end

@@ -20,7 +20,7 @@ module Bench
     # The metric's name and its query, as the file has them.
     def self.rule
       rule = YAML.safe_load(File.read(RULES)).dig("rules", "custom", 0)
-      [rule.dig("name", "as"), rule["metricsQuery"]]
+      [rule.dig("name", "as") || rule["seriesQuery"][/\A\w+/], rule["metricsQuery"]]
     end
 
     # The query for these pods, as the adapter fills it in.
@@ -78,11 +78,13 @@ module Bench
       Thread.new { loop { Thread.new(server.accept) { |socket| answer(socket) } } }
     end
 
-    # The metric of each pod, by Prometheus.
+    # The metric of each pod, by Prometheus; empty while it starts.
     def samples
       uri = URI("#{@prometheus}/api/v1/query")
       uri.query = URI.encode_www_form(query: self.class.query(@template, @pods.call))
       JSON.parse(Net::HTTP.get(uri)).fetch("data").fetch("result")
+    rescue Errno::ECONNREFUSED
+      [] # it still starts
     end
 
     private

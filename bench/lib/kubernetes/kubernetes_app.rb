@@ -30,6 +30,7 @@ module Bench
       kinds.dig("Service", "spec", "ports", 0).update("nodePort" => PORT)
       pod = kinds.dig("Deployment", "spec", "template", "spec")
       pod["volumes"] << { "name" => "ledger", "hostPath" => { "path" => ledger, "type" => "Directory" } }
+      pod["initContainers"].each { |container| container["image"] = image }
       change_container(pod["containers"].first, image, variables)
       objects
     end

@@ -16,23 +16,20 @@ module Bench
     STEP_SECONDS = 5
     private_constant :AUTOSCALER, :PROMETHEUS, :PHASES, :PAGE_SECONDS, :STEP_SECONDS
 
-    # Prometheus' configuration: it finds the pods itself.
-    def self.scrapes
-      source = lambda do |name, target|
-        { "source_labels" => ["__meta_kubernetes_#{name}"], "target_label" => target }
-      end
+    # Prometheus' configuration: Debian's knows no Kubernetes, so a file has the pods.
+    def self.scrapes(file)
       { "global" => { "scrape_interval" => "5s" },
-        "scrape_configs" => [
-          { "job_name" => "app",
-            "kubernetes_sd_configs" => [{ "role" => "pod", "api_server" => KubernetesFiles::SERVER,
-                                          "tls_config" => { "insecure_skip_verify" => true },
-                                          "authorization" => { "credentials" => KubernetesFiles::TOKEN } }],
-            "relabel_configs" => [
-              { "source_labels" => ["__meta_kubernetes_pod_container_port_name"], "regex" => "metrics",
-                "action" => "keep" },
-              source.call("namespace", "namespace"), source.call("pod_name", "pod")
-            ] }
-        ] }
+        "scrape_configs" => [{ "job_name" => "app",
+                               "file_sd_configs" => [{ "files" => [file], "refresh_interval" => "2s" }] }] }
+    end
+
+    # What that file has: the port of metrics of each pod, with the labels of the adapter.
+    def self.targets(pods)
+      pods.select { |pod| pod.dig("status", "podIP") }.map do |pod|
+        ports = pod.dig("spec", "containers", 0, "ports").to_h { |port| port.values_at("name", "containerPort") }
+        { "targets" => ["#{pod.dig("status", "podIP")}:#{ports.fetch("metrics")}"],
+          "labels" => { "namespace" => CustomMetrics::NAMESPACE, "pod" => pod.dig("metadata", "name") } }
+      end
     end
 
     def initialize(app, kubectl, directory)
@@ -59,9 +56,18 @@ module Bench
 
     def start_prometheus
       file = File.join(@directory, "prometheus.yml")
-      File.write(file, JSON.generate(self.class.scrapes))
+      File.write(file, JSON.generate(self.class.scrapes(write_targets)))
+      Thread.new { loop { write_targets && sleep(STEP_SECONDS) } }
       spawn("/usr/bin/prometheus", "--config.file=#{file}", "--storage.tsdb.path=/run/prometheus",
             "--web.listen-address=127.0.0.1:9090", %i[out err] => [File.join(@directory, "log/prometheus.log"), "w"])
+    end
+
+    # Returns the path of the file with the pods.
+    def write_targets
+      File.join(@directory, "targets.json").tap do |file|
+        File.write("#{file}.new", JSON.generate(self.class.targets(@app.pods)))
+        File.rename("#{file}.new", file)
+      end
     end
 
     # Prints each change of the number of pods, and what became of the requests.
@@ -71,7 +77,7 @@ module Bench
         shown = nil
         until Bench.now - begun > seconds
           pods = "#{@app.ready.size} of #{@app.replicas}"
-          puts "  #{(Bench.now - begun).round} s: #{pods} pods ready, #{requests} requests in them" unless pods == shown
+          puts "  #{(Bench.now - begun).round} s: #{pods} pods ready, busy shares #{requests}" unless pods == shown
           shown = pods
           sleep STEP_SECONDS
         end

@@ -81,10 +81,11 @@ class KubernetesTest < Minitest::Test
     assert_equal %w[app-1 700m], [item.dig("describedObject", "name"), item["value"]]
   end
 
-  def test_prometheus_scrapes_the_port_of_metrics_of_each_pod
-    rules = Bench::KubernetesScale.scrapes.dig("scrape_configs", 0, "relabel_configs")
+  def test_prometheus_scrapes_the_port_of_metrics_of_each_pod_that_has_an_address
+    pods = [{ "status" => { "podIP" => "10.244.0.2" }, "metadata" => { "name" => "app-1" }, "spec" => pod },
+            { "status" => {}, "metadata" => { "name" => "app-2" }, "spec" => pod }]
 
-    assert_includes container["ports"].map { |port| port["name"] }, rules.first["regex"]
-    assert_equal %w[namespace pod], rules.filter_map { |rule| rule["target_label"] }
+    assert_equal [{ "targets" => ["10.244.0.2:9394"], "labels" => { "namespace" => "default", "pod" => "app-1" } }],
+                 Bench::KubernetesScale.targets(pods)
   end
 end

@@ -83,9 +83,9 @@ pub struct AcmeAsk {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AskedServer {
-    /// Its name or address.
+    /// The name or address of the server.
     pub host: String,
-    /// Its port.
+    /// The port of the server.
     pub port: u16,
 }
 

@@ -18,7 +18,7 @@
 use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
-/// One worker in this number may rest at a time. Where there are fewer workers, one may rest, too.
+/// The number of workers of which one may rest at a time. One may rest where there are fewer, too.
 const ONE_OF: usize = 4;
 
 /// A resting worker whose requests last for long is told to collect after this time, although they still run. It gets

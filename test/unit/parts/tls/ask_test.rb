@@ -1,16 +1,11 @@
 # frozen_string_literal: true
 
-require "minitest/autorun"
 require "carat/config/configuration"
-require "carat/config/sources/flags"
-require_relative "../../../support/workplace"
+require "test_helper"
 
 module Carat
   class AskTest < Minitest::Test
-    include Support::Workplace
-
     ASK = Parts::TLS::ASK
-    OPEN = %w[-b tls://127.0.0.1:443?acme=*].freeze
 
     def test_a_path_is_one_of_the_application_and_a_url_one_of_another_server
       assert_equal({ server: nil, target: "/domains?key=1" }, ASK.parse("/domains?key=1"))
@@ -27,25 +22,6 @@ module Carat
        "/a b", "/a#b", "/a\r\nHost: b", "http://a/\u00e9", true].each do |value|
         assert_raises(Config::InvalidValue, value.inspect) { ASK.parse(value) }
       end
-    end
-
-    def test_every_own_name_needs_somebody_to_ask_and_only_it
-      assert_match(/acme=\* needs acme_ask, such as acme_ask "/, problem(OPEN))
-      assert_match(/\A--acme-ask: no address of bind has acme=\*/, problem(%w[--acme-ask /domains]))
-      assert_nil problem([*OPEN, "--acme-ask", "/domains"])
-    end
-
-    private
-
-    # Returns what is wrong with a command line, or nil.
-    def problem(words, env = {})
-      write("config.ru", "")
-      flags = Config::Flags.new
-      flags.parse(words)
-      Config::Configuration.new(flags.settings, env)
-      nil
-    rescue Config::ConfigError => e
-      e.message
     end
   end
 end

@@ -83,15 +83,10 @@ module Native
     # Opens files until this process can open only this many more. `forgets` leaves them to the garbage collector.
     def leave_descriptors(count, forgets: false)
       @files&.each(&:close)
-      GC.start # What earlier tests forgot is not found later.
+      GC.start # What earlier tests forgot is not found later,
+      @kept = ObjectSpace.each_object(IO).to_a # nor what a stale reference has kept until now.
       Process.setrlimit(:NOFILE, LIMIT)
-      return open_all_but(count) { nil } if forgets
-
-      @kept = []
-      2.times do
-        open_all_but(count) { |file| @kept << file }
-        GC.start # A stale reference may have kept a file of an earlier test until now.
-      end
+      open_all_but(count) { |file| @kept << file unless forgets }
     end
 
     # Yields each file. Stops before an error, at which Ruby 3.4 collects garbage although that is disabled.

@@ -96,7 +96,8 @@ module Suite
       Step.new("sizes of files and functions", RUBY, "script/suite/sizes.rb"),
       Step.new("who knows whom", RUBY, "script/suite/layers.rb"),
       Step.new("parts that the core names", RUBY, "script/suite/parts.rb"),
-      Step.new("files for deployment", "script/lint_deploy")
+      Step.new("files for deployment", "script/lint_deploy"),
+      Step.new("the site of the documentation", "script/site")
     ]
   end
 

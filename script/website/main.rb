@@ -4,10 +4,13 @@ require_relative "../../lib/carat/version"
 require_relative "llms"
 require_relative "pages"
 require_relative "rendering"
+require_relative "tree"
 
-# `main.rb pages` writes the pages that mkdocs reads; `main.rb finish` completes what it has written.
+# `main.rb pages` writes the pages that mkdocs reads; `main.rb finish` completes what it has written. `main.rb versions`
+# builds all versions.
 site = ENV.fetch("CARAT_SITE")
-pages = Website::Pages.new(ENV.fetch("CARAT_REPOSITORY", Carat::REPOSITORY))
+revision = ENV.fetch("CARAT_REVISION", Website::Versions::UNRELEASED)
+pages = Website::Pages.new(ENV.fetch("CARAT_REPOSITORY", Carat::REPOSITORY), revision)
 html = "target/site/html"
 
 case ARGV.first
@@ -23,5 +26,14 @@ when "finish"
   problems = Website::Rendering.new(html).problems
   abort problems.join("\n") if problems.any?
   puts "#{pages.paths.size} pages in #{html}"
-else abort "usage: script/site"
+when "versions"
+  tree = "target/site/versions"
+  versions = Website::Versions.new(`git tag`.split)
+  begin
+    Website::Tree.new(tree, site, versions).build
+  rescue RuntimeError => e
+    abort e.message
+  end
+  puts "#{versions.list.map(&:name).join(", ")} in #{tree}"
+else abort "usage: script/site [versions]"
 end

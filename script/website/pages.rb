@@ -15,9 +15,11 @@ module Website
     LINK = /(?<code>^```.*?^```|`[^`\n]*`)|(?<before>\[[^\]]*\]\()(?<target>[^)\s]+)(?<after>\))/m
     private_constant :LINK
 
-    # `address` is that of the repository, such as https://github.com/owner/carat.
-    def initialize(address, root: ROOT)
+    # `address` is that of the repository, such as https://github.com/owner/carat; `revision` is the branch or tag to
+    # which links to its files lead.
+    def initialize(address, revision, root: ROOT)
       @address = address
+      @revision = revision
       @root = root
     end
 
@@ -54,7 +56,7 @@ module Website
       raise "#{path}: there is no #{target}" unless File.exist?(File.join(@root, found))
 
       kind = File.directory?(File.join(@root, found)) ? "tree" : "blob"
-      ["#{@address}/#{kind}/main/#{found}", *anchor].join("#")
+      ["#{@address}/#{kind}/#{@revision}/#{found}", *anchor].join("#")
     end
 
     def put(path, text)

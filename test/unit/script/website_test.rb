@@ -5,6 +5,7 @@ require_relative "../../support/workplace"
 require_relative "../../../script/website/llms"
 require_relative "../../../script/website/pages"
 require_relative "../../../script/website/rendering"
+require_relative "../../../script/website/tree"
 
 class WebsiteTest < Minitest::Test
   include Support::Workplace
@@ -17,7 +18,7 @@ class WebsiteTest < Minitest::Test
     write("docs/cable.md", "")
     write("deploy/c.yml", "")
 
-    assert_equal "[b](cable.md#x) [c](#{ADDRESS}/blob/main/deploy/c.yml) [d](#{ADDRESS}/tree/main/deploy) [e](#e) " \
+    assert_equal "[b](cable.md#x) [c](#{ADDRESS}/blob/v1/deploy/c.yml) [d](#{ADDRESS}/tree/v1/deploy) [e](#e) " \
                  "[f](https://f.example) [g](images/g.svg)", pages.text("docs/bodies.md")
   end
 
@@ -64,9 +65,53 @@ class WebsiteTest < Minitest::Test
     assert_equal 1, Website::Rendering.new("html").problems.size
   end
 
+  def test_the_site_has_the_last_release_of_each_minor_version_and_what_is_not_released
+    versions = Website::Versions.new(%w[v0.9.0 v0.10.1 v0.10.10 v0.10.2 v1.0.0.rc1 nightly])
+
+    assert_equal [%w[0.10 v0.10.10], %w[0.9 v0.9.0], ["main", nil]], versions.list.map { |each| [each.name, each.tag] }
+    assert_equal [["0.10", "0.10.10", ["latest"]], ["0.9", "0.9.0", []], ["main", "main (not released)", []]],
+                 JSON.parse(versions.to_json).map(&:values)
+  end
+
+  def test_before_the_first_release_the_latest_version_is_what_is_not_released
+    assert_equal "main", Website::Versions.new([]).latest.name
+  end
+
+  # A stand-in for script/site writes what it was told.
+  def test_each_version_is_built_by_the_script_of_its_tag_and_the_root_leads_to_the_latest
+    commit_script(1)
+    git "tag", "v0.1.0"
+    commit_script(2)
+    Website::Tree.new("tree", "https://c.example/", Website::Versions.new(%w[v0.1.0])).build
+
+    assert_equal "script 1: https://c.example/0.1/ v0.1.0 mike\n", File.read("tree/0.1/index.html")
+    assert_equal "script 2: https://c.example/main/ main mike\n", File.read("tree/main/index.html")
+    assert_equal "script 1: pages\n", File.read("tree/llms.txt")
+    assert_equal File.realpath("tree/0.1"), File.realpath("tree/latest")
+    assert_includes File.read("tree/index.html"), 'content="0; url=latest/"'
+    assert_equal %w[0.1 main], JSON.parse(File.read("tree/versions.json")).map { |each| each["version"] }
+  end
+
   private
 
+  def commit_script(number)
+    write("script/site", <<~SH)
+      #!/bin/sh
+      mkdir -p target/site/html && cd target/site/html
+      echo "script #{number}: $CARAT_SITE $CARAT_REVISION $CARAT_VERSIONS" >index.html
+      for name in 404.html llms.txt; do echo "script #{number}: pages" >$name; done
+    SH
+    File.chmod(0o755, "script/site")
+    git "init", "--quiet"
+    git "add", "script"
+    git "-c", "user.name=a", "-c", "user.email=a@a.example", "commit", "--quiet", "--message", "script #{number}"
+  end
+
+  def git(*words)
+    assert system("git", *words)
+  end
+
   def pages
-    Website::Pages.new(ADDRESS, root: @workplace)
+    Website::Pages.new(ADDRESS, "v1", root: @workplace)
   end
 end

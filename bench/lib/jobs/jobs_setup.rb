@@ -18,7 +18,7 @@ module Bench
     CLI = "require 'sidekiq/cli'; it = Sidekiq::CLI.instance; it.parse(%w[-c 5]); it.run(warmup: false)"
     # What follows `process` in carat.rb.
     PROCESSES = {
-      "solid" => Support::JobsApp::CONFIG,
+      "solid" => Support::JobsApp::CONFIG, "overlap" => Support::JobsApp::OVERLAP,
       "async" => Support::JobsApp::ASYNC,
       "cable" => "cable \"/cable\"\n#{Support::JobsApp::CONFIG}",
       "reforked" => "refork after: [100]\n#{Support::JobsApp::CONFIG}",

@@ -13,6 +13,7 @@ module Bench
       "app/jobs/tick_job.rb" => "class TickJob < ActiveJob::Base\n  def perform = nil\nend\n"
     }.freeze
     TICKS = "SELECT run_at FROM solid_queue_recurring_executions WHERE task_key = 'tick'"
+    MOVES = "process moves to the new mold"
     # The set-up of each name, and its jobs.
     SETUPS = { "overlap" => %w[carat reforked-overlap], "alone" => %w[carat reforked],
                "bin/jobs" => %w[puma-jobs solid] }.freeze
@@ -63,8 +64,11 @@ module Bench
       end
       sleep 2 * EVERY_SECONDS
       due = due(begun, Time.now - EVERY_SECONDS)
-      { times:, due: due.size, skipped: (due - ticks(setup)).size }
+      { times:, due: due.size, skipped: (due - ticks(setup)).size, moved: moved(setup) }
     end
+
+    # How many times a process has moved to the mold of a refork since the start. Without one, no tick was in danger.
+    def self.moved(setup) = File.read(setup.path("output")).scan(MOVES).size
 
     # The ticks between two times, as seconds since the epoch.
     def self.due(from, to)

@@ -3,14 +3,17 @@
 require "fileutils"
 require "net/http"
 require "open3"
-require "rbconfig"
 require "timeout"
 require "tmpdir"
 require_relative "../../test/support/rails_app"
+require_relative "commands"
 
 module PlatformGem
-  # Installs a gem, and serves a Rack application with it, and a Rails application where Rails is installed.
+  # Installs a gem, and serves a Rack application with it, and a Rails application where Rails is installed. With
+  # carat-lab, it counts what a request allocates.
   class Check
+    include Commands
+
     COMPILERS = %w[cargo rustc gcc cc clang make].freeze
     # Answers with the bytes of the body.
     RACK_APP = <<~'RUBY'
@@ -42,6 +45,8 @@ module PlatformGem
       report("gem install", seconds { run_command("gem", "install", "--local", "--no-document", *@gems.reverse) })
       report("carat --version", seconds { run_command("carat", "--version") })
       in_directory { check_rack }
+      return in_directory { check_lab } if File.basename(@gems.first).start_with?("carat-lab-")
+
       obstacle = rails_obstacle
       return puts("not tried with Rails: #{obstacle}") if obstacle
 
@@ -77,6 +82,13 @@ module PlatformGem
         http = Net::HTTP.start(url.host, url.port, read_timeout: DEADLINE_SECONDS)
         expect("hello, #{UPLOAD_BYTES} bytes", http.request(request).body)
       end
+    end
+
+    def check_lab
+      File.write("config.ru", RACK_APP)
+      output = ""
+      report("carat allocations", seconds { output = run_command("carat", "allocations", "--requests", "11") })
+      abort "no figures:\n#{output}" unless output.match?(/\d bytes a request/)
     end
 
     # An old Rails does not go with the Rack that is given.
@@ -128,36 +140,6 @@ module PlatformGem
 
     def expect(beginning, body)
       abort "unexpected response: #{body}" unless body.start_with?(beginning)
-    end
-
-    # Returns the output.
-    def run_command(*words)
-      output, status = Open3.capture2e(@env, *command(words))
-      abort "#{words.join(" ")}:\n#{output}" unless status.success?
-      output
-    end
-
-    # The words with which this Ruby runs a program, of the gem that is tried or of this Ruby.
-    def command(words)
-      program = words.first
-      program = find(program) unless program.include?("/")
-      [RbConfig.ruby, program, *words.drop(1)]
-    end
-
-    def find(program)
-      directories = [*(File.join(@home, "bin") if @home), RbConfig::CONFIG.fetch("bindir"), Gem.bindir]
-      directories.map { |directory| File.join(directory, program) }.find { |path| File.file?(path) } ||
-        abort("#{program} is not installed in #{directories.join(", ")}")
-    end
-
-    def seconds
-      start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-      yield
-      Process.clock_gettime(Process::CLOCK_MONOTONIC) - start
-    end
-
-    def report(step, seconds)
-      puts format("Ruby %-8s %-50s %5.2f s", RUBY_VERSION, step, seconds)
     end
   end
 

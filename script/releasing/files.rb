@@ -16,9 +16,10 @@ module Releasing
     SPECIFICATIONS = { "carat" => "carat.gemspec", "carat-lab" => "lab/carat-lab.gemspec" }.freeze
     # The crates that are compiled into a part each.
     PARTS = %w[carat-edge carat-malloc carat-native].freeze
+    # The extension of carat-lab has a workspace of its own.
+    WORKSPACES = %w[Cargo.toml lab/crate/Cargo.toml].freeze
     # The last one that Rust 1.85 compiles.
     CYCLONEDX = "0.5.9"
-    SIGSTORE = "sigstore-cli:0.2.3"
     TOOLS = File.join(ROOT, "tmp/tools")
 
     # `directory` is where the files are.
@@ -40,6 +41,11 @@ module Releasing
     # Compiles the parts for this Ruby; `mode` is the flag of script/setup.
     def parts(mode = "--release")
       execute("script/setup", mode)
+    end
+
+    # Puts parts that script/releasing/parts.sh has packed elsewhere into build/.
+    def unpack(*archives)
+      archives.each { |path| execute("tar", "-xf", File.expand_path(path)) }
     end
 
     # Packs the parts in build/; `words` are the processor and the C library, by default this machine's.
@@ -65,22 +71,13 @@ module Releasing
     # Writes the checksums of all files of this version, as sha256sum does.
     def sums
       lines = names.map { |name| "#{Digest::SHA256.file(pkg(name)).hexdigest}  #{name}\n" }
-      raise Refusal, "pkg has no file of #{@version}" if lines.empty?
-
       File.write(pkg(SUMS), lines.join)
       puts lines
     end
 
-    # Signs and publishes all gems; those that compile are the last, so that nobody gets one in place of another.
-    # Without `yes`, prints the commands.
-    def push(yes = nil)
-      names.grep(/\.gem\z/).sort_by { |name| [-name.count("-"), name] }.each do |name|
-        bundle = "#{pkg(name)}.sigstore.json"
-        [["gem", "exec", SIGSTORE, "sign", pkg(name), "--bundle", bundle],
-         ["gem", "push", pkg(name), "--attestation", bundle]].each do |words|
-          yes ? execute(*words) : puts(words.join(" "))
-        end
-      end
+    # Gets the crates that the gems compile, for trials without a network.
+    def crates
+      WORKSPACES.each { |path| execute("cargo", "fetch", "--locked", "--manifest-path", path) }
     end
 
     # Gets the gem that Carat depends on, for machines without a network.
@@ -91,9 +88,22 @@ module Releasing
       execute("gem", "fetch", "rack", chdir: directory)
     end
 
-    # Returns the paths of the gems that this machine can install.
+    # Returns the paths of the gems of each trial on this machine: each gem of Carat that it can install, and carat-lab
+    # with the first of these, which has compiled parts if there is one for this machine.
+    def trials
+      labs, ours = gems.partition { |path| File.basename(path).start_with?("carat-lab-") }
+      ours.select! { |path| installs_here?(path) }
+      ours.map { |path| [path] } + labs.map { |path| [path, *ours.first] }
+    end
+
+    # Returns the paths of all gems. Those that compile are the last.
     def gems
-      names.grep(/\.gem\z/).map { |name| pkg(name) }.select { |path| installs_here?(path) }
+      names.grep(/\.gem\z/).sort_by { |name| [-name.count("-"), name] }.map { |name| pkg(name) }
+    end
+
+    # Returns the paths of all files of the release; those of this version that are in the directory.
+    def all
+      [*names, SUMS].map { |name| pkg(name) }
     end
 
     private
@@ -109,14 +119,15 @@ module Releasing
 
     def names
       version = Regexp.escape(@version)
-      Dir.children(@directory).grep(/\Acarat(-lab)?-#{version}(-[\w-]+)?\.(gem|cdx\.json)\z/).sort
+      found = Dir.glob("*", base: @directory).grep(/\Acarat(-lab)?-#{version}(-[\w-]+)?\.(gem|cdx\.json)\z/)
+      raise Refusal, "#{@directory} has no file of #{@version}" if found.empty?
+
+      found.sort
     end
 
     def installs_here?(path)
       spec = Gem::Package.new(path).spec
-      return false unless spec.name == "carat" && Gem::Platform.match_spec?(spec)
-
-      spec.required_ruby_version.satisfied_by?(Gem.ruby_version)
+      Gem::Platform.match_spec?(spec) && spec.required_ruby_version.satisfied_by?(Gem.ruby_version)
     end
 
     def copy_crates(copy)

@@ -4,11 +4,12 @@ require "time"
 require_relative "../platform_gem/check"
 require_relative "checkout"
 require_relative "files"
+require_relative "publication"
 
 module Releasing
   # The command line of script/release.
   class Program
-    STEPS = %w[ready source parts platform sbom sums rack try notes push].freeze
+    STEPS = %w[ready source parts unpack platform sbom sums crates rack try notes push page].freeze
     # A network of its own that has only the machine itself, where the kernel lets this user make one.
     ALONE = ["unshare", "--net", "--map-root-user", "sh", "-c", 'ip link set lo up && exec "$@"', "_"].freeze
     CHECK = File.expand_path("../platform_gem/check.rb", __dir__)
@@ -37,6 +38,7 @@ module Releasing
 
     # Everything, dry.
     def all
+      start = clock
       puts "Carat #{@checkout.version}, from this checkout"
       tell_obstacles
       heading("source gems") { files.source }
@@ -44,13 +46,15 @@ module Releasing
       heading("platform gem") { files.platform }
       heading("SBOM") { files.sbom }
       heading("checksums") { files.sums }
-      heading("trials") { files.gems.each { |gem| try(gem) } }
-      puts "", "Everything is in pkg. Nothing is published; RELEASE.md says what comes next."
+      heading("trials") { files.trials.each { |gems| try(*gems) } }
+      puts "", "Everything is in pkg, after #{(clock - start).round} s. Nothing is published; see RELEASE.md."
     end
 
     def heading(title)
       puts "", "== #{title}"
+      start = clock
       yield
+      puts format("%<title>s: %<seconds>.0f s", title:, seconds: clock - start)
     end
 
     def tell_obstacles
@@ -75,11 +79,14 @@ module Releasing
     end
 
     def step(name, *words)
-      return ready(*words) if name == "ready"
-      return try(*words) if name == "try"
-      return puts(@checkout.notes) if name == "notes"
-
-      files.public_send(name, *words)
+      case name
+      when "ready" then ready(*words)
+      when "try" then try(*words)
+      when "notes" then puts(@checkout.notes)
+      when "push" then Publication.new(files).push(*words)
+      when "page" then Publication.new(files).page(@checkout.version, @checkout.notes, *words)
+      else files.public_send(name, *words)
+      end
     end
 
     def ready(tag)
@@ -97,6 +104,10 @@ module Releasing
 
     def files
       @files ||= Files.new(@checkout.version)
+    end
+
+    def clock
+      Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
 
     def today

@@ -1,6 +1,9 @@
 # frozen_string_literal: true
 
 require "minitest/autorun"
+require "minitest/mock"
+require "rubygems/package"
+require "rubygems/user_interaction"
 require_relative "../../../../script/releasing/files"
 require_relative "../../../support/workplace"
 
@@ -24,13 +27,27 @@ class ReleasingFilesTest < Minitest::Test
     assert system("sha256sum", "--check", "--quiet", "SHA256SUMS", chdir: "pkg")
   end
 
-  def test_gems_that_compile_are_the_last_to_be_pushed
-    out, = capture_io { files.push }
-    pushed = out.lines.grep(/\Agem push/).map { |line| File.basename(line.split[2]) }
-
+  def test_gems_that_compile_are_the_last
     assert_equal %w[carat-0.1.0-aarch64-linux-musl.gem carat-0.1.0-x86_64-linux-gnu.gem carat-lab-0.1.0.gem
-                    carat-0.1.0.gem], pushed
-    assert_equal 8, out.lines.size
+                    carat-0.1.0.gem], files.gems.map { |path| File.basename(path) }
+  end
+
+  def test_each_gem_that_this_machine_installs_is_tried_and_the_lab_with_the_first
+    %w[carat-0.1.0-aarch64-linux-musl.gem carat-0.1.0.gem].each { |name| FileUtils.rm(path("pkg/#{name}")) }
+    pack("carat-0.1.0-x86_64-linux-gnu.gem", "riscv64-freebsd")
+    pack("carat-0.1.0.gem", "ruby")
+
+    assert_equal [["carat-0.1.0.gem"], ["carat-lab-0.1.0.gem", "carat-0.1.0.gem"]],
+                 files.trials.map { |gems| gems.map { |path| File.basename(path) } }
+  end
+
+  def test_parts_of_other_machines_are_unpacked_into_the_checkout
+    write("build/abi/carat/native.so", "native")
+    assert system("tar", "-cf", "parts.tar", "build")
+    words = nil
+    files.stub(:execute, ->(*given) { words = given }) { files.unpack("parts.tar") }
+
+    assert_equal ["tar", "-xf", path("parts.tar")], words
   end
 
   def test_version_without_files_has_no_checksums
@@ -40,6 +57,14 @@ class ReleasingFilesTest < Minitest::Test
   private
 
   def files
-    Releasing::Files.new("0.1.0", directory: path("pkg"))
+    @files ||= Releasing::Files.new("0.1.0", directory: path("pkg"))
+  end
+
+  def pack(name, platform)
+    spec = Gem::Specification.new("carat", "0.1.0") do |it|
+      it.platform = platform
+      it.summary = it.description = it.author = it.homepage = it.license = "MIT"
+    end
+    Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) { Gem::Package.build(spec, true, false, path("pkg/#{name}")) }
   end
 end

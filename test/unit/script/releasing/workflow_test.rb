@@ -23,6 +23,12 @@ class ReleasingWorkflowTest < Minitest::Test
     assert_empty steps - Releasing::Program::STEPS
   end
 
+  def test_every_command_is_a_script_that_also_runs_elsewhere
+    scripts = %r{\A(script/|docker run --rm --volume \S+ --workdir /carat "\$IMAGE" script/|sudo apt-get )}
+
+    assert_empty(commands.grep_v(scripts))
+  end
+
   def test_only_the_job_that_publishes_has_rights
     assert_equal(["publish"], JOBS.select { |_, job| job.key?("permissions") }.keys)
     assert_equal "rubygems.org", JOBS.fetch("publish").fetch("environment")

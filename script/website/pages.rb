@@ -13,7 +13,9 @@ module Website
     IMAGES = "docs/images/*.svg"
     # A link, or an image of HTML. What is in code stays as it is.
     LINK = /(?<code>^```.*?^```|`[^`\n]*`)|(?<before>\[[^\]]*\]\()(?<target>[^)\s]+)(?<after>\))/m
-    private_constant :LINK
+    # Where a page says URL, a reader of the repository fills in its address, which a reader of the site does not see.
+    STAND_IN = /(?<=clone |--git |git: "|; |# |`)URL(?=[ "`:\n])/
+    private_constant :LINK, :STAND_IN
 
     # `address` is that of the repository, such as https://github.com/owner/carat; `revision` is the branch or tag to
     # which links to its files lead.
@@ -37,7 +39,7 @@ module Website
 
     # Returns the text of a page. Raises when it has a link to a file that is not there.
     def text(path)
-      File.read(File.join(@root, path)).gsub(LINK) do |whole|
+      File.read(File.join(@root, path)).gsub(STAND_IN, @address).gsub(LINK) do |whole|
         match = Regexp.last_match
         match[:code] ? whole : "#{match[:before]}#{place(path, match[:target])}#{match[:after]}"
       end

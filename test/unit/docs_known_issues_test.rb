@@ -2,8 +2,8 @@
 
 require "minitest/autorun"
 
-# The headings of docs/known-issues.md and docs/messages.md are what users search for, and so are the bodies in the table
-# of responses: the code says so, word for word.
+# The headings of docs/known-issues.md and docs/messages.md, and the bodies in its table of responses, are what users
+# search for: the code says so, word for word.
 class DocsKnownIssuesTest < Minitest::Test
   ROOT = File.expand_path("../..", __dir__)
   # Headings that begin with the name of another program are its words.

@@ -36,6 +36,14 @@ class WebsiteTest < Minitest::Test
     assert_equal text, pages.text("docs/bodies.md")
   end
 
+  def test_the_address_of_the_repository_stands_where_a_page_says_url
+    write("docs/bodies.md",
+          "`URL` is its address.\n```sh\ngit clone URL carat\nbundle add carat --git URL\n```\na URL\n")
+
+    assert_equal "`#{ADDRESS}` is its address.\n```sh\ngit clone #{ADDRESS} carat\n" \
+                 "bundle add carat --git #{ADDRESS}\n```\na URL\n", pages.text("docs/bodies.md")
+  end
+
   def test_pages_and_images_are_where_the_checkout_has_them
     %w[README.md docs/bodies.md docs/images/g.svg lab/docs/leak.md].each { |path| write(path, "") }
     write("site/old.md", "")

@@ -55,7 +55,8 @@ class BenchClaimTest < Minitest::Test
   # Each row of figures ends with a command that is there, and each claim has a row.
   def test_every_figure_of_the_readme_has_its_command
     block = File.read(File.expand_path("../../../README.md", __dir__))[/FIGURES BEGIN.*FIGURES END/m]
-    commands = block.lines.grep(/\A\| /).drop(1).map { |row| row[%r{`bench/((?:prove|run --cases) \w+)`[^|]*\|$}, 1] || row }
+    rows = block.lines.grep(/\A\| /).drop(1)
+    commands = rows.map { |row| row[%r{`bench/((?:prove|run --cases) \w+)`[^|]*\|$}, 1] || row }
     claims = Bench::Claim::ALL.map { |claim| "prove #{claim.name}" }
 
     assert_empty claims - commands

@@ -15,7 +15,9 @@ module Website
     LINK = /(?<code>^```.*?^```|`[^`\n]*`)|(?<before>\[[^\]]*\]\()(?<target>[^)\s]+)(?<after>\))/m
     # Where a page says URL, a reader of the repository fills in its address, which a reader of the site does not see.
     STAND_IN = /(?<=clone |--git |git: "|; |# |`)URL(?=[ "`:\n])/
-    private_constant :LINK, :STAND_IN
+    # A picture for light and dark pages, as GitHub takes it: by the system's scheme. The site has a switch of its own.
+    PICTURE = %r{<picture>.*?srcset="(?<dark>[^"]+)".*?src="(?<light>[^"]+)" alt="(?<alt>[^"]+)".*?</picture>}
+    private_constant :LINK, :STAND_IN, :PICTURE
 
     # `address` is that of the repository, such as https://github.com/owner/carat; `revision` is the branch or tag to
     # which links to its files lead.
@@ -39,13 +41,19 @@ module Website
 
     # Returns the text of a page. Raises when it has a link to a file that is not there.
     def text(path)
-      File.read(File.join(@root, path)).gsub(STAND_IN, @address).gsub(LINK) do |whole|
+      adapted(File.read(File.join(@root, path))).gsub(LINK) do |whole|
         match = Regexp.last_match
         match[:code] ? whole : "#{match[:before]}#{place(path, match[:target])}#{match[:after]}"
       end
     end
 
     private
+
+    # The text without what only a reader of the repository can use.
+    def adapted(text)
+      text.gsub(STAND_IN, @address)
+          .gsub(PICTURE, '![\k<alt>](\k<light>#only-light)![\k<alt>](\k<dark>#only-dark)')
+    end
 
     # Returns where a link of the page at `path` leads on the site. mkdocs checks those to pages.
     def place(path, target)

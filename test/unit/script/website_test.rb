@@ -44,6 +44,13 @@ class WebsiteTest < Minitest::Test
                  "bundle add carat --git #{ADDRESS}\n```\na URL\n", pages.text("docs/bodies.md")
   end
 
+  def test_a_picture_follows_the_switch_of_the_site
+    image = '<img src="docs/images/l.svg" alt="A">'
+    write("README.md", "<picture><source media='x' srcset=\"docs/images/d.svg\">#{image}</picture>")
+
+    assert_equal "![A](docs/images/l.svg#only-light)![A](docs/images/d.svg#only-dark)", pages.text("README.md")
+  end
+
   def test_pages_and_images_are_where_the_checkout_has_them
     %w[README.md docs/bodies.md docs/images/g.svg lab/docs/leak.md].each { |path| write(path, "") }
     write("site/old.md", "")

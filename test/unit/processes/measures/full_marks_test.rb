@@ -167,6 +167,9 @@ module Carat
       become_due
       @ruby.disabled = true
       assert_equal 0, @marks.collect
+      @ruby.disabled = false # The edge does not ask again: the bound ends the need.
+      grow(slots: 300_001)
+      assert_equal [:begin_full], told
     end
 
     def test_a_worker_that_becomes_the_mold_gives_full_collections_back

@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+require "carat/processes/measures/full_marks"
+require "test_helper"
+
+module Carat
+  # What FullMarks does with Ruby's own collector.
+  class RubyMarksTest < Minitest::Test
+    include Support::Forked
+
+    # Ruby's collector, in a heap that is large enough, and in which a full collection is always due.
+    class DueMarks < Processes::RubyMarks
+      def need = :nofree
+      def size = super.tap { |size| size.use = Processes::FullMarks::LEAST_SLOTS }
+    end
+
+    def setup
+      skip "Ruby #{RUBY_VERSION} has no switch for full collections: 3.4 has" if RUBY_VERSION < "3.4"
+    end
+
+    def test_full_collections_of_the_application_run_while_carat_forbids_rubys_and_end_the_need
+      assert_equal [false, true, false, true], forked { during_need { GC.start } }
+      assert_equal [false, true, false, true], forked { during_need { GC.compact } }
+    end
+
+    private
+
+    # Runs the block while a full collection is due. Returns whether Ruby could begin one by itself, whether one has
+    # run, whether one is still due, and whether Ruby may begin the next one.
+    def during_need
+      marks = Processes::FullMarks.new(ruby: DueMarks.new)
+      marks.watch
+      GC.start(full_mark: false)
+      marks.review
+      before = GC.stat(:major_gc_count)
+      allowed = allowed?
+      yield
+      [allowed, GC.stat(:major_gc_count) > before, marks.due?, allowed?]
+    end
+
+    def allowed? = GC.config.fetch(:rgengc_allow_full_mark)
+  end
+end

@@ -43,6 +43,14 @@ class MemoryCommandTest < Support::IntegrationTest
     assert_equal other.pid, JSON.parse(out)["pid"]
   end
 
+  # An idle edge allocates nothing, and would keep what it has freed.
+  def test_edge_has_a_thread_that_returns_free_memory
+    server = start
+    names = Dir["/proc/#{server.pid}/task/*/comm"].map { |path| File.read(path).chomp }
+
+    assert_includes names, "jemalloc_bg_thd"
+  end
+
   private
 
   # All servers of a test have their control sockets in the directory of the first.

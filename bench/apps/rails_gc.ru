@@ -25,6 +25,20 @@ class Cache
   end
 end
 
+# GET /events is a stream of events that nothing ends.
+EVENTS = lambda do |_env|
+  [200, { "content-type" => "text/event-stream" }, lambda do |stream|
+    stream.write(": begun\n\n")
+    loop do
+      sleep(1)
+      stream.write("data: tick\n\n")
+    end
+  ensure
+    stream.close
+  end]
+end
+
 use Cache
+map("/events") { run EVENTS }
 path = File.join(__dir__, "rails_weight.ru")
 eval(File.read(path), binding, path) # rubocop:disable Security/Eval -- a rackup file of our own

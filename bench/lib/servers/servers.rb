@@ -162,14 +162,16 @@ module Bench
 
     def self.missing_jemalloc = ("jemalloc is not installed (apt install libjemalloc2)" if JEMALLOC.empty?)
 
-    # A variable of the user, here with Ruby's own value, leaves full collections to Ruby.
-    NO_CYCLE = { "RUBY_GC_OLDMALLOC_LIMIT" => (16 << 20).to_s }.freeze
+    # Full collections are Ruby's, as where the application collects out of band; all else is as with the cycle.
+    NO_CYCLE = { "RUBYOPT" => "-r#{File.join(APPS, "no_cycle")}" }.freeze
     # A refork would fall into the load.
     ONCE = %w[--refork off].freeze
     COLLECTIONS = [
-      carat("carat-cycle-w2", 2, *ONCE), carat("carat-nocycle-w2", 2, *ONCE, env: NO_CYCLE),
-      carat("carat-cycle-t3-w2", 2, *ONCE, threads: 3),
-      carat("carat-nocycle-t3-w2", 2, *ONCE, threads: 3, env: NO_CYCLE),
+      *{ "cycle" => {}, "nocycle" => NO_CYCLE }.flat_map do |name, env|
+        [carat("carat-#{name}-w2", 2, *ONCE, env: env),
+         *[1, 2].map { |workers| carat("carat-#{name}-t3-w#{workers}", workers, *ONCE, threads: 3, env: env) },
+         carat("carat-#{name}-f64-w2", 2, *ONCE, fibers: 64, env: env)]
+      end,
       puma("puma-t3-w2", "3:3", 2), puma("puma-oob-t3-w2", "3:3", 2, config: File.join(APPS, "puma_out_of_band.rb"))
     ].freeze
 

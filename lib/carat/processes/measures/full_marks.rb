@@ -13,11 +13,9 @@ module Carat
       # The least slots in use for which full collections wait. With fewer, one takes some milliseconds, while finding
       # out whether one is due takes 3 MB: that needs a complete sweep, which leaves Ruby fewer pages to use again.
       LEAST_SLOTS = 200_000
-      # The growth of the heap after which a collection that is due runs within requests, as a share of the slots in
-      # use. A worker that can be emptied grows by one or two of Ruby's steps until then.
-      SLOTS_SHARE = 0.25
-      # The most slots by which the heap grows until then: five steps. A worker that cannot be emptied keeps them all.
-      MOST_SLOTS = 100_000
+      # The growth of the heap, in slots, after which a collection that is due is left to Ruby: two and a half of Ruby's
+      # steps. A worker that can be emptied grows by one or two until then; one that cannot keeps them all.
+      MOST_SLOTS = 50_000
       # The same bound for bytes from malloc: half of the growth after which Ruby itself runs a collection.
       MALLOC_BYTES = 64 * 1024 * 1024
 
@@ -89,7 +87,7 @@ module Carat
 
         case @state
         when :allowed, :growing then settle if @ruby.collections != @collections
-        when :due then begin_full if bound?
+        when :due then give_up if bound?
         end
       end
 
@@ -119,8 +117,7 @@ module Carat
       # Whether the heap has grown by a bound since a collection became due.
       def bound?
         now = @ruby.size
-        slots = [@size.use * SLOTS_SHARE, MOST_SLOTS].min
-        now.slots - @size.slots > slots || now.malloc - @size.malloc > MALLOC_BYTES
+        now.slots - @size.slots > MOST_SLOTS || now.malloc - @size.malloc > MALLOC_BYTES
       end
 
       def run_full
@@ -130,9 +127,11 @@ module Carat
         @collects = false
       end
 
-      def begin_full
-        @state = :begun
-        @ruby.begin_full
+      # Leaves the full collection to Ruby, which marks in steps if it has known for a collection that one is due. One
+      # that Carat began would mark all at once: longer than any step.
+      def give_up
+        @state = :given_up
+        @ruby.allow
       end
 
       # Reports a full collection. Ruby does not tell how long one took that nobody ordered: `micros` is then the time

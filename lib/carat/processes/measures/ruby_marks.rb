@@ -120,12 +120,6 @@ module Carat
         ((now - start) * 1_000_000).round
       end
 
-      # Begins a full collection, which Ruby continues in steps as objects are allocated.
-      def begin_full
-        allow
-        GC.start(full_mark: true, immediate_mark: false, immediate_sweep: false)
-      end
-
       private
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -37,6 +37,57 @@ class MonitoringTest < Support::IntegrationTest
     end)
   RUBY
 
+  # As an agent with ActiveSupport's ForkTracker: a callback in each fork drops what is inherited, and starts the thread
+  # that sends. At the exit, the thread is waited for.
+  TRACKED = <<~'RUBY'
+    module ForkTracker
+      CALLBACKS = []
+
+      def _fork
+        super.tap { |pid| CALLBACKS.each(&:call) if pid.zero? }
+      end
+    end
+    Process.singleton_class.prepend(ForkTracker)
+
+    module Agent
+      def self.push(text)
+        @queue << text
+      end
+
+      def self.start
+        queue = @queue = Queue.new
+        @thread = Thread.new do
+          while (text = queue.pop)
+            File.write("sent", "#{text}\n", mode: "a")
+          end
+        end
+      end
+
+      start
+      ForkTracker::CALLBACKS << method(:start)
+      at_exit { (@queue << nil) && @thread.join }
+    end
+  RUBY
+
+  # An agent that looks for the constants of servers when it is loaded, and knows none that is there, as Scout does not.
+  UNSERVED = <<~'RUBY'
+    module ScoutApm
+      SERVER = %i[Puma PhusionPassenger Unicorn].find { |name| Object.const_defined?(name) }
+
+      class Agent
+        def self.instance = @instance ||= new
+        def start = File.write("started", "#{Process.pid} #{SERVER.inspect}\n", mode: "a")
+        def context = nil
+        def stop_background_worker = nil
+      end
+
+      module ErrorService
+        Notifier = Struct.new(:context) { def ship = nil }
+      end
+    end
+    run ->(_env) { [200, {}, [Process.pid.to_s]] }
+  RUBY
+
   SAFE = %(fork_safe_threads "lib/agent.rb"\n)
   ONCE = "refork after: [1, 1_000_000]\n"
 
@@ -76,6 +127,27 @@ class MonitoringTest < Support::IntegrationTest
     refute_match(/did not become the mold|did not finish in time/, server.log)
   end
 
+  def test_a_thread_that_a_hook_of_fork_starts_again_sends_all_once_in_each_generation
+    server = observed(APP, agent: TRACKED, workers: 2, config: "#{SAFE}refork after: [5]\n")
+    push(server, 1) until server.log.scan("mold ready").size >= 3
+    server.stop
+
+    assert_sent_once(server)
+    refute_match(/did not become the mold|did not finish in time/, server.log)
+  end
+
+  def test_an_agent_that_finds_no_server_at_its_boot_starts_once_in_each_worker_and_not_in_the_mold
+    server = observed(UNSERVED, workers: 2, config: ONCE)
+    eventually { server.get && server.log.match?(/worker ready worker=\d+ gen=2/) }
+    server.stop
+    started = server.directory.read("started").lines(chomp: true)
+
+    assert_equal started.uniq, started
+    assert_empty server.log.scan(/worker ready worker=\d+ gen=\d+ pid=(\d+)/).map { |(pid)| "#{pid} nil" } - started
+    refute_includes started, "#{server.log[/mold ready gen=1 pid=(\d+)/, 1]} nil"
+    refute_match(/cannot (start|flush)/, server.log)
+  end
+
   def test_an_agent_that_is_loaded_late_works_in_the_forks_of_its_worker
     server = observed(LAZY, config: ONCE)
     first = server.get.body
@@ -98,8 +170,8 @@ class MonitoringTest < Support::IntegrationTest
 
   private
 
-  def observed(app, config:, workers: 1)
-    files = { "lib/agent.rb" => QUEUE, "carat.rb" => config }
+  def observed(app, config:, agent: QUEUE, workers: 1)
+    files = { "lib/agent.rb" => agent, "carat.rb" => config }
     server = serve(app, workers: workers, threads: 1, files: files, args: CONTROL_SOCKET)
     await_workers(server, 1)
     server

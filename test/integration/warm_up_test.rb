@@ -41,6 +41,7 @@ class WarmUpTest < Support::IntegrationTest
 
     server = serve(APP, workers: 1, config: 'warm_up "/"', env: { "RUBYOPT" => "--yjit" })
     assert_equal 131, server.get("/seen").body.scan("GET /  true").size
+    await_log(server, / info application warmed up requests=131 compiled=[1-9]\d* machine_code=[1-9]\d* pid=\d+$/)
   end
 
   def test_what_goes_wrong_is_told_with_its_target_and_the_server_serves

@@ -88,8 +88,10 @@ class RailsProductionTest < Support::ShopTest
     skip "Rails 7.1 brought config.assume_ssl" if Rails.version < "7.1"
     files = { "config/environments/production.rb" =>
                 Support::Shop::FILES["config/environments/production.rb"].sub("config.assume_ssl = ", "") }
-    server = shop(env: { "ASSUME_SSL" => "1" }, files: files, threads: 2)
+    server = shop(env: { "ASSUME_SSL" => "1" }, files: files, threads: 2, config: "warm_up \"/items\"\n")
 
+    await_log(server, / info application warmed up requests=[1-9]/)
+    refute_includes server.log, "warm_up /items"
     assert_equal [301, "https://localhost/items"], server.get("/items").then { |moved| [moved.status, moved["location"]] }
     assert_equal 200, server.get("/items", fields: { "X-Forwarded-Proto" => "https" }).status
   end

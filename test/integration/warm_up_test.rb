@@ -29,6 +29,9 @@ class WarmUpTest < Support::IntegrationTest
     MOLD = Process.pid
   RUBY
 
+  # Writes down how it was asked last.
+  SCHEME = 'run(->(env) { [200, {}, [File.write("scheme", env["rack.url_scheme"]).to_s]] })'
+
   def test_targets_are_requested_in_the_mold_to_their_end
     seen = serve(APP, workers: 1, config: 'warm_up "/", "/login?next=%2Fhome"').get("/seen").body.lines(chomp: true)
     rest = ["closed", "rack.after_reply", "rack.response_finished"]
@@ -42,6 +45,16 @@ class WarmUpTest < Support::IntegrationTest
     server = serve(APP, workers: 1, config: 'warm_up "/"', env: { "RUBYOPT" => "--yjit" })
     assert_equal 131, server.get("/seen").body.scan("GET /  true").size
     await_log(server, / info application warmed up requests=131 compiled=[1-9]\d* machine_code=[1-9]\d* pid=\d+$/)
+  end
+
+  def test_targets_are_requested_over_https_where_clients_use_it
+    clear, secure = "tcp://127.0.0.1:0", "tls://127.0.0.1:0?cert=server.crt&key=server.key"
+    files = Support::TestCertificate.new("localhost").files
+    [["http", [clear], ""], ["https", [clear], "force_tls true\n"], ["https", [clear, secure], ""]]
+      .each do |expected, binds, line|
+        server = serve(SCHEME, workers: 1, binds:, files:, config: "warm_up \"/\"\n#{line}")
+        assert_equal expected, server.directory.read("scheme")
+      end
   end
 
   def test_what_goes_wrong_is_told_with_its_target_and_the_server_serves

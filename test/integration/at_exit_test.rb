@@ -65,6 +65,15 @@ class AtExitTest < Support::IntegrationTest
     server.destroy
   end
 
+  def test_a_block_that_hangs_in_a_worker_that_may_take_its_time_is_cut_off_within_a_minute
+    server = serve(HANGING, workers: 1, threads: 1, config: "shutdown_timeout 500\n")
+    worker = server.get.body.to_i
+    Process.kill(:TERM, worker)
+
+    await_log(server, /worker=1: an at_exit block did not finish in time/, within: 60)
+    server.destroy
+  end
+
   def test_a_program_name_that_agents_can_use_is_in_the_mold_and_in_workers
     server = serve('NAME = File.basename($0); run ->(_env) { [200, {}, ["#{NAME} #{File.basename($0)}"]] }')
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "json"
 require "test_helper"
 
 # What monitoring agents count on, each shown by a small one of the same pattern.
@@ -88,6 +89,13 @@ class MonitoringTest < Support::IntegrationTest
     run ->(_env) { [200, {}, [Process.pid.to_s]] }
   RUBY
 
+  # What agents subtract from the time at which the application begins.
+  QUEUED = <<~'RUBY'
+    require "json"
+    run ->(env) { [200, {}, [JSON.generate(env.values_at("HTTP_X_REQUEST_START", "puma.request_body_wait"))]] }
+  RUBY
+  UPLOAD_SECONDS = 0.2
+
   SAFE = %(fork_safe_threads "lib/agent.rb"\n)
   ONCE = "refork after: [1, 1_000_000]\n"
 
@@ -168,7 +176,28 @@ class MonitoringTest < Support::IntegrationTest
     assert_match(%r{^refork: not possible: Ruby threads are left running: .*lib/agent\.rb:10}, status)
   end
 
+  def test_the_time_of_an_upload_is_no_time_in_the_queue
+    server = serve(QUEUED, workers: 1, threads: 1, args: %w[--trusted-proxies 127.0.0.1])
+    (start, wait), last = upload(server)
+    assert_operator Float(start.delete_prefix("t=")), :>=, last
+    assert_nil wait
+
+    (start, wait), = upload(server, "X-Request-Start" => "t=1.5")
+    assert_equal "t=1.5", start
+    assert_operator wait.to_i, :>=, UPLOAD_SECONDS * 1000
+  end
+
   private
+
+  # Uploads four bytes, of which the last two come later. Returns what the application was told, and when these came.
+  def upload(server, fields = {})
+    client = ask(server, "POST", "/", fields: { "Content-Length" => 4, **fields }, body: "ab")
+    see_edge_go_round(server)
+    arrival = Support::Eventually.now + UPLOAD_SECONDS
+    eventually { Support::Eventually.now > arrival }
+    last = Time.now.to_f.floor(3)
+    [JSON.parse(client.write("cd").read_response.body), last]
+  end
 
   def observed(app, config:, agent: QUEUE, workers: 1)
     files = { "lib/agent.rb" => agent, "carat.rb" => config }

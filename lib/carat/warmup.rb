@@ -11,7 +11,16 @@ require_relative "warmup/warmup_request"
 module Carat
   # Prepares a process to be a mold. The order of the steps matters.
   module Warmup
+    # The share of boot_timeout for warm-up requests. The rest is for the preparation of the heap.
+    SHARE = 0.75
+    private_constant :SHARE
+
     module_function
+
+    # Returns until when, by the monotonic clock, a mold that was `started` then may make warm-up requests.
+    def deadline(started, boot_timeout)
+      started + (boot_timeout * SHARE)
+    end
 
     # Prepares the first mold, after the application has been loaded. Requests `targets` from the application, with
     # environments of `template`, until `deadline` of the monotonic clock, as clients over HTTPS if `https`. Warnings go

@@ -35,9 +35,6 @@ module Carat
     class Mold
       # EX_CONFIG of sysexits.h.
       BAD_CONFIG = 78
-      # The share of boot_timeout for warm-up requests. The rest is for the preparation of the heap.
-      WARM_UP_SHARE = 0.75
-      private_constant :WARM_UP_SHARE
 
       # Runs the mold and then, in this process and in each forked one, the role that the last role returned: Forker,
       # Worker, Promotion. This loop keeps the stack from growing with the generations. `words` come from Flags#words.
@@ -98,7 +95,7 @@ module Carat
         app = Parts.reduce(load_application) { |rack, part| part.install(rack, @configuration) }
         Warmup::ConsoleLog.attach(ENV)
         Warmup::PoolSize.check(@configuration.concurrency, @configuration.capacity, log: @log)
-        @context = AppContext.new(app, @configuration, template, @log)
+        @context = AppContext.new(app, @configuration, Request::EnvTemplate.of(@configuration, @log), @log)
         @configuration.hooks.run(:on_mold_boot)
         announce
         Parts.each { |part| part.loaded(@control, @configuration) }
@@ -128,23 +125,14 @@ module Carat
 
       def warm_up
         targets = @configuration[:warm_up]
-        count = Warmup.first(@context.app, @context.template, targets, deadline: warm_up_deadline, log: @log,
+        deadline = Warmup.deadline(@started, @configuration[:boot_timeout])
+        count = Warmup.first(@context.app, @context.template, targets, deadline:, log: @log,
                                                                        https: @configuration.https?)
         return if targets.empty? || @configuration[:log]
 
         jit = JIT.to_h || {}
         details = { requests: count, compiled: jit[:methods], machine_code: jit[:code] }.compact
         @log.info("application warmed up", **details)
-      end
-
-      def template
-        Request::EnvTemplate.new(release: Rack.release, capacity: @configuration.capacity,
-                                 several: @configuration[:workers] != (1..1), spool_dir: @configuration[:spool_dir],
-                                 prefix: @configuration[:prefix] || "", errors: @log.errors)
-      end
-
-      def warm_up_deadline
-        @started + (@configuration[:boot_timeout] * WARM_UP_SHARE)
       end
 
       def give_up(text, status)

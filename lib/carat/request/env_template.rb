@@ -18,6 +18,13 @@ module Carat
       MARK_AS_IO_BOUND = -> {}.freeze
       private_constant :MARK_AS_IO_BOUND
 
+      # Returns the template that the Configuration describes, for the Rack that is loaded. `log` is the ProcessLog of
+      # errors.
+      def self.of(configuration, log)
+        new(release: Rack.release, capacity: configuration.capacity, several: configuration[:workers] != (1..1),
+            spool_dir: configuration[:spool_dir], prefix: configuration[:prefix] || "", errors: log.errors)
+      end
+
       # `release` is Rack.release, `capacity` the number of requests that a worker runs at once, and `several` says
       # whether there may be several workers. Files of a form get their names in `spool_dir`; `errors` is `rack.errors`.
       # Paths begin with `prefix`, the SCRIPT_NAME.

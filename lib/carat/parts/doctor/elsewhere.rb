@@ -2,6 +2,7 @@
 
 require "io/wait"
 require_relative "../../log/process_log"
+require_relative "../../processes/measures/jit"
 require_relative "../../processes/temporary_files"
 require_relative "../../warmup/agents"
 require_relative "../../warmup/application"
@@ -16,13 +17,16 @@ module Carat
         GRACE = 5
         private_constant :GRACE
 
-        def initialize(configuration)
+        # With a `jit`, the process runs the JIT compiler that the Configuration names; `memory` is what the server may
+        # use, in bytes.
+        def initialize(configuration, jit: false, memory: nil)
           @rackup = configuration[:rackup]
           @limit = configuration[:boot_timeout]
+          @beside = jit ? ->(&load) { Processes::JIT.beside(configuration, memory:, &load) } : ->(&load) { load.call }
         end
 
-        # Runs the block in a new process and returns its value. Returns nil when the application is not loaded within
-        # boot_timeout.
+        # Runs the block in a new process, with the Rack application, and returns its value. Returns nil when the
+        # application is not loaded, or the block not over, within boot_timeout.
         def call(&)
           reader, writer = IO.pipe
           pid = fork { report(writer, &) }
@@ -51,9 +55,11 @@ module Carat
 
         def report(writer)
           [$stdout, $stderr].each { |stream| stream.reopen(File::NULL, "w") }
-          Warmup::Agents.beside(ENV, log: Log::ProcessLog.new) { Warmup::Application.load(@rackup) }
+          app = @beside.call do
+            Warmup::Agents.beside(ENV, log: Log::ProcessLog.new) { Warmup::Application.load(@rackup) }
+          end
           Warmup::IdlePools.stop
-          writer.write(Marshal.dump(yield))
+          writer.write(Marshal.dump(yield(app)))
         ensure
           Processes::TemporaryFiles.remove_own(Log::ProcessLog.new)
           exit!

@@ -69,13 +69,27 @@ module Carat
         [110, false, 2] => "#{none} 7 MiB, or allow restart_hold" }
         .each do |(memory, restart_hold, processes), words|
         options = { memory: memory * MIB, client_memory: nil, cache: nil, restart_hold:, workers: 2..2, processes: }
-        assert_equal words, said(:RestartRoom, Options.new(options), limits:, mold: 40 * MIB)
+        assert_equal words, said(:RestartRoom, Options.new(options), limits:) { mold(40) }
       end
       cached = { memory: 200 * MIB, client_memory: nil, cache: 64 * MIB, workers: 2..2, processes: 0 }
       assert_match(/once workers have ended, down to 1/,
-                   said(:RestartRoom, Options.new(cached), limits:, mold: 40 * MIB))
-      assert_match(/unknown: the application cannot be loaded/,
-                   said(:RestartRoom, { memory: 4 * MIB }, limits: CLI::MachineLimits.new({}), mold: nil))
+                   said(:RestartRoom, Options.new(cached), limits:) { mold(40) })
+      memory = { memory: 4 * MIB }
+      assert_match(/unknown: the application cannot be loaded/, said(:RestartRoom, memory, limits:) { nil })
+      assert_match(/unknown: /, said(:RestartRoom, memory, limits: CLI::MachineLimits.new({})) { flunk "no limit" })
+    end
+
+    def test_the_peak_of_a_second_mold_only_has_to_fit_the_container
+      limits = CLI::MachineLimits.new("container_memory" => 256 * MIB, "machine_memory" => 4096 * MIB)
+      options = { memory: "80%", client_memory: nil, cache: nil, restart_hold: true, workers: 2..2, processes: 0 }
+      { 40 => "beside 2 workers", 90 => "beside 2 workers", 150 => "once workers have ended, down to 1",
+        170 => "once the last worker has ended: requests wait in the queue meanwhile" }.each do |peak, words|
+        molds = "two molds of 40 MiB#{", one at #{peak} MiB for a moment," if peak > 40}"
+        assert_equal "ok       restart: #{molds} fit #{words}",
+                     said(:RestartRoom, Options.new(options), limits:) { mold(40, peak) }
+      end
+      assert_match(/one at 210 MiB for a moment, do not fit; raise .* by 20\.5 MiB\z/,
+                   said(:RestartRoom, Options.new(options), limits:) { mold(40, 210) })
     end
 
     def test_open_files_are_enough_for_the_clients_that_were_asked_for
@@ -122,8 +136,8 @@ module Carat
     def test_every_file_of_a_check_is_in_the_table
       files = Dir[File.expand_path("../../../../lib/carat/parts/doctor/**/*.rb", __dir__)]
 
-      assert_equal files.size - 4, CLI::Doctor::CHECKS.uniq.size,
-                   "all but doctor.rb, elsewhere.rb, finding.rb, and part.rb"
+      assert_equal files.size - 5, CLI::Doctor::CHECKS.uniq.size,
+                   "all but doctor.rb, elsewhere.rb, finding.rb, mold_memory.rb, and part.rb"
     end
 
     private
@@ -131,5 +145,7 @@ module Carat
     def said(check, ...)
       CLI::Doctor.const_get(check).new(...).finding.to_s
     end
+
+    def mold(ready, peak = ready) = CLI::Doctor::MoldMemory.new(ready * MIB, peak * MIB)
   end
 end

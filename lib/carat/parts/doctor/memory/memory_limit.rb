@@ -34,11 +34,12 @@ module Carat
           @budget.is_a?(Integer) ? @budget : (available * @budget.to_f / 100).floor
         end
 
-        private
-
+        # The bytes of the container or the machine, or nil when the limits are unknown.
         def available
           [@container, @machine].compact.min
         end
+
+        private
 
         def holder
           return "no control group limits the machine's #{words(@machine)}" unless limited?

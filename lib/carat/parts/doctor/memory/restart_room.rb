@@ -4,9 +4,9 @@ require_relative "../../../cli/units"
 require_relative "../../../cli/machine_limits"
 require_relative "../../../log/counted"
 require_relative "../../../parts"
-require_relative "../elsewhere"
 require_relative "../finding"
 require_relative "memory_limit"
+require_relative "mold_memory"
 
 module Carat
   module CLI
@@ -22,17 +22,20 @@ module Carat
         CLIENT_BOUNDS = (8 << 20)..(256 << 20)
         private_constant :EDGE, :CLIENTS, :CLIENT_BOUNDS
 
-        # `limits` are MachineLimits, or nil when they cannot be read; `mold` is the memory of the loaded application
-        # in bytes, or nil when it cannot be loaded.
-        def initialize(configuration, limits: MachineLimits.read, mold: measured(configuration))
+        # `limits` are MachineLimits, or nil when they cannot be read. The block returns the MoldMemory of the
+        # application for so many bytes of memory, or nil when it cannot be loaded.
+        def initialize(configuration, limits: MachineLimits.read, &measure)
           @configuration = configuration
-          @memory = MemoryLimit.new(configuration, limits:).bytes
-          @mold = mold
+          limit = MemoryLimit.new(configuration, limits:)
+          @memory = limit.bytes
+          @whole = limit.available
+          @measure = measure || ->(memory) { MoldMemory.measured(configuration, memory:) }
         end
 
         # Returns the Finding.
         def finding
-          return Finding.warning("restart", "unknown: the application cannot be loaded") unless @mold && @memory
+          @mold = @measure.call(@memory) if @memory
+          return Finding.warning("restart", "unknown: the application cannot be loaded") unless @mold
 
           words = step or return Finding.warning("restart", "#{molds} do not fit; #{remedy}")
           Finding.ok("restart", "#{molds} fit #{words}")
@@ -40,13 +43,9 @@ module Carat
 
         private
 
-        def measured(configuration)
-          application = Elsewhere.new(configuration)
-          application.call { File.read("/proc/self/smaps_rollup")[/^Anonymous: +(\d+)/, 1].to_i * 1024 }
-        end
-
         def molds
-          "two molds of #{Units.bytes(@mold)}"
+          ready, peak = @mold.to_a.map { |bytes| Units.bytes(bytes) }
+          "two molds of #{ready}#{", one at #{peak} for a moment," if peak != ready}"
         end
 
         # Returns the step of a restart at which two molds fit, as words, or nil.
@@ -72,9 +71,10 @@ module Carat
 
         def hold? = @configuration[:restart_hold]
 
-        # The bytes of the budget that remain beside two molds.
+        # The bytes that remain beside two molds. The peak of the new one only has to fit the container or the machine:
+        # see crates/carat-policy/src/memory/memory_budget.rs.
         def room
-          @memory - clients - lent - EDGE - (2 * @mold)
+          [@memory - @mold.ready, @whole - @mold.peak].min - @mold.ready - clients - lent - EDGE
         end
 
         # The bytes that the server reserves for parts such as the cache.
@@ -93,7 +93,7 @@ module Carat
 
         # The bytes that the server assumes for a worker, or for a further process, before it has measured any.
         def each
-          @mold / 2
+          @mold.ready / 2
         end
 
         def wanted

@@ -81,8 +81,12 @@ module Bench
     end
     private_constant :Load
 
+    # The columns of the weights by COUNTS.
+    WEIGHTS = COUNTS.map do |count|
+      Column.new("private MB, #{Number.count(count)} dropped", key(count), places: 1)
+    end.freeze
     COLUMNS = [
-      *COUNTS.map { |count| Column.new("private MB, #{Number.count(count)} dropped", key(count), places: 1) },
+      *WEIGHTS,
       Column.new("most x none", :ratio, places: 2, target: Target.at_most(1.1)), Column.new("CPU us, none", :cpu_us),
       Column.new("CPU of a request, most x none", :cpu_ratio, places: 2, target: Target.at_most(1.03)),
       Column.new("failed", :failed, over: :sum, target: Target.at_most(0))

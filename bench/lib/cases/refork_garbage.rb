@@ -4,7 +4,7 @@ module Bench
   # What workers weigh that were forked from one whose requests have dropped objects, beside those from one that has
   # dropped none.
   class ReforkGarbage
-    COUNTS = [0, 300_000].freeze
+    COUNTS = BootGarbage::COUNTS
     # How many requests each worker serves at least: before the objects are dropped, and after the refork.
     EACH = 300
     QUICK = 10
@@ -23,15 +23,12 @@ module Bench
     def call(spec, options)
       each = options.quick ? EACH / QUICK : EACH
       figures = COUNTS.to_h { |count| [key(count), weigh(spec, options, count, each)] }
-      none, most = COUNTS.minmax.map { |count| figures.fetch(key(count)) }
-      { **figures, ratio: most.fdiv(none) }
+      { **figures, ratio: figures.values.max.fdiv(figures.fetch(key(0))) }
     end
-
-    def self.key(count) = :"dropped_#{count}"
 
     private
 
-    def key(count) = self.class.key(count)
+    def key(count) = BootGarbage.key(count)
 
     # The private memory of a worker, in MB.
     def weigh(spec, options, count, each)
@@ -60,8 +57,7 @@ module Bench
                measure: new("rails_weight.ru", env: Weight::DATABASE),
                needs: -> { Weight::RAILS.call || SteadyLoad.obstacle },
                columns: [
-                 *COUNTS.map { |count|
- Column.new("private MB, #{Number.count(count)} dropped", key(count), places: 1) },
+                 *BootGarbage::WEIGHTS,
                  Column.new("most x none", :ratio, places: 2, target: Target.at_most(1.1))
                ])
     ].freeze

@@ -92,7 +92,8 @@ module Bench
            [*scale("carat-warm", "carat-plain", "puma", Servers::SCALE), *scale("carat-bare", [1, 4])]),
       kase("rails_weight", "What workers weigh after 2000 requests each: Rails with 20 models",
            new("rails_weight.ru", env: DATABASE),
-           scale("carat-warm", "carat-default", "carat-plain", "puma", [1, 2, 4, 8]), needs: RAILS)
+           [*scale("carat-warm", "carat-default", "carat-plain", "puma", [1, 2, 4, 8]),
+            *scale("carat-once", "carat-warm-once", [4])], needs: RAILS)
     ].freeze
   end
 end

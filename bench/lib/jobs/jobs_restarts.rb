@@ -8,8 +8,14 @@ module Bench
     RATE = 5
     QUIET_SECONDS = 5
     BROKEN = "config/initializers/broken.rb"
+    # What the server's log says of a step that makes room for a second mold.
+    STEP = /(previous mold|last worker|worker|processes) makes? room for the restart/
+    # What the command says if no worker ran for some time.
+    WAITED = /requests waited for ([\d.]+) s/
+    private_constant :STEP, :WAITED
 
-    # Returns what each restart has said and what was lost; `limit` is in MB.
+    # Returns what each restart has said and what was lost, which steps made room, and for how many seconds requests
+    # waited at most because no worker ran; `limit` is in MB.
     def self.call(name, jobs, limit, restarts)
       Cgroup.make(limit << 20) do |cgroup|
         JobsSetup.run(name, jobs:, wrap: cgroup.method(:wrap)) do |setup|
@@ -17,21 +23,36 @@ module Bench
           told = Array.new(restarts) { |index| restart(setup, index == restarts / 2) }
           load.stop
           lost = load.jobs - JobsLimit.await(setup, load.jobs)
-          { name:, limit:, told:, statuses: load.statuses.tally, longest: load.longest.round(2), jobs: load.jobs.size,
-            jobs_lost: lost.size, jobs_twice: setup.ledger.size - setup.ledger.uniq.size, kills: cgroup.kills }
+          { name:, limit:, told:, **most(told), statuses: load.statuses.tally, longest: load.longest.round(2),
+            jobs: load.jobs.size, jobs_lost: lost.size, jobs_twice: setup.ledger.size - setup.ledger.uniq.size,
+            kills: cgroup.kills }
         end
       end
     end
 
-    # Returns the words of the command, and how many seconds it took.
+    # What a restart has told: the words of the command, how many seconds it took, how often each step was taken by the
+    # lines of the server's log, and for how many seconds requests waited because no worker ran.
+    def self.told(words, seconds, log)
+      { words: words.strip, seconds: seconds.round(1), steps: log.scan(STEP).flatten.tally,
+        waited: words[WAITED, 1].to_f }
+    end
+
+    # Of all restarts: in how many each step was taken, and the longest wait.
+    def self.most(told)
+      { steps: told.flat_map { |restart| restart[:steps].keys }.tally, waited: told.map { |it| it[:waited] }.max }
+    end
+
     def self.restart(setup, is_broken)
       sleep QUIET_SECONDS
       File.write(setup.path(BROKEN), "raise \"it is broken\"") if is_broken
+      written = File.size(setup.path("output"))
       begun = Bench.now
-      words = setup.carat("restart")
-      [words.strip, (Bench.now - begun).round(1)]
-    rescue Failure => e
-      [e.message.strip, (Bench.now - begun).round(1)]
+      words = begin
+        setup.carat("restart")
+      rescue Failure => e
+        e.message
+      end
+      told(words, Bench.now - begun, File.binread(setup.path("output"), nil, written).to_s)
     ensure
       FileUtils.rm_f(setup.path(BROKEN))
     end

@@ -6,6 +6,7 @@ module Bench
     FILES = {
       "config/routes.rb" => <<~'RUBY',
         Rails.application.routes.draw do
+          get "up" => "rails/health#show", as: :rails_health_check
           resources :posts
           post "/entries", to: "entries#create"
           get "/state", to: "entries#state"

@@ -133,6 +133,7 @@ module Bench
       *[1, 4].map { |workers| carat("carat-bare-w#{workers}", workers, *JSON_LOG, app: File.join(APPS, "bare.ru")) },
       carat("carat-refork-w4", 4, *JSON_LOG, "--refork", "1500,1000000000"),
       carat("carat-once-w4", 4, *JSON_LOG, "--refork", "off"),
+      carat("carat-warm-once-w4", 4, *WARM, "--refork", "off"),
       carat("carat-refork-t3", 4, *REFORK, threads: 3), carat("carat-refork-f16", 4, *REFORK, fibers: 16),
       carat("carat-restart-t3", 2, "--memory", "1GB", threads: 3),
       carat("carat-restart-f16", 2, "--memory", "1GB", fibers: 16),

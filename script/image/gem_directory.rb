@@ -20,6 +20,11 @@ module Image
       end
       Gem::Package.build(copy, true)
     RUBY
+    # Gives gems the names by which Bundler asks for them. A RubyGems before 3.3.22 knows no platform `linux-gnu`.
+    RENAME = <<~'RUBY'
+      require "rubygems/package"
+      Dir["*.gem"].each { |gem| File.rename(gem, "#{Gem::Package.new(gem).spec.full_name}.gem") }
+    RUBY
     # Writes what clients read: `gem generate_index` of earlier RubyGems knows no platform `linux-gnu`.
     INDEX = <<~'RUBY'
       require "fileutils"
@@ -35,8 +40,9 @@ module Image
         File.binwrite("#{name}.4.8.gz", Gem::Util.gzip(Marshal.dump(list)))
       end
     RUBY
-    MIRROR = "---\nBUNDLE_MIRROR__HTTPS://RUBYGEMS__ORG/: \"file:///#{PATH}/\"\n"
-    private_constant :PATH, :REPACK, :INDEX, :MIRROR
+    # The mirror in place of RubyGems. A directory tells no checksums, of which Bundler 4 would miss some.
+    MIRROR = "---\nBUNDLE_MIRROR__HTTPS://RUBYGEMS__ORG/: \"file:///#{PATH}/\"\nBUNDLE_LOCKFILE_CHECKSUMS: \"false\"\n"
+    private_constant :PATH, :REPACK, :RENAME, :INDEX, :MIRROR
 
     # @param root [String] a root file system with Ruby, Bundler, and Rack
     def initialize(root)
@@ -45,10 +51,11 @@ module Image
       FileUtils.mkdir_p(File.join(@path, "gems"))
     end
 
-    # Adds the gem at `carat`, or that of this checkout, and Rack; then makes the directory the mirror of RubyGems.
-    def fill(carat)
+    # Adds the gem at `carat`, or that of this checkout, and those at the paths `gems`, or Rack; then makes the
+    # directory the mirror of RubyGems.
+    def fill(carat, gems = nil)
       add_carat(carat)
-      add_rack
+      gems ? add(gems) : add_rack
       ruby("/#{PATH}", INDEX)
       FileUtils.mkdir_p(File.join(@root, "root/.bundle"))
       File.write(File.join(@root, "root/.bundle/config"), MIRROR)
@@ -56,7 +63,7 @@ module Image
 
     # Writes the Gemfile.lock of an application in the root.
     def lock(directory)
-      run("chroot", @root, "sh", "-c", 'cd "$1" && bundle lock', "_", directory)
+      inside(directory, "bundle", "lock")
     end
 
     private
@@ -68,6 +75,11 @@ module Image
       run("gem", "build", "carat.gemspec", "--silent", "--output", File.join(@path, "gems/#{name}.gem"))
     end
 
+    def add(gems)
+      FileUtils.cp(gems, File.join(@path, "gems"))
+      ruby("/#{PATH}/gems", RENAME)
+    end
+
     def add_rack
       work = File.join(@root, "tmp/rack")
       FileUtils.mkdir_p(work)
@@ -75,8 +87,16 @@ module Image
       FileUtils.cp(Dir.glob(File.join(work, "*.gem")), File.join(@path, "gems"))
     end
 
-    def ruby(directory, program)
-      run("chroot", @root, "sh", "-c", 'cd "$1" && ruby -e "$2"', "_", directory, program)
+    def ruby(directory, program) = inside(directory, "ruby", "-e", program)
+
+    # Runs a program of the root in one of its directories. A Ruby that may be moved asks /proc where it is.
+    def inside(directory, *command)
+      run("unshare", "--mount", "--propagation", "private", "sh", "-euc", <<~'SH', "_", @root, directory, *command)
+        root=$1 directory=$2
+        shift 2
+        mount -t proc proc "$root/proc"
+        exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$directory" "$@"
+      SH
     end
 
     def run(*command)

@@ -40,6 +40,9 @@ module Bench
       { "kind" => "MetricValueList", "apiVersion" => VERSION, "metadata" => {}, "items" => items }
     end
 
+    # The name of the API's object.
+    def self.service = VERSION.split("/").reverse.join(".")
+
     # What the API has.
     def self.resources(name)
       { "kind" => "APIResourceList", "apiVersion" => "v1", "groupVersion" => VERSION,
@@ -58,7 +61,7 @@ module Bench
          "endpoints" => [{ "addresses" => [KubernetesFiles::NODE_ADDRESS], "conditions" => { "ready" => true } }],
          "ports" => [{ "name" => "", "port" => PORT, "protocol" => "TCP" }] },
        { "apiVersion" => "apiregistration.k8s.io/v1", "kind" => "APIService",
-         "metadata" => { "name" => "#{version}.#{group}" },
+         "metadata" => { "name" => service },
          "spec" => { "group" => group, "version" => version, "groupPriorityMinimum" => 100, "versionPriority" => 100,
                      "insecureSkipTLSVerify" => true,
                      "service" => { "namespace" => NAMESPACE, "name" => "custom-metrics", "port" => 443 } } }]
@@ -75,6 +78,7 @@ module Bench
     # Answers on a thread of its own for each connection.
     def serve
       server = OpenSSL::SSL::SSLServer.new(TCPServer.new(KubernetesFiles::NODE_ADDRESS, PORT), context)
+      server.start_immediately = false
       Thread.new { loop { Thread.new(server.accept) { |socket| answer(socket) } } }
     end
 
@@ -83,7 +87,7 @@ module Bench
       uri = URI("#{@prometheus}/api/v1/query")
       uri.query = URI.encode_www_form(query: self.class.query(@template, @pods.call))
       JSON.parse(Net::HTTP.get(uri)).fetch("data").fetch("result")
-    rescue Errno::ECONNREFUSED
+    rescue Errno::ECONNREFUSED, JSON::ParserError
       [] # it still starts
     end
 
@@ -100,6 +104,7 @@ module Bench
     end
 
     def answer(socket)
+      socket.accept
       while (head = socket.gets("\r\n\r\n"))
         status, body = respond(head.split[1])
         text = JSON.generate(body)

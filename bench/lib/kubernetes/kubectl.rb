@@ -8,8 +8,9 @@ module Bench
   class Kubectl
     # @param directory [String] of the node's files
     # @param pieces [KubernetesPieces]
-    def initialize(directory, pieces)
-      @command = [pieces.path("kubectl"), "--kubeconfig", File.join(directory, "kubeconfig")]
+    # @param namespace [String] that of objects
+    def initialize(directory, pieces, namespace = "default")
+      @command = [pieces.path("kubectl"), "--kubeconfig", File.join(directory, "kubeconfig"), "--namespace", namespace]
     end
 
     # Returns what it prints; raises Failure when it fails.

@@ -12,24 +12,29 @@ module Bench
     include Support::Eventually
 
     FOLDER = File.expand_path("../../../deploy/kubernetes", __dir__)
-    PORT = 30_080
-    URL = "http://127.0.0.1:#{PORT}"
     SECONDS = 400
     POLL_SECONDS = 1
     # Pods of several trials have room on a node of two processors.
     CPU = "100m"
     REPLICAS = 3
     SELECTOR = "app.kubernetes.io/name=app"
-    private_constant :FOLDER, :SECONDS, :POLL_SECONDS, :CPU, :SELECTOR
+    LEDGER_APP = File.expand_path("../../apps/ledger.ru", __dir__)
+    private_constant :FOLDER, :SECONDS, :POLL_SECONDS, :CPU, :SELECTOR, :LEDGER_APP
 
-    # The objects with a ledger, a port of this machine, and the variables of a trial.
-    # ledger: a directory of the machine
-    def self.changed(objects, image, ledger, variables = {})
+    # Writes the application of the ledger to a directory, for script/build_image.
+    def self.write(directory)
+      FileUtils.mkdir_p(directory)
+      FileUtils.cp(LEDGER_APP, File.join(directory, "config.ru"))
+      File.write(File.join(directory, "Gemfile"), "source \"https://rubygems.org\"\ngem \"carat\"\ngem \"rack\"\n")
+    end
+
+    # The objects with the ledger and the port of a space, and the variables of a trial.
+    def self.changed(objects, image, space, variables = {})
       kinds = objects.to_h { |object| [object.fetch("kind"), object] }
       kinds.fetch("Service").fetch("spec").update("type" => "NodePort")
-      kinds.dig("Service", "spec", "ports", 0).update("nodePort" => PORT)
+      kinds.dig("Service", "spec", "ports", 0).update("nodePort" => space.port)
       pod = kinds.dig("Deployment", "spec", "template", "spec")
-      pod["volumes"] << { "name" => "ledger", "hostPath" => { "path" => ledger, "type" => "Directory" } }
+      pod["volumes"] << { "name" => "ledger", "hostPath" => { "path" => space.ledger, "type" => "Directory" } }
       pod["initContainers"].each { |container| container["image"] = image }
       change_container(pod["containers"].first, image, variables)
       objects
@@ -44,24 +49,27 @@ module Bench
     end
     private_class_method :change_container
 
-    # @param kubectl [Kubectl]
-    # @param ledger [String] a directory that every pod mounts
-    def initialize(kubectl, image, ledger)
+    # @param kubectl [Kubectl] of the namespace of the space
+    # @param space [KubernetesSpace]
+    def initialize(kubectl, image, space)
       @kubectl = kubectl
       @image = image
-      @ledger = ledger
+      @space = space
     end
 
+    # Where the Service is, and its port.
+    def url = @space.url
+    def port = @space.port
+
     # The file with the requests that were served.
-    def ledger = File.join(@ledger, "served")
+    def ledger = File.join(@space.ledger, "served")
 
     # Applies the objects as they stand, with the image under the name that they have.
     def apply_as_it_stands
       reset
       deployment = YAML.load_stream(@kubectl.call("kustomize", FOLDER)).find { |it| it["kind"] == "Deployment" }
       name = deployment.dig("spec", "template", "spec", "containers", 0, "image")
-      system("ctr", "--address", KubernetesFiles::CONTAINERD, "--namespace", "k8s.io", "images", "tag", "--force",
-             @image, name, exception: true)
+      KubernetesImage.ctr("images", "tag", "--force", @image, name) || raise(Failure, "there is no image #{@image}")
       @kubectl.call("apply", "--kustomize", FOLDER)
       settled
     end
@@ -70,7 +78,7 @@ module Bench
     def apply(variables = {})
       reset
       @objects = YAML.load_stream(@kubectl.call("kustomize", FOLDER))
-      @objects = self.class.changed(@objects, @image, @ledger, variables)
+      @objects = self.class.changed(@objects, @image, @space, variables)
       @kubectl.apply(@objects)
       settled
     end
@@ -93,6 +101,12 @@ module Bench
       @kubectl.call("set", "env", "deployment/app", *variables.map { |name, value| "#{name}=#{value}" })
     end
 
+    # Changes the container of all pods, which replaces them.
+    def change(container)
+      patch = { "spec" => { "template" => { "spec" => { "containers" => [{ "name" => "app" }.merge(container)] } } } }
+      @kubectl.call("patch", "deployment/app", "--patch", JSON.generate(patch))
+    end
+
     # Waits until all pods are those of the last change, and ready.
     def settled
       @kubectl.call("rollout", "status", "deployment/app", "--timeout=#{SECONDS}s")
@@ -108,15 +122,19 @@ module Bench
     def all_pods = @kubectl.json("get", "pods").fetch("items")
 
     # The names of the pods that the Service may name.
-    def ready
-      pods.select { |pod| ready?(pod) && !pod.dig("metadata", "deletionTimestamp") }.map { |pod| name(pod) }
-    end
+    def ready = pods.select { |pod| serving?(pod) }.map { |pod| name(pod) }
+
+    # Whether the Service may name the pod.
+    def serving?(pod) = ready?(pod) && !pod.dig("metadata", "deletionTimestamp")
 
     def ready?(pod)
       (pod.dig("status", "conditions") || []).any? { |it| it.values_at("type", "status") == %w[Ready True] }
     end
 
     def name(pod) = pod.dig("metadata", "name")
+
+    # The URL of a pod that has an address.
+    def address(pod) = pod.dig("status", "podIP")&.then { |address| "http://#{address}:3000" }
 
     # A pod by its name.
     def pod(name) = @kubectl.json("get", "pod", name)
@@ -137,11 +155,13 @@ module Bench
 
     # Removes what an earlier trial has left.
     def reset
+      @kubectl.succeed?("create", "namespace", @space.namespace)
+      wait("a service account") { @kubectl.succeed?("get", "serviceaccount/default") }
       @kubectl.call("delete", "horizontalpodautoscalers,deployments", "--all")
       @kubectl.call("delete", "pods", "--all", "--now")
-      FileUtils.rm_rf(@ledger)
-      FileUtils.mkdir_p(@ledger)
-      File.chmod(0o777, @ledger)
+      FileUtils.rm_rf(@space.ledger)
+      FileUtils.mkdir_p(@space.ledger)
+      File.chmod(0o777, @space.ledger)
     end
 
     # Waits until the block is true, which runs kubectl.

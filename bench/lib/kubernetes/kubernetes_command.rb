@@ -5,23 +5,19 @@ require "fileutils"
 module Bench
   # The words of bench/kubernetes.
   class KubernetesCommand
-    # What an image made of a directory has, as deploy/docker/Dockerfile sets it.
-    SETTINGS = {
-      "WorkingDir" => "/app", "User" => "1000:1000", "Cmd" => %w[bundle exec carat],
-      "Env" => %w[LANG=C.UTF-8 RACK_ENV=production RAILS_ENV=production PORT=3000
-                  PATH=/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin]
-    }.freeze
-    ROLLOUTS = %w[update unready drain kill stuck delay].freeze
+    ROLLOUTS = %w[update unready drain kill crash stuck].freeze
     # Words that run inside of the node's namespaces.
     INSIDE = %w[trial kubectl].freeze
-    private_constant :SETTINGS, :ROLLOUTS, :INSIDE
+    APPLICATIONS = { "ledger" => "KubernetesApp", "whole" => "KubernetesWhole" }.freeze
+    private_constant :ROLLOUTS, :INSIDE, :APPLICATIONS
 
     # @param program [String] the path of bench/kubernetes
     def initialize(program)
       @program = program
       @directory = ENV.fetch("CARAT_KUBERNETES") { File.expand_path("~/.cache/carat-kubernetes") }
       @pieces = KubernetesPieces.new(@directory)
-      @kubectl = Kubectl.new(@directory, @pieces)
+      @space = KubernetesSpace.of(Integer(ENV.fetch("TRIAL", "0")), @directory)
+      @kubectl = Kubectl.new(@directory, @pieces, @space.namespace)
       @namespaces = KubernetesNamespaces.new(@directory)
     end
 
@@ -29,13 +25,12 @@ module Bench
       case word
       when "up" then up
       when "node" then KubernetesNode.new(@directory, @pieces).run
-      when "image" then KubernetesImage.write(archive(words.last), words.last, words.first, SETTINGS)
-      when "application" then KubernetesWhole.write(words.first)
-      when "import" then FileUtils.cp(words.first, archive(File.basename(words.first, ".tar")))
+      when "application" then Bench.const_get(APPLICATIONS.fetch(words.first)).write(words.last)
+      when "import" then import(words.first)
       when "down" then @namespaces.stop
       when "inside" then inside(*words)
       when *INSIDE then @namespaces.enter(@program, "inside", word, *words)
-      else raise Failure, "bench/kubernetes up|image|import|trial|kubectl|down: see #{@program}"
+      else raise Failure, "bench/kubernetes up|application|import|trial|kubectl|down: see #{@program}"
       end
     end
 
@@ -52,28 +47,47 @@ module Bench
       puts "the node is ready after #{(Bench.now - begun).round} s"
     end
 
+    # Keeps an archive for each start of a node, and gives it to one that runs.
+    def import(path)
+      kept = archive(File.basename(path, ".tar"))
+      FileUtils.mkdir_p(File.dirname(kept))
+      FileUtils.cp(path, kept)
+      @namespaces.enter(@program, "inside", "import", kept) if @namespaces.running?
+    end
+
     def archive(tag) = File.join(@directory, "images", "#{tag.tr("/:", "--")}.tar")
 
     def inside(word, *words)
-      word == "kubectl" ? @kubectl.become(*words) : trials(*words)
+      case word
+      when "kubectl" then @kubectl.become(*words)
+      when "import" then KubernetesImage.import(words.first) || raise(Failure, "ctr refuses #{words.first}")
+      else trials(*words)
+      end
     end
 
     def trials(tag, *whats)
-      app = KubernetesApp.new(@kubectl, tag, File.join(@directory, "ledger"))
+      app = KubernetesApp.new(@kubectl, tag, @space)
       rollouts, others = whats.partition { |what| ROLLOUTS.include?(what) }
       app.apply if rollouts.any?
-      rollouts.each { |what| KubernetesRollouts.new(app, @kubectl).public_send(what) }
+      KubernetesRollouts.new(app, @kubectl).then { |trial| rollouts.each { |what| trial.public_send(what) } }
       others.each { |what| other(what, app) }
     end
 
     def other(what, app)
       case what
       when "plain" then app.apply_as_it_stands
+      when "delay" then app.apply && KubernetesDelays.new(app).run
       when "resize" then KubernetesResize.new(app, @kubectl).run
-      when "scale" then KubernetesScale.new(app, @kubectl, @directory).run
+      when "scale" then scale(app)
       when "whole", "split" then KubernetesWhole.new(app, @kubectl).public_send(what)
       else raise Failure, "there is no trial #{what}"
       end
+    end
+
+    def scale(app)
+      raise Failure, "scale runs without TRIAL" unless @space.namespace == CustomMetrics::NAMESPACE
+
+      KubernetesScale.new(app, @kubectl, @directory).run
     end
   end
 end

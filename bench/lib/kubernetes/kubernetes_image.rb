@@ -43,6 +43,15 @@ module Bench
       end
     end
 
+    # Makes an archive an image of the node; to be called inside of its namespaces.
+    def import(archive) = ctr("images", "import", archive)
+
+    # Whether ctr succeeds with the images and containers of the kubelet.
+    def ctr(*words)
+      system("ctr", "--address", KubernetesFiles::CONTAINERD, "--namespace", "k8s.io", *words,
+             %i[out err] => File::NULL)
+    end
+
     def tar(*words)
       output, status = Open3.capture2e("tar", *words)
       raise Failure, "tar: #{output}" unless status.success?

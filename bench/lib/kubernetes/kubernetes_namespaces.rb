@@ -72,7 +72,7 @@ module Bench
       tops.none? { |top| File.exist?(top) }
     end
 
-    def clean = FileUtils.rm_rf(LEFT.map { |name| path(name) })
+    def clean = FileUtils.rm_rf(LEFT.map { |name| path(name) } + Dir[path("ledger-*")])
 
     def path(name) = File.join(@directory, name)
   end

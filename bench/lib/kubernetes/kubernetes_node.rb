@@ -92,8 +92,8 @@ module Bench
 
     def containers
       start("containerd", "/usr/bin/containerd", "--config", path("containerd.toml"))
-      await("containerd") { ctr("version") }
-      Dir[path("images/*.tar")].each { |archive| ctr("--namespace", "k8s.io", "images", "import", archive) }
+      await("containerd") { KubernetesImage.ctr("version") }
+      Dir[path("images/*.tar")].each { |archive| KubernetesImage.import(archive) }
       start("kubelet", config, "--config=#{path("kubelet.yaml")}", "--hostname-override=node",
             "--node-ip=#{FILES::NODE_ADDRESS}", "--cert-dir=/run/kubelet")
       start("kube-proxy", config, "--hostname-override=node", "--cluster-cidr=#{FILES::PODS}",
@@ -114,8 +114,6 @@ module Bench
     end
 
     def config = "--kubeconfig=#{path("kubeconfig")}"
-
-    def ctr(*words) = system("ctr", "--address", FILES::CONTAINERD, *words, %i[out err] => File::NULL)
 
     # Waits until the block is true; raises when a program of the node has ended.
     def await(what)

@@ -32,8 +32,16 @@ module Bench
         FollowedLimit::LIMITS.each do |limit|
           seconds = resize(pod, "memory", "#{limit}Mi", "requests", "limits")
           puts "  memory limit #{limit} MiB after #{seconds} s: #{followed.report(limit)}"
+          compiler(pod)
         end
       end
+    end
+
+    # What processes may use for machine code before and after a restart within the pod.
+    def compiler(pod)
+      before = KubernetesProcesses.code(@app.pod(pod))
+      @app.shell(pod, "bundle exec carat restart")
+      puts "  MiB for machine code: #{before}; after carat restart: #{KubernetesProcesses.code(@app.pod(pod))}"
     end
 
     # More and fewer processors, with as many workers as suit them.
@@ -52,7 +60,7 @@ module Bench
       @app.apply(variables)
       @kubectl.call("scale", "deployment/app", "--replicas=1")
       @app.settled
-      sentence = @clients.account(KubernetesApp::URL, @app.ledger) { yield @app.ready.first }
+      sentence = @clients.account(@app.url, @app.ledger) { yield @app.ready.first }
       puts "resize: #{sentence}; restarts #{@app.restarts}"
     end
 

@@ -6,11 +6,10 @@ module Bench
     STREAMS = 3
     # How long a rollout that does not end is watched.
     BROKEN_SECONDS = 60
-    DELAYS = %w[off 1s 2s 5s 20s].freeze
     # As many as the threads of a pod, and more, so that requests wait.
     HANGING = 12
     TROUBLE_SECONDS = 180
-    private_constant :STREAMS, :BROKEN_SECONDS, :DELAYS, :HANGING, :TROUBLE_SECONDS
+    private_constant :STREAMS, :BROKEN_SECONDS, :HANGING, :TROUBLE_SECONDS
 
     # @param app [KubernetesApp] applied
     # @param kubectl [Kubectl]
@@ -56,17 +55,21 @@ module Bench
       end
     end
 
-    # A worker that exceeds the memory of its pod, and SIGKILL of a container's first process.
+    # A worker that exceeds the memory of its pod.
     def kill
       report("a request that exceeds the memory of its pod, three times") do
-        3.times { puts "  its client got #{@clients.get("eat", KubernetesApp::URL)}" }
+        3.times { puts "  its client got #{@clients.get("eat", @app.url)}" }
         @app.settled
       end
-      report("SIGKILL of a container's first process, three times") do
-        @app.ready.each do |pod|
-          KubernetesProcesses.signal(:KILL, @app.pod(pod))
-          sleep 1
-          @app.settled
+    end
+
+    # SIGKILL of the first process of each pod's container, beside clients that repeat requests without a connection or
+    # do not.
+    def crash
+      [false, true].each do |repeats|
+        @clients = LedgerClients.new(uploads: 2, name: "crash-#{repeats}", repeats:)
+        report("SIGKILL of a container's first process, three times; clients repeat: #{repeats}") do
+          @app.ready.each { |pod| crash_once(pod) }
         end
       end
     end
@@ -74,24 +77,9 @@ module Bench
     # An application all of whose threads hang in one pod, and an edge that is stopped.
     def stuck
       trouble("requests that hang in each thread of a pod") do |pod|
-        address = "http://#{pod.dig("status", "podIP")}:3000"
-        Array.new(HANGING) { Thread.new { @clients.get("hang", address) } }
+        Array.new(HANGING) { Thread.new { @clients.get("hang", @app.address(pod)) } }
       end
       trouble("an edge that is stopped (SIGSTOP)") { |pod| KubernetesProcesses.signal(:STOP, pod) }
-    end
-
-    # The end of each pod with several values of drain_delay.
-    def delay
-      DELAYS.each do |delay|
-        @app.set("CARAT_DRAIN_DELAY" => delay)
-        @app.settled
-        report("drain_delay #{delay}: each pod deleted") do
-          @app.ready.each do |pod|
-            @kubectl.call("delete", "pod", pod)
-            @app.settled
-          end
-        end
-      end
     end
 
     private
@@ -99,9 +87,18 @@ module Bench
     # Runs the block beside clients, and prints what became of them.
     def report(what, &)
       begun = Bench.now
-      streams = LedgerStreams.new(KubernetesApp::PORT, STREAMS)
-      sentence = @clients.account(KubernetesApp::URL, @app.ledger, &)
+      streams = LedgerStreams.new(@app.port, STREAMS)
+      sentence = @clients.account(@app.url, @app.ledger, &)
       puts "#{what}: #{sentence}; #{streams.finish}; restarts #{@app.restarts}; #{(Bench.now - begun).round} s"
+    end
+
+    def crash_once(pod)
+      before = @app.restarts
+      begun = Bench.now
+      KubernetesProcesses.signal(:KILL, @app.pod(pod))
+      @app.wait("a container that starts again") { @app.restarts > before }
+      puts "  started again after #{(Bench.now - begun).round(1)} s"
+      @app.settled
     end
 
     # Does something to a pod, and tells when it left the Service and when it returned.

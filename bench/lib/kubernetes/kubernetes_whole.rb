@@ -23,7 +23,7 @@ module Bench
         require "fileutils"
         File.open("/ledger/lock", File::CREAT | File::RDWR) do |lock|
           lock.flock(File::LOCK_EX)
-          FileUtils.cp_r("storage", "#{SHARED}") unless Dir.exist?("#{SHARED}")
+          FileUtils.cp_r("seed", "#{SHARED}") unless Dir.exist?("#{SHARED}")
         end
         cable "/cable"
         process("cable", overlap: true) { Carat::Cable.relay }
@@ -35,16 +35,19 @@ module Bench
     PAGE_PAUSE_SECONDS = 0.1
     ENTRY_PAUSE_SECONDS = 0.5
     # What each pod has done before its memory is read.
-    PAGES = 600
+    PAGES = 1200
     JOBS = 300
     SETTLE_SECONDS = 15
+    REFORK_SECONDS = 120
     private_constant :SHARED, :UP, :VARIABLES, :SOCKETS, :PAGE_PAUSE_SECONDS, :ENTRY_PAUSE_SECONDS, :PAGES, :JOBS,
-                     :SETTLE_SECONDS
+                     :SETTLE_SECONDS, :REFORK_SECONDS
 
-    # Writes the application to a directory, which becomes /app of an image.
+    # Writes the application to a directory, for script/build_image. An image has no `storage`.
     def self.write(directory)
+      FileUtils.mkdir_p(directory)
       JobsApp.write(directory, FILES)
-      File.write(File.join(directory, "Gemfile"), "gem \"carat\", path: \"/carat\"\n", mode: "a")
+      FileUtils.mv(File.join(directory, "storage"), File.join(directory, "seed"))
+      File.write(File.join(directory, "Gemfile"), "gem \"carat\"\n", mode: "a")
     end
 
     # What became of requests, jobs, and messages. statuses, jobs: those accepted; ledger; heard: by each socket
@@ -59,13 +62,13 @@ module Bench
     def initialize(app, kubectl)
       @app = app
       @kubectl = kubectl
-      @client = JobsClient.new(KubernetesApp::PORT).tap { |client| client.tells = true }
+      @client = JobsClient.new(@app.port).tap { |client| client.tells = true }
     end
 
     # A rolling update of all pods.
     def whole
       @app.apply(VARIABLES)
-      listeners = CableListeners.new(KubernetesApp::PORT, SOCKETS)
+      listeners = CableListeners.new(@app.port, SOCKETS)
       @app.wait("subscriptions") { listeners.ready? }
       statuses, jobs = load do
         @app.set("RELEASE" => "2")
@@ -121,14 +124,24 @@ module Bench
       results
     end
 
+    # Waits until workers share what requests have loaded; says so when they do not.
+    def await_refork
+      pod = @app.pod(@app.ready.first)
+      @app.wait("a refork", within: REFORK_SECONDS) { KubernetesProcesses.weights(pod).to_s.match?(/worker=\d+ gen=2/) }
+    rescue Support::Eventually::TooLate
+      puts "  no refork within #{REFORK_SECONDS} s"
+    end
+
     def weigh(what)
       @app.settled
       @client.enqueue(1, JOBS)
       PAGES.times { @client.get("/posts") }
       @app.wait("jobs") { ledger.size >= JOBS }
+      await_refork
       sleep SETTLE_SECONDS
       pods = @app.all_pods.to_h { |pod| [@app.name(pod)[/\A[a-z]+/], KubernetesProcesses.weights(pod)] }
-      puts "#{what}: #{pods.values.flatten(1).sum(&:last).round} MB; #{pods}"
+      anonymous = @app.all_pods.sum { |pod| KubernetesProcesses.anonymous(pod) }
+      puts "#{what}: PSS #{pods.values.flatten(1).sum(&:last).round} MB, anonymous #{anonymous.round} MB; #{pods}"
     end
   end
 end

@@ -11,7 +11,10 @@ module Bench
     # More than travels in a frame.
     UPLOAD = ("0123456789abcdef" * 20_000).freeze
     DIGEST = Digest::SHA256.hexdigest(UPLOAD)
-    private_constant :CLIENTS, :UPLOAD, :DIGEST
+    # How long a client that repeats goes on, and its pause between two attempts.
+    REPEAT_SECONDS = 10
+    PAUSE_SECONDS = 0.1
+    private_constant :CLIENTS, :UPLOAD, :DIGEST, :REPEAT_SECONDS, :PAUSE_SECONDS
 
     # What became of requests: a Hash of statuses by number, and the lines of the ledger.
     def self.compare(answers, lines)
@@ -26,11 +29,16 @@ module Bench
 
     # @param clients [Integer] how many send GET or POST
     # @param uploads [Integer] how many upload
-    def initialize(clients: CLIENTS, uploads: 0)
+    # @param name [String] what tells their requests from those of other clients of the same ledger
+    # @param repeats [Boolean] whether a request goes on that got no connection, of which no server has seen anything
+    def initialize(clients: CLIENTS, uploads: 0, name: "a", repeats: false)
       @verbs = Array.new(clients) { |index| index.even? ? "get" : "post" } + (["upload"] * uploads)
+      @name = name
+      @repeats = repeats
     end
 
-    # Returns the status of each request that clients made while the block ran, by its number.
+    # Returns the status of each request that clients made while the block ran, by its number. url: or what returns one
+    # for each request
     def load(url)
       stop = false
       @round = @round.to_i + 1
@@ -53,7 +61,7 @@ module Bench
 
     def client(url, verb, index)
       (1..).lazy.take_while { !yield }.map do |number|
-        id = "#{verb}-#{@round}-#{index}-#{number}"
+        id = "#{verb}-#{@name}-#{@round}-#{index}-#{number}"
         [id, send(verb, id, url)]
       end.to_a
     end
@@ -68,8 +76,13 @@ module Bench
     end
 
     def ask(url, &)
-      uri = URI(url)
-      Net::HTTP.start(uri.host, uri.port, open_timeout: 5, read_timeout: 70, max_retries: 0, &)
+      begun = Bench.now
+      begin
+        uri = URI(url.respond_to?(:call) ? url.call : url)
+        Net::HTTP.start(uri.host, uri.port, open_timeout: 5, read_timeout: 70, max_retries: 0, &)
+      rescue Errno::ECONNREFUSED => e
+        @repeats && Bench.now - begun < REPEAT_SECONDS && sleep(PAUSE_SECONDS) ? retry : e.class.name
+      end
     rescue SystemCallError, EOFError, Net::OpenTimeout, Net::ReadTimeout => e
       e.class.name
     end

@@ -19,10 +19,11 @@ class KubernetesTest < Minitest::Test
   def test_the_objects_of_a_trial_are_those_of_deploy_with_a_ledger_and_a_port
     objects = %w[deployment service poddisruptionbudget].map { |name| load("kubernetes/#{name}.yaml") }
     variables = { "PORT" => "3000", "NEW" => "1" }
-    deployment, service, = Bench::KubernetesApp.changed(objects, "image:1", "/somewhere", variables)
+    space = Bench::KubernetesSpace.of(1, "/somewhere")
+    deployment, service, = Bench::KubernetesApp.changed(objects, "image:1", space, variables)
     found = deployment.dig("spec", "template", "spec", "containers", 0)
 
-    assert_equal({ "port" => 80, "targetPort" => "http", "name" => "http", "nodePort" => Bench::KubernetesApp::PORT },
+    assert_equal({ "port" => 80, "targetPort" => "http", "name" => "http", "nodePort" => 30_081 },
                  service.dig("spec", "ports", 0))
     assert_equal container["env"] + [{ "name" => "NEW", "value" => "1" }], found["env"]
     assert_equal [container["livenessProbe"], "image:1"], found.values_at("livenessProbe", "image")
@@ -60,6 +61,47 @@ class KubernetesTest < Minitest::Test
     assert_equal "4 requests, not answered with 200: 2 {\"502\"=>1, \"503\"=>1} (1 of them POST), run twice 1, " \
                  "answered but not run 1",
                  Bench::LedgerClients.compare(answers, %w[post-1 post-1]).gsub(" => ", "=>")
+  end
+
+  def test_trials_at_the_same_time_share_no_namespace_port_or_ledger
+    first, second = [0, 1].map { |number| Bench::KubernetesSpace.of(number, "/somewhere") }
+
+    assert_equal ["default", 30_080, "/somewhere/ledger-0"], first.to_a
+    assert_empty first.to_a & second.to_a
+  end
+
+  def test_a_hook_goes_when_the_next_pods_have_none
+    change = Bench::KubernetesDelays.change("5s", nil)
+
+    assert_equal [{ "name" => "CARAT_DRAIN_DELAY", "value" => "5s" }], change["env"]
+    assert_includes JSON.generate(change), '"lifecycle":null'
+  end
+
+  def test_a_proxy_that_asks_leaves_a_pod_after_two_failures_and_takes_a_new_one_when_it_is_up
+    pods, up = %w[a b], %w[a]
+    app = Object.new
+    app.define_singleton_method(:pods) { pods }
+    app.define_singleton_method(:address, &:itself)
+    proxy = Bench::LateProxies::Probing.new(app) { |url| up.include?(url) }
+    up.replace(%w[b])
+    found = Array.new(3) { proxy.renew.keys }
+
+    assert_equal [%w[a b], %w[b], %w[b]], found
+    assert_equal "b", proxy.call
+  end
+
+  def test_what_a_compiler_has_reserved_is_the_range_with_machine_code
+    maps = <<~MAPS
+      1000000-1003000 r-xp 00000000 00:00 0
+      1003000-2900000 ---p 00000000 00:00 0
+      2900000-2a00000 rw-p 00000000 00:00 0
+      3000000-9000000 ---p 00000000 00:00 0
+      9000000-9002000 r-xp 00000000 00:00 0                          [vdso]
+      a000000-a100000 r-xp 00001000 fe:00 17                         /usr/bin/ruby
+    MAPS
+
+    assert_equal 25 << 20, Bench::KubernetesProcesses.code_bytes(maps)
+    assert_equal 0, Bench::KubernetesProcesses.code_bytes(maps.lines.last(4).join)
   end
 
   def test_jobs_and_messages_that_are_not_there_are_lost

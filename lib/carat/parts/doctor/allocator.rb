@@ -12,7 +12,7 @@ module Carat
       # Checks which allocator the mold and its workers would use.
       class Allocator
         # The directory for `ruby -I`.
-        LIBRARY = File.expand_path("../../../..", __dir__)
+        LIBRARY = File.expand_path("../../..", __dir__)
         TELL = 'require "carat/native"; print Carat::Native.allocator[:name]'
         private_constant :TELL
 

@@ -21,6 +21,12 @@ module Carat
       assert_equal OURS, variables["LD_PRELOAD"]
     end
 
+    def test_a_process_is_asked_for_the_name
+      asked = CLI::Doctor::Allocator.new({ allocator: "system" }, environment: { "LD_PRELOAD" => nil }).finding.to_s
+
+      refute_match(/an unknown allocator/, asked)
+    end
+
     def test_allocator_of_the_system_is_reported_with_its_cost
       assert_match(/\Aok       allocator: glibc 2\.41, as configured; "jemalloc" returns more/,
                    finding("glibc 2.41", allocator: "system"))

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "error_trackers"
 require_relative "program"
 require_relative "stand_ins"
 
@@ -124,7 +125,7 @@ module Bench
         report: "ElasticAPM.set_label(:mark, mark)",
         state: "ElasticAPM.running?"
       ),
-      **STAND_INS
+      **ERROR_TRACKERS, **STAND_INS
     }.freeze
   end
 end

@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require_relative "agents/airbrake"
+require_relative "agents/bugsnag"
+
 module Carat
   module Warmup
     # Monitoring agents and similar libraries, which know Puma and do not know Carat: see docs/monitoring.md. Carat
@@ -8,8 +11,8 @@ module Carat
       # Files of libraries that start their threads again in a forked process, according to the versions that were read.
       # Such a thread does not keep a worker from becoming the mold, where it continues to run. In forks of that mold
       # the thread is gone, and Ruby unlocks its Mutex, Monitor, and Queue. Only a lock of a C library would stay
-      # locked, and none of these threads has one. Datadog 2.42 marks its threads itself, and AppSignal 5.0 those of its
-      # probes.
+      # locked, and none of these threads has one. Airbrake 6.2 starts some of its threads again only because of STARTS.
+      # Datadog 2.42 marks its threads itself, and AppSignal 5.0 those of its probes.
       RESTARTED = %w[
         sentry/threaded_periodic_worker.rb
         rack/timeout/support/scheduler.rb
@@ -22,6 +25,9 @@ module Carat
         opentelemetry/sdk/logs/export/batch_log_record_processor.rb
         opentelemetry/sdk/metrics/export/periodic_metric_reader.rb
         prometheus_exporter/client.rb prometheus_exporter/instrumentation/periodic_stats.rb
+        bugsnag/delivery/thread_queue.rb
+        airbrake-ruby/thread_pool.rb airbrake-ruby/performance_notifier.rb
+        airbrake-ruby/backlog.rb airbrake-ruby/remote_settings.rb
       ].freeze
 
       # Variables that tell an agent that only forks of the process that loads the application serve requests.
@@ -35,7 +41,9 @@ module Carat
           ::Appsignal::CheckIn.instance_variable_set(:@scheduler, nil) if ::Appsignal.const_defined?(:CheckIn)
         },
         ScoutApm: -> { ::ScoutApm::Agent.instance.start },
-        NewRelic: -> { ::NewRelic::Agent.after_fork(force_reconnect: true) if defined?(::NewRelic::Agent) }
+        NewRelic: -> { ::NewRelic::Agent.after_fork(force_reconnect: true) if defined?(::NewRelic::Agent) },
+        Bugsnag: -> { Bugsnag.start },
+        Airbrake: -> { Airbrake.start }
       }.freeze
 
       # Code that keeps an agent from starting in the mold. Such an agent starts at the first request, and in the mold
@@ -59,7 +67,9 @@ module Carat
           next unless defined?(::PrometheusExporter::Client)
 
           ObjectSpace.each_object(::PrometheusExporter::Client) { |it| it.stop(wait_timeout_seconds: FLUSH_SECONDS) }
-        }
+        },
+        Bugsnag: -> { Bugsnag.finish },
+        Airbrake: -> { Airbrake.finish }
       }.freeze
 
       # Code that sends all data in an agent's buffers before forks of the process, which would otherwise send the data
@@ -75,6 +85,8 @@ module Carat
           ::ScoutApm::Agent.instance.stop_background_worker
         },
         Honeybadger: -> { ::Honeybadger.flush },
+        Bugsnag: -> { Bugsnag.flush },
+        Airbrake: -> { Airbrake.flush },
         Appsignal: lambda {
           scheduler = ::Appsignal::CheckIn.instance_variable_get(:@scheduler) if ::Appsignal.const_defined?(:CheckIn)
           scheduler&.stop

@@ -28,7 +28,9 @@ module Carat
       gate = Queue.new
       others = Thread.list
       Warmup::ForkSafety.spared = ["lib/prices.rb"]
-      paths = %w[/gems/sentry-ruby-6.6.2/lib/sentry/threaded_periodic_worker.rb lib/prices.rb /app/lib/prices.rb
+      paths = %w[/gems/sentry-ruby-6.6.2/lib/sentry/threaded_periodic_worker.rb
+                 /gems/bugsnag-6.27.1/lib/bugsnag/delivery/thread_queue.rb
+                 /gems/airbrake-ruby-6.2.2/lib/airbrake-ruby/thread_pool.rb lib/prices.rb /app/lib/prices.rb
                  /app/lib/other_prices.rb /app/sentry/threaded_periodic_worker.rb.rb]
       threads = paths.map { |path| eval(MAKE, binding, path) } # rubocop:disable Security/Eval -- it names the file
       Thread.pass until gate.num_waiting == threads.size

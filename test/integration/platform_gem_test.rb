@@ -15,6 +15,8 @@ class PlatformGemTest < Support::IntegrationTest
     run ->(_env) { [200, { "content-type" => "text/plain" }, [mapped.sort.join("\\n")]] }
   RUBY
 
+  ANOTHER_SYSTEM = File.expand_path("../support/another_system", __dir__)
+
   # What a gem has beside its parts.
   NEEDED = %r{\A(lib/.+\.rb|exe/carat|[A-Z-]+(\.md)?)\z}
 
@@ -46,6 +48,18 @@ class PlatformGemTest < Support::IntegrationTest
     parts = %W[native/gnu/#{ruby_version}/carat/native.so native/gnu/carat/malloc.so].map { |name| installed(name) }
     assert_equal parts.join("\n"),
                  serve(APP, command: [RbConfig.ruby, command], env: @env).get.body
+  end
+
+  # RubyGems before 3.3.22 installs it there.
+  def test_gem_on_a_machine_with_musl_says_what_helps
+    gem("install", "--local", "--no-document", write_gem)
+    File.write(path("config.ru"), APP)
+    musl = { "CARAT_TEST_SYSTEM" => "linux-musl", "RUBYOPT" => "-r#{ANOTHER_SYSTEM}" }
+    words = [RbConfig.ruby, "-I", installed("lib"), installed("exe/carat")]
+    output, status = Open3.capture2e({ **@env, **musl }, *words, chdir: @home)
+
+    assert_match(/carat: not built for Ruby \S+-linux-musl: .* another C library .* gem update --system/, output)
+    assert_equal 1, status.exitstatus
   end
 
   def test_gem_contains_only_what_users_need

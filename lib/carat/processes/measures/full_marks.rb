@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "growth_bound"
 require_relative "ruby_marks"
 
 module Carat
@@ -13,11 +14,6 @@ module Carat
       # The least slots in use for which full collections wait. With fewer, one takes some milliseconds, while finding
       # out whether one is due takes 3 MB: that needs a complete sweep, which leaves Ruby fewer pages to use again.
       LEAST_SLOTS = 200_000
-      # The growth of the heap, in slots, after which a collection that is due is left to Ruby: two and a half of Ruby's
-      # steps. A worker that can be emptied grows by one or two until then; one that cannot keeps them all.
-      MOST_SLOTS = 50_000
-      # The same bound for bytes from malloc: half of the growth after which Ruby itself runs a collection.
-      MALLOC_BYTES = 64 * 1024 * 1024
 
       class << self
         # Returns the reason, a String, why Ruby alone times full collections in processes with this configuration; nil
@@ -87,7 +83,7 @@ module Carat
 
         case @state
         when :allowed, :growing then settle if @ruby.collections != @collections
-        when :due then give_up if bound?
+        when :due then give_up if @bound.exceeded?(@ruby.size)
         end
       end
 
@@ -103,7 +99,7 @@ module Carat
       def collect
         return 0 if @state == :left || @ruby.disabled?
 
-        grows = due? && @need == :nofree && @ruby.size.slots <= @size.slots
+        grows = due? && @need == :nofree && !@bound.grown?(@ruby.size)
         marking = @ruby.marking_milliseconds
         micros = run_full
         @room&.charge(@ruby.marking_milliseconds - marking)
@@ -113,12 +109,6 @@ module Carat
       end
 
       private
-
-      # Whether the heap has grown by a bound since a collection became due.
-      def bound?
-        now = @ruby.size
-        now.slots - @size.slots > MOST_SLOTS || now.malloc - @size.malloc > MALLOC_BYTES
-      end
 
       def run_full
         @collects = true
@@ -139,6 +129,8 @@ module Carat
       def finish(ordered:, micros: (@ruby.nanoseconds - @nanoseconds) / 1000)
         @ruby.report_done(micros, ordered)
         @ruby.report_due(false)
+        return leave_to_ruby(:left) if forbidden?
+
         note
         return if @state == :left
 
@@ -158,7 +150,8 @@ module Carat
       # slots. If not, Ruby's next collection is a full one, and may begin within this request where there is little
       # room.
       def settle
-        return leave_to_ruby if @state == :allowed && @ruby.size.use < LEAST_SLOTS
+        return leave_to_ruby(:left) if forbidden?
+        return leave_to_ruby(:allowed) if @state == :allowed && @ruby.size.use < LEAST_SLOTS
 
         @state = :allowed
         @ruby.allow
@@ -167,7 +160,14 @@ module Carat
         @need ? await : @ruby.watch_closely(@ruby.tight?)
       end
 
-      def leave_to_ruby
+      # Whether the application has forbidden Ruby's full collections. Nobody can tell while Carat forbids them itself.
+      def forbidden?
+        %i[allowed given_up].include?(@state) && !@ruby.allowed?
+      end
+
+      # Counts full collections, until the heap is large enough, or forever.
+      def leave_to_ruby(state)
+        @state = state
         note
         @ruby.watch_closely(false)
       end
@@ -175,7 +175,7 @@ module Carat
       # Forbids full collections until the edge orders one, and tells the edge that one is due.
       def await
         @ruby.forbid
-        @size = @ruby.size
+        @bound = GrowthBound.new(@ruby.size)
         @state = :due
         @ruby.watch_closely(true)
         @ruby.report_due(true)

@@ -6,8 +6,9 @@ module Carat
   module Processes
     # Ruby's garbage collector, with the methods that FullMarks needs.
     class RubyMarks
-      # The size of the heap: all `slots`, the slots in `use`, and the bytes from malloc since the last full collection.
-      Size = Struct.new(:slots, :use, :malloc)
+      # The size of the heap: all `slots`, the slots in `use`, the `bytes` of its pages, and the bytes from `malloc`
+      # since the last full collection.
+      Size = Struct.new(:slots, :use, :bytes, :malloc, keyword_init: true)
 
       ALLOWED = { rgengc_allow_full_mark: true }.freeze
       FORBIDDEN = { rgengc_allow_full_mark: false }.freeze
@@ -82,6 +83,11 @@ module Carat
         disabled
       end
 
+      # Whether Ruby may run full collections by itself.
+      def allowed?
+        GC.config[:rgengc_allow_full_mark]
+      end
+
       # Sweeps to the end, and allows Ruby's next collection to be a full one.
       def allow
         GC.config(ALLOWED)
@@ -99,7 +105,8 @@ module Carat
 
       # Returns the Size of the heap.
       def size
-        Size.new(GC.stat(:heap_available_slots), GC.stat(:heap_live_slots), GC.stat(:oldmalloc_increase_bytes))
+        Size.new(slots: GC.stat(:heap_available_slots), use: GC.stat(:heap_live_slots),
+                 bytes: GC.stat(:heap_eden_pages) * PAGE_BYTES, malloc: GC.stat(:oldmalloc_increase_bytes))
       end
 
       # Whether a pool may lack free slots after the next collection. Empty pages, which belong to no pool yet, count

@@ -8,7 +8,7 @@ module Carat
     # A collector whose figures the test chooses, and which notes what it is told.
     class Collector
       attr_accessor :collections, :full_collections, :nanoseconds, :marking_milliseconds, :need, :size, :told
-      attr_writer :disabled, :tight
+      attr_writer :disabled, :tight, :forbidden
 
       def initialize
         @collections = @full_collections = @nanoseconds = @marking_milliseconds = 0
@@ -16,8 +16,13 @@ module Carat
         @told = []
       end
 
-      def size_of(slots:, malloc: 0) = Processes::RubyMarks::Size.new(slots, 200_000, malloc)
+      # By default, slots have 40 bytes.
+      def size_of(slots:, use: 200_000, bytes: slots * 40, malloc: 0)
+        Processes::RubyMarks::Size.new(slots: slots, use: use, bytes: bytes, malloc: malloc)
+      end
+
       def disabled? = @disabled
+      def allowed? = !@forbidden
       def tight? = @tight
       def watch(_observer) = true
       def watch_closely(is_wanted) = @closely = is_wanted
@@ -65,7 +70,7 @@ module Carat
     end
 
     def test_full_collections_of_a_small_heap_are_left_to_ruby
-      @ruby.size = Processes::RubyMarks::Size.new(250_000, 199_999, 0)
+      @ruby.size = @ruby.size_of(slots: 250_000, use: 199_999)
       become_due
       refute_predicate @marks, :due?
       refute_predicate @ruby, :closely?
@@ -124,6 +129,18 @@ module Carat
       assert_equal [:allow], told
     end
 
+    def test_large_slots_have_a_bound_in_bytes
+      @ruby.size = @ruby.size_of(slots: 2_000_000, bytes: 200_000_000)
+      become_due
+      # 20 000 slots of 640 bytes, and one byte more.
+      [[212_800_000, []], [212_800_001, [:allow]]].each do |bytes, expected|
+        told
+        @ruby.size = @ruby.size_of(slots: 2_020_000, bytes: bytes)
+        collect_minor
+        assert_equal expected, told
+      end
+    end
+
     def test_memory_from_malloc_has_a_bound_too
       become_due
       grow(malloc: 64 << 20)
@@ -138,6 +155,22 @@ module Carat
       told
       collect_full(80_000_000)
       assert_equal [[80_000, false], :not_due, :allow], told
+    end
+
+    def test_an_application_that_forbids_full_collections_later_times_them_from_then_on
+      @ruby.forbidden = true
+      become_due
+      assert_equal [[], false, 0], [told, @marks.manages?, @marks.collect]
+      refute_predicate @ruby, :closely?
+      collect_full(5_000_000)
+      assert_equal [[5000, false], :not_due], told
+    end
+
+    def test_its_own_full_collection_does_not_allow_those_that_it_has_forbidden
+      @ruby.forbidden = true
+      collect_full(5_000_000)
+      assert_equal [[5000, false], :not_due], told
+      refute_predicate @marks, :manages?
     end
 
     def test_full_collections_that_stay_rubys_are_counted

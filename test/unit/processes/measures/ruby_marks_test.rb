@@ -23,6 +23,28 @@ module Carat
       assert_equal [false, true, false, true], forked { during_need { GC.compact } }
     end
 
+    def test_a_later_ban_of_the_application_stays
+      found = forked do
+        marks = Processes::FullMarks.new(ruby: DueMarks.new)
+        marks.watch
+        GC.config(rgengc_allow_full_mark: false)
+        GC.start
+        GC.start(full_mark: false)
+        marks.review
+        [marks.manages?, marks.due?, allowed?]
+      end
+      assert_equal [false, false, false], found
+    end
+
+    def test_ruby_tells_the_bytes_of_slots
+      bytes, = forked do
+        before = Processes::RubyMarks.new.size.bytes
+        kept = Array.new(10_000) { "x" * 600 }
+        [Processes::RubyMarks.new.size.bytes - before, kept.size]
+      end
+      assert_operator bytes, :>, 5_000_000
+    end
+
     private
 
     # Runs the block while a full collection is due. Returns whether Ruby could begin one by itself, whether one has

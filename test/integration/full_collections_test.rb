@@ -74,6 +74,16 @@ class FullCollectionsTest < Support::IntegrationTest
     assert_empty lines(server, "quiet")
   end
 
+  def test_a_request_that_waited_says_so_in_the_access_log
+    { "text" => / gc=\d+\.\d{3}$/, "json" => /"gc_ms":\d+\.\d+/ }.each do |format, pattern|
+      app = 'run ->(env) { GC.start if env["PATH_INFO"] == "/full"; [200, {}, []] }'
+      server = serve(app, workers: 1, threads: 1, args: %W[--access-log --log-format #{format}])
+      %w[/none /full].each { |path| server.get(path) }
+      lines = eventually { server.log.lines.grep(%r{/none|/full}).then { |found| found if found.size == 2 } }
+      assert_equal [false, true], (lines.map { |line| line.match?(pattern) }), lines.join
+    end
+  end
+
   def test_a_process_collects_between_two_jobs
     config = <<~'RUBY'
       process "jobs" do

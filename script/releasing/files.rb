@@ -4,6 +4,7 @@ require "digest"
 require "fileutils"
 require "rbconfig"
 require "rubygems"
+require "rubygems/package"
 require "tmpdir"
 require_relative "checkout"
 

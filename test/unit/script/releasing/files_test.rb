@@ -2,7 +2,6 @@
 
 require "minitest/autorun"
 require "minitest/mock"
-require "rubygems/package"
 require "rubygems/user_interaction"
 require_relative "../../../../script/releasing/files"
 require_relative "../../../support/workplace"

@@ -19,7 +19,8 @@ module Bench
     REPLICAS = 3
     SELECTOR = "app.kubernetes.io/name=app"
     LEDGER_APP = File.expand_path("../../apps/ledger.ru", __dir__)
-    private_constant :FOLDER, :SECONDS, :POLL_SECONDS, :CPU, :SELECTOR, :LEDGER_APP
+    CONTAINER = ["spec", "template", "spec", "containers", 0].freeze
+    private_constant :FOLDER, :SECONDS, :POLL_SECONDS, :CPU, :SELECTOR, :LEDGER_APP, :CONTAINER
 
     # Writes the application of the ledger to a directory, for script/build_image.
     def self.write(directory)
@@ -64,6 +65,9 @@ module Bench
     # The file with the requests that were served.
     def ledger = File.join(@space.ledger, "served")
 
+    # The lines of the ledger.
+    def lines = File.exist?(ledger) ? File.readlines(ledger, chomp: true) : []
+
     # Applies the objects as they stand, with the image under the name that they have.
     def apply_as_it_stands
       reset
@@ -74,11 +78,13 @@ module Bench
       settled
     end
 
-    # Applies the objects of a trial, with an empty ledger.
-    def apply(variables = {})
+    # Applies the objects of a trial, with an empty ledger, and memory in place of the file's.
+    def apply(variables = {}, memory = nil)
       reset
       @objects = YAML.load_stream(@kubectl.call("kustomize", FOLDER))
       @objects = self.class.changed(@objects, @image, @space, variables)
+      resources = @objects.find { |it| it["kind"] == "Deployment" }.dig(*CONTAINER, "resources")
+      %w[requests limits].each { |kind| resources[kind]["memory"] = memory } if memory
       @kubectl.apply(@objects)
       settled
     end

@@ -79,7 +79,8 @@ module Bench
       when "delay" then app.apply && KubernetesDelays.new(app).run
       when "resize" then KubernetesResize.new(app, @kubectl).run
       when "scale" then scale(app)
-      when "whole", "split" then KubernetesWhole.new(app, @kubectl).public_send(what)
+      when "whole" then KubernetesWhole.new(app).run
+      when "split" then KubernetesSplit.new(app, @kubectl).run
       else raise Failure, "there is no trial #{what}"
       end
     end

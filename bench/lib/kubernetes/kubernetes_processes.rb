@@ -23,7 +23,11 @@ module Bench
 
     # What each process of the pod weighs: its title, and MB (PSS).
     def weights(pod)
-      all(pod).map { |pid| [title(pid), Number.mb(ProcFs.memory(pid).pss).round(1)] }
+      all(pod).filter_map do |pid|
+        [title(pid), Number.mb(ProcFs.memory(pid).pss).round(1)]
+      rescue Errno::ENOENT, Errno::ESRCH
+        nil # it has ended
+      end
     end
 
     # MB of anonymous memory of the pod's first container.

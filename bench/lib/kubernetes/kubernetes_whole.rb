@@ -34,13 +34,8 @@ module Bench
     SOCKETS = 20
     PAGE_PAUSE_SECONDS = 0.1
     ENTRY_PAUSE_SECONDS = 0.5
-    # What each pod has done before its memory is read.
-    PAGES = 1200
-    JOBS = 300
     SETTLE_SECONDS = 15
-    REFORK_SECONDS = 120
-    private_constant :SHARED, :UP, :VARIABLES, :SOCKETS, :PAGE_PAUSE_SECONDS, :ENTRY_PAUSE_SECONDS, :PAGES, :JOBS,
-                     :SETTLE_SECONDS, :REFORK_SECONDS
+    private_constant :SHARED, :UP, :SOCKETS, :PAGE_PAUSE_SECONDS, :ENTRY_PAUSE_SECONDS, :SETTLE_SECONDS
 
     # Writes the application to a directory, for script/build_image. An image has no `storage`.
     def self.write(directory)
@@ -59,14 +54,13 @@ module Bench
         "lost #{heard.sum { |numbers| (jobs - numbers).size }}"
     end
 
-    def initialize(app, kubectl)
+    def initialize(app)
       @app = app
-      @kubectl = kubectl
       @client = JobsClient.new(@app.port).tap { |client| client.tells = true }
     end
 
     # A rolling update of all pods.
-    def whole
+    def run
       @app.apply(VARIABLES)
       listeners = CableListeners.new(@app.port, SOCKETS)
       @app.wait("subscriptions") { listeners.ready? }
@@ -80,23 +74,9 @@ module Bench
            "sockets closed #{listeners.disconnects}; restarts #{@app.restarts}"
     end
 
-    # The memory of one pod with web and jobs, and of two pods.
-    def split
-      @app.apply(VARIABLES)
-      @kubectl.call("scale", "deployment/app", "--replicas=1")
-      weigh("one pod")
-      @app.apply(VARIABLES.merge("JOBS" => "none"))
-      @kubectl.call("scale", "deployment/app", "--replicas=1")
-      @app.settled
-      @app.add("jobs", %w[bundle exec bin/jobs])
-      weigh("two pods")
-    end
-
     private
 
-    def ledger
-      File.exist?(@app.ledger) ? File.readlines(@app.ledger, chomp: true).map(&:to_i) : []
-    end
+    def ledger = @app.lines.map(&:to_i)
 
     # Returns the statuses of requests that clients made while the block ran, and the jobs that were accepted.
     def load
@@ -122,26 +102,6 @@ module Bench
         sleep pause
       end
       results
-    end
-
-    # Waits until workers share what requests have loaded; says so when they do not.
-    def await_refork
-      pod = @app.pod(@app.ready.first)
-      @app.wait("a refork", within: REFORK_SECONDS) { KubernetesProcesses.weights(pod).to_s.match?(/worker=\d+ gen=2/) }
-    rescue Support::Eventually::TooLate
-      puts "  no refork within #{REFORK_SECONDS} s"
-    end
-
-    def weigh(what)
-      @app.settled
-      @client.enqueue(1, JOBS)
-      PAGES.times { @client.get("/posts") }
-      @app.wait("jobs") { ledger.size >= JOBS }
-      await_refork
-      sleep SETTLE_SECONDS
-      pods = @app.all_pods.to_h { |pod| [@app.name(pod)[/\A[a-z]+/], KubernetesProcesses.weights(pod)] }
-      anonymous = @app.all_pods.sum { |pod| KubernetesProcesses.anonymous(pod) }
-      puts "#{what}: PSS #{pods.values.flatten(1).sum(&:last).round} MB, anonymous #{anonymous.round} MB; #{pods}"
     end
   end
 end

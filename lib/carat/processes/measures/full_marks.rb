@@ -100,9 +100,8 @@ module Carat
         return 0 if @state == :left || @ruby.disabled?
 
         grows = due? && @need == :nofree && !@bound.grown?(@ruby.size)
-        marking = @ruby.marking_milliseconds
         micros = run_full
-        @room&.charge(@ruby.marking_milliseconds - marking)
+        @room&.pass
         finish(ordered: true, micros: micros)
         grow if grows
         micros

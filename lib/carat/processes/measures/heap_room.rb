@@ -16,10 +16,14 @@ module Carat
       MARKING_MILLISECONDS = 0.4
       # The share of CPU time that whole collections for lack of slots may take, from 0 to 1.
       SHARE = 0.3
-      # How many collections for lack of slots there are between two decisions.
+      # How many collections for lack of slots, and how many milliseconds of CPU time, there are at least between two
+      # decisions: in less time, the first ones after the fork would decide.
       COLLECTIONS = 8
-      # The least memory that one step of growth adds: 60 000 of Ruby's smallest slots.
+      MILLISECONDS = 400
+      # The least that a step adds where marking takes too long: 60 000 of Ruby's smallest slots.
       STEP_BYTES = 2_400_000
+      # What a step adds where collections as a whole take too long: 20 000 slots, as many as Ruby itself adds.
+      SMALL_STEP_BYTES = 800_000
       # The most that one step adds, as a multiple of the present room.
       MOST_TIMES = 2
       # The least that a pool of slots gets in a step: about one page. Less is not worth it, because adding a page
@@ -31,8 +35,8 @@ module Carat
       LIMIT_SHARE = 0.3
       # The share of `worker_memory` that all steps may take, so that the room does not get the worker replaced.
       MEMORY_SHARE = 0.25
-      private_constant :MARKING_SHARE, :MARKING_MILLISECONDS, :SHARE, :COLLECTIONS, :STEP_BYTES, :MOST_TIMES,
-                       :PART_BYTES, :LIMIT_BYTES, :LIMIT_SHARE, :MEMORY_SHARE
+      private_constant :MARKING_SHARE, :MARKING_MILLISECONDS, :SHARE, :COLLECTIONS, :MILLISECONDS, :STEP_BYTES,
+                       :SMALL_STEP_BYTES, :MOST_TIMES, :PART_BYTES, :LIMIT_BYTES, :LIMIT_SHARE, :MEMORY_SHARE
 
       @steps = 0
       @bytes = 0
@@ -67,12 +71,9 @@ module Carat
         end
       end
 
-      # Counts the time of marking in a full collection that ran between requests.
-      def charge(milliseconds)
-        @turn.synchronize do
-          note
-          @marked += milliseconds
-        end
+      # Leaves a full collection out that has just run between requests.
+      def pass
+        @turn.synchronize { note }
       end
 
       private
@@ -86,7 +87,7 @@ module Carat
         @collections += collections
         @taken += took
         @marked += marked
-        return if @collections < COLLECTIONS
+        return if @collections < COLLECTIONS || cpu < MILLISECONDS
 
         extend_heap
         begin_anew
@@ -114,6 +115,9 @@ module Carat
         @marking = @collector.marking_milliseconds
       end
 
+      # The CPU time since the last decision, in milliseconds.
+      def cpu = @collector.cpu_milliseconds - @cpu
+
       # Extends each pool of slots by its part: Ruby collects as soon as one of the pools is full.
       def extend_heap
         demand = recent_demand
@@ -132,12 +136,11 @@ module Carat
       # How many bytes to add to `room`, the bytes that are allocated between two collections. The cost of marking falls
       # as the room grows.
       def wanted(room)
-        cpu = @collector.cpu_milliseconds - @cpu
         if @marked > @collections * MARKING_MILLISECONDS && @marked > cpu * MARKING_SHARE
           times = (@marked / (cpu * MARKING_SHARE)) - 1
           [room * [times, MOST_TIMES].min, STEP_BYTES].max
         else
-          @taken > cpu * SHARE ? STEP_BYTES : 0
+          @taken > cpu * SHARE ? SMALL_STEP_BYTES : 0
         end
       end
 

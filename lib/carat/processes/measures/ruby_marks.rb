@@ -71,11 +71,6 @@ module Carat
         GC.total_time
       end
 
-      # The CPU time that all collections marked.
-      def marking_milliseconds
-        GC.stat(:marking_time)
-      end
-
       # Whether the application has disabled the collector.
       def disabled?
         disabled = GC.disable

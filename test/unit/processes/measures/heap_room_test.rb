@@ -49,12 +49,12 @@ module Carat
     def test_each_pool_gets_its_part_of_what_was_asked_for_lately
       @collector.demand = { 40 => 1_012_000, 160 => 1000, 640 => 1 }
       8.times { collect(took: 31, cpu: 100) }
-      assert_equal [[44_955, 40], [3746, 160]], @collector.extensions
+      assert_equal [[14_985, 40], [1248, 160]], @collector.extensions
     end
 
     def test_where_ruby_does_not_tell_what_was_asked_for_all_counts
       8.times { collect(took: 31, cpu: 100) }
-      assert_equal [[60_000, 40]], @collector.extensions
+      assert_equal [[20_000, 40]], @collector.extensions
     end
 
     def test_what_is_less_than_three_tenths_extends_nothing
@@ -71,7 +71,7 @@ module Carat
     def test_collections_that_the_application_asks_for_do_not_count
       7.times { collect(took: 31, cpu: 100) }
       @collector.short_of_slots = false
-      20.times { collect(took: 50, cpu: 51) }
+      20.times { collect(took: 50, cpu: 100) }
       @collector.short_of_slots = true
       collect(took: 31, cpu: 100)
       assert_equal 0, steps
@@ -87,11 +87,11 @@ module Carat
       assert_equal 1, steps
     end
 
-    def test_a_worker_and_those_before_it_extend_the_heap_ten_times_at_most
-      80.times { collect(took: 31, cpu: 32) }
+    def test_a_worker_and_those_before_it_extend_the_heap_by_24_mb_at_most
+      160.times { collect(took: 31, cpu: 100) }
       @room = Processes::HeapRoom.new(@collector)
-      80.times { collect(took: 31, cpu: 32) }
-      assert_equal [10, 10], [steps, @collector.extensions.size]
+      160.times { collect(took: 31, cpu: 100) }
+      assert_equal [30, 24_000_000], [steps, Processes::HeapRoom.bytes]
     end
 
     def test_marking_above_a_tenth_of_the_time_adds_the_room_that_would_bring_it_there
@@ -110,8 +110,22 @@ module Carat
     end
 
     def test_markings_that_no_request_notices_extend_nothing
-      80.times { collect(marked: 0.3, cpu: 1) }
+      400.times { collect(marked: 0.1, cpu: 0.4) }
       assert_equal [0, []], [steps, @collector.extensions]
+    end
+
+    def test_collections_of_the_first_moments_decide_nothing
+      13.times { collect(took: 10, marked: 5, cpu: 10) }
+      assert_equal 0, steps
+      collect(took: 10, marked: 5, cpu: 10)
+      assert_equal 1, steps
+    end
+
+    def test_a_full_collection_between_requests_does_not_count
+      @collector.marking_milliseconds += 600
+      @room.pass
+      14.times { collect(marked: 0.5, cpu: 10) }
+      assert_equal 0, steps
     end
 
     def test_a_large_heap_gets_three_tenths_of_its_size_at_most
@@ -132,14 +146,14 @@ module Carat
       Processes::HeapRoom.steps
     end
 
-    # A collection that took and marked so many milliseconds, so many of the process and so many objects after the one
+    # A collection that took and marked so many times 3 ms, so many of the process and so many objects after the one
     # before.
     def collect(cpu:, took: 0, marked: 0, objects: 0)
       @collector.count += 1
-      @collector.milliseconds += took
-      @collector.marking_milliseconds += marked
+      @collector.milliseconds += took * 3
+      @collector.marking_milliseconds += marked * 3
       @collector.demand = @collector.demand.merge(40 => @collector.demand.fetch(40) + objects)
-      @collector.cpu_milliseconds += cpu
+      @collector.cpu_milliseconds += cpu * 3
       @room.review
     end
   end

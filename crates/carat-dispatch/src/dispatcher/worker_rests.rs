@@ -88,7 +88,8 @@ fn end(dispatcher: &Dispatcher, worker: WorkerId, now: Instant) {
         return;
     }
     let lanes = dispatcher.lanes.of_worker(worker);
-    (dispatcher.resting).weigh_rest(waiting(dispatcher), lanes.len(), now);
+    let slots = lanes.iter().map(|lane| usize::from(lane.capacity.get()));
+    (dispatcher.resting).weigh_rest(waiting(dispatcher), slots.sum(), now);
     for lane in lanes {
         if lane.state() == LaneState::Resting {
             lane.set_state(LaneState::Open);
@@ -98,12 +99,13 @@ fn end(dispatcher: &Dispatcher, worker: WorkerId, now: Instant) {
     dispatcher.hand_out(now);
 }
 
-/// How many requests wait for a worker. Held requests do not count: they wait for the end of a hold.
+/// How many requests wait for a worker. Held requests do not count, since they wait for the end of a hold, nor do those
+/// that wait for the share of their pool.
 fn waiting(dispatcher: &Dispatcher) -> usize {
     if dispatcher.is_held() {
         0
     } else {
-        dispatcher.queue.waiting()
+        dispatcher.queue.servable()
     }
 }
 
@@ -115,6 +117,7 @@ mod tests {
     use crate::fixture::{Fixture, locally};
     use crate::lanes::Lane;
     use carat_exchange::clock;
+    use carat_settings::PoolSettings;
 
     const TOOK: Duration = Duration::from_millis(80);
 
@@ -209,6 +212,46 @@ mod tests {
             assert_eq!(second.state(), LaneState::Open);
             let pending = fixture.dispatch("GET", "/");
             assert_eq!(second.in_flight().len(), 1);
+            drop(pending);
+        });
+    }
+
+    #[test]
+    fn a_rest_pays_while_no_more_requests_wait_than_the_worker_serves_at_once() {
+        locally(|| {
+            let mut fixture = Fixture::with_queue(&[2, 2]);
+            let [first, second] = [0, 1].map(|index| Rc::clone(&fixture.lanes[index]));
+            is_due(&fixture, &second);
+            assert_eq!(told(&mut fixture), [2]);
+            let pending: Vec<_> = (0..4).map(|_| fixture.dispatch("GET", "/")).collect();
+            assert_eq!((fixture.load(), fixture.queue().len()), (vec![2, 0], 2));
+            has_collected(&fixture, &second);
+            is_due(&fixture, &first);
+            assert_eq!(first.state(), LaneState::Resting);
+            drop(pending);
+        });
+    }
+
+    #[test]
+    fn requests_beyond_the_share_of_their_pool_do_not_keep_a_worker_from_its_rest() {
+        locally(|| {
+            let slow = PoolSettings {
+                name: "slow".to_owned(),
+                paths: vec!["/slow*".to_owned()],
+                threads: Some(1),
+                ..PoolSettings::default()
+            };
+            let mut fixture = Fixture::with_pools(&[1, 1], vec![slow]);
+            let pending: Vec<_> = (0..4).map(|_| fixture.dispatch("GET", "/slow")).collect();
+            let [idle, busy] = [true, false].map(|is_empty| {
+                let mut lanes = fixture.lanes.iter();
+                Rc::clone(lanes.find(|it| it.is_empty() == is_empty).expect("one"))
+            });
+            is_due(&fixture, &idle);
+            assert_eq!(told(&mut fixture), [idle.tag.worker.number]);
+            has_collected(&fixture, &idle);
+            is_due(&fixture, &busy);
+            assert_eq!(busy.state(), LaneState::Resting);
             drop(pending);
         });
     }

@@ -109,6 +109,14 @@ impl PoolQueues {
         self.pools.iter().map(|pool| pool.queue.waiting()).sum()
     }
 
+    /// How many requests wait that free threads would serve. Requests beyond the share of their pool do not count.
+    pub(crate) fn servable(&self) -> usize {
+        let pools = self.pools.iter();
+        pools
+            .map(|pool| pool.queue.waiting().min(pool.share_left()))
+            .sum()
+    }
+
     /// A report for each pool; none if there is only the main pool. `running` is how many requests lanes hold.
     pub(crate) fn reports(&self, running: usize, queue_limit: usize) -> Vec<PoolReport> {
         if !self.are_several() {

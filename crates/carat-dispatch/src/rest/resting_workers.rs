@@ -157,11 +157,11 @@ impl RestingWorkers {
         })
     }
 
-    /// Notes how many requests wait at the end of a rest, for the decision whether rests pay. `threads` is how many
-    /// threads the worker has.
-    pub(crate) fn weigh_rest(&self, waiting: usize, threads: usize, now: Instant) {
+    /// Notes how many requests wait at the end of a rest, for the decision whether rests pay. `slots` is how many
+    /// requests the worker serves at once.
+    pub(crate) fn weigh_rest(&self, waiting: usize, slots: usize, now: Instant) {
         let mut balance = self.balance.get();
-        balance.note_rest(waiting, threads, now);
+        balance.note_rest(waiting, slots, now);
         self.balance.set(balance);
     }
 

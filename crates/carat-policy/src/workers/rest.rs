@@ -132,15 +132,19 @@ impl Rotation<'_> {
             .or_else(|| self.collect_alone())
     }
 
-    /// Ends a rest that is needless or lasts too long. If no other worker serves, a rest is ended at once.
+    /// Ends a rest that is needless or lasts too long. If no other worker serves, or too many rest because others have
+    /// ended, a rest is ended at once.
     fn end(&self) -> Option<RestStep> {
         let nobody_serves = self.resting() == self.workers.len();
+        let too_many = self.resting() > self.most_resting();
         let ends = |worker: &&ServingWorker| {
             let is_late = worker
                 .told
                 .is_some_and(|told| self.since(told) >= REPLY_WITHIN);
             let is_needless = worker.need.is_none() && worker.told.is_none();
-            is_late || worker.rests() && (is_needless || nobody_serves)
+            // One that was told would hold its requests until it has collected.
+            let is_one_too_many = too_many && worker.told.is_none();
+            is_late || worker.rests() && (is_needless || nobody_serves || is_one_too_many)
         };
         // A worker that was told to collect would begin a request later, so another is preferred.
         let ending = self.workers.iter().filter(ends);
@@ -167,7 +171,7 @@ impl Rotation<'_> {
     /// Begins the rest of the worker that needs a collection most; among several, of the one that has needed it for
     /// longest. Another worker must be able to serve meanwhile.
     fn begin(&self) -> Option<RestStep> {
-        if self.resting() >= (self.workers.len() / ONE_OF).max(1) {
+        if self.resting() >= self.most_resting() {
             return None;
         }
         let may_rest = |worker: &&ServingWorker| {
@@ -200,6 +204,11 @@ impl Rotation<'_> {
         may && serves && worker.need.is_some()
     }
 
+    /// How many workers may rest at a time.
+    fn most_resting(&self) -> usize {
+        (self.workers.len() / ONE_OF).max(1)
+    }
+
     fn resting(&self) -> usize {
         self.workers.iter().filter(|worker| worker.rests()).count()
     }
@@ -229,7 +238,7 @@ pub fn pause_after_rest(rest: Duration, took: Duration) -> Duration {
 
 /// Whether rests save more waiting than they cause, as the last ones have shown.
 ///
-/// A full collection outside of a rest delays at most one request for each thread of its worker. If more requests wait
+/// A full collection outside of a rest delays at most the requests that its worker serves at once. If more requests wait
 /// at the end of a rest, the rest has cost more than that: the other workers could not serve the share of the resting
 /// one. After such a rest no worker rests for a minute. Each further one in a row doubles the pause, up to 16 minutes.
 /// Until then, collections run during requests, in steps, as Ruby runs them by default.
@@ -240,10 +249,10 @@ pub struct RestBalance {
 }
 
 impl RestBalance {
-    /// Notes that the rest of a worker with this many threads is over, and how many requests wait for a worker.
-    pub fn note_rest(&mut self, waiting: usize, threads: usize, now: Instant) {
+    /// Notes that the rest of a worker that serves `slots` requests at once is over, and how many requests wait.
+    pub fn note_rest(&mut self, waiting: usize, slots: usize, now: Instant) {
         let [first, longest] = COSTLY_PAUSES;
-        if waiting > threads {
+        if waiting > slots {
             self.pause = (self.pause * 2).clamp(first, longest);
             self.until = Some(now + self.pause);
         } else {
@@ -438,6 +447,23 @@ mod tests {
         // Of two, the one that begins a request sooner.
         let other = resting(2, now);
         assert_eq!(step(&[worker, other], 0, now), Some(RestStep::End(2)));
+    }
+
+    #[test]
+    fn where_others_have_ended_too_many_do_not_stay_out() {
+        let now = now();
+        let mut workers: Vec<_> = (3..=8).map(ServingWorker::new).collect();
+        workers.extend([1, 2].map(|serial| ServingWorker {
+            running: 1,
+            ..resting(serial, now)
+        }));
+        assert_eq!(step(&workers, 0, now), None);
+        workers.remove(0);
+        assert_eq!(step(&workers, 0, now), Some(RestStep::End(1)));
+        workers[5].told = Some(now);
+        assert_eq!(step(&workers, 0, now), Some(RestStep::End(2)));
+        workers[6].told = Some(now);
+        assert_eq!(step(&workers, 0, now), None);
     }
 
     #[test]

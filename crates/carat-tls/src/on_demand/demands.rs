@@ -168,30 +168,31 @@ impl Demands {
         let named = |due: Vec<DueName>| due.into_iter().map(|it| it.name);
         let mut permitted: Vec<_> = named(awaited).chain(named(listed)).collect();
         let renewed = named(renewed).filter(|name| self.has(name));
-        let mut has_forgotten = false;
+        let mut forgotten = Vec::new();
         for name in renewed.take(RENEWALS_LIMIT) {
             match self.questions.ask(&name).await {
                 NameAnswer::Own => permitted.push(name),
                 NameAnswer::NotOwn => {
-                    self.forget(&name);
-                    has_forgotten = true;
+                    self.further.forget(&name);
+                    forgotten.push(name);
                 }
                 NameAnswer::Unknown(_) => break,
             }
         }
-        if has_forgotten {
+        if !forgotten.is_empty() {
             self.look().await?;
+            self.log_given_up(&forgotten);
         }
         Ok(permitted)
     }
 
-    fn forget(&self, name: &str) {
-        self.further.forget(name);
-        if let Some(log) = self.log.get() {
-            let reason = DemandRefusal::NotOwn.to_string();
+    fn log_given_up(&self, names: &[String]) {
+        let Some(log) = self.log.get() else { return };
+        let reason = DemandRefusal::NotOwn.to_string();
+        for name in names {
             log.info(
                 "certificate given up",
-                &[("name", &name), ("reason", &reason)],
+                &[("name", name), ("reason", &reason)],
             );
         }
     }

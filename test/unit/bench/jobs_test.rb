@@ -37,6 +37,6 @@ class BenchJobsTest < Minitest::Test
   def test_carat_init_finds_the_health_check_of_the_whole_application
     write("config/routes.rb", Bench::WholeApp::FILES.fetch("config/routes.rb"))
 
-    assert_equal "/up", Carat::CLI::Init::Application.new.health_path
+    assert_equal "/up", Carat.const_get(:CLI)::Init::Application.new.health_path
   end
 end

@@ -128,20 +128,12 @@ class MonitoringTest < Support::IntegrationTest
 
   def test_a_worker_that_becomes_the_mold_sends_what_it_has_and_no_fork_does
     server = observed(APP, workers: 2, config: "#{SAFE}refork after: [5]\n")
-    push(server, 1) until server.log.scan("mold ready").size >= 3
-    server.stop
-
-    assert_sent_once(server)
-    refute_match(/did not become the mold|did not finish in time/, server.log)
+    assert_sent_once_in_each_generation(server)
   end
 
   def test_a_thread_that_a_hook_of_fork_starts_again_sends_all_once_in_each_generation
     server = observed(APP, agent: TRACKED, workers: 2, config: "#{SAFE}refork after: [5]\n")
-    push(server, 1) until server.log.scan("mold ready").size >= 3
-    server.stop
-
-    assert_sent_once(server)
-    refute_match(/did not become the mold|did not finish in time/, server.log)
+    assert_sent_once_in_each_generation(server)
   end
 
   def test_an_agent_that_finds_no_server_at_its_boot_starts_once_in_each_worker_and_not_in_the_mold
@@ -204,6 +196,15 @@ class MonitoringTest < Support::IntegrationTest
     server = serve(app, workers: workers, threads: 1, files: files, args: CONTROL_SOCKET)
     await_workers(server, 1)
     server
+  end
+
+  # Serves until the third mold is ready, which was a worker of the second.
+  def assert_sent_once_in_each_generation(server)
+    push(server, 1) until server.log.scan("mold ready").size >= 3
+    server.stop
+
+    assert_sent_once(server)
+    refute_match(/did not become the mold|did not finish in time/, server.log)
   end
 
   def assert_sent_once(server)

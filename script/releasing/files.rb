@@ -65,7 +65,7 @@ module Releasing
         execute("cargo", "cyclonedx", "--format", "json", "--spec-version", "1.5", "--no-build-deps",
                 "--target", "x86_64-unknown-linux-gnu", "--override-filename", "sbom",
                 chdir: copy, env: { "PATH" => "#{TOOLS}/bin:#{ENV.fetch("PATH")}" })
-        PARTS.each { |crate| FileUtils.cp(File.join(copy, "crates", crate, "sbom.json"), pkg(document(crate))) }
+        PARTS.each { |crate| File.write(pkg(document(crate)), described(crate, copy)) }
       end
     end
 
@@ -116,6 +116,11 @@ module Releasing
     # A document is named after what it describes: carat-0.1.0-edge.cdx.json for the crate carat-edge.
     def document(crate)
       "#{crate.sub("carat", "carat-#{@version}")}.cdx.json"
+    end
+
+    # What the tool says of a crate. It identifies Carat's own by the directory of the copy, which each run names anew.
+    def described(crate, copy)
+      File.read(File.join(copy, "crates", crate, "sbom.json")).gsub(File.realpath(copy), "")
     end
 
     def names

@@ -49,6 +49,13 @@ class ReleasingFilesTest < Minitest::Test
     assert_equal ["tar", "-xf", path("parts.tar")], words
   end
 
+  def test_documents_of_crates_do_not_name_the_directory_where_they_are_made
+    files.stub(:settle_date, nil) { files.stub(:execute, method(:describe)) { files.sbom } }
+
+    texts = %w[edge malloc native].map { |part| File.read("pkg/carat-0.1.0-#{part}.cdx.json") }
+    assert_equal %w[carat-edge carat-malloc carat-native].map { |crate| "path+file:///crates/#{crate}#0.1.0" }, texts
+  end
+
   def test_version_without_files_has_no_checksums
     assert_raises(Releasing::Refusal) { Releasing::Files.new("9.9.9", directory: path("pkg")).sums }
   end
@@ -57,6 +64,15 @@ class ReleasingFilesTest < Minitest::Test
 
   def files
     @files ||= Releasing::Files.new("0.1.0", directory: path("pkg"))
+  end
+
+  # Writes what cargo-cyclonedx would, in its form.
+  def describe(*words, chdir: nil, **)
+    return unless words.include?("cyclonedx")
+
+    Releasing::Files::PARTS.each do |crate|
+      File.write(File.join(chdir, "crates", crate, "sbom.json"), "path+file://#{chdir}/crates/#{crate}#0.1.0")
+    end
   end
 
   def pack(name, platform)

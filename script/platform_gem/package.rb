@@ -10,7 +10,7 @@ require_relative "third_party_licenses"
 module PlatformGem
   # The gem for one platform: Carat's Ruby files and compiled parts, and nothing that compiling or testing needs.
   class Package
-    FILES = %r{\A(lib/|exe/|README\.md\z|CHANGELOG\.md\z|LICENSE\z)}
+    FILES = %r{\A(lib/|exe/|share/|README\.md\z|CHANGELOG\.md\z|LICENSE\z)}
     LICENSES = "THIRD-PARTY-LICENSES"
     SIZE_LIMIT = 12_000_000
     DESCRIPTION = <<~TEXT

@@ -40,6 +40,14 @@ class PlatformGemPackageTest < Minitest::Test
     assert_equal(%w[gnu musl].map { |library| "carat-#{Carat::VERSION}-x86_64-linux-#{library}" }, names)
   end
 
+  def test_gem_has_the_manual_and_the_completions_and_no_sources_of_parts
+    files = package(RbConfig.ruby).specification.files
+
+    assert_includes files, "share/man/man1/carat.1"
+    assert_includes files, "share/bash-completion/completions/carat"
+    assert_empty files.grep(%r{\A(crates|ext)/})
+  end
+
   private
 
   def write_gem(part, **options)

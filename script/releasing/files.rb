@@ -142,6 +142,13 @@ module Releasing
         FileUtils.mkdir_p(File.dirname(target))
         FileUtils.cp(File.join(ROOT, path), target)
       end
+      write_version(File.join(copy, "Cargo.toml"))
+    end
+
+    # The crates of the checkout keep their version, and those of a release have that of its gems, as cargo writes it.
+    def write_version(manifest)
+      version = @version.sub(/\.(?=[a-z])/, "-")
+      File.write(manifest, File.read(manifest).sub(/^version = ".*"$/, %(version = "#{version}")))
     end
 
     def install_cyclonedx

@@ -50,10 +50,12 @@ class ReleasingFilesTest < Minitest::Test
   end
 
   def test_documents_of_crates_do_not_name_the_directory_where_they_are_made
-    files.stub(:settle_date, nil) { files.stub(:execute, method(:describe)) { files.sbom } }
+    assert_equal %w[carat-edge carat-malloc carat-native].map { |crate| "path+file:///crates/#{crate}#0.1.0" },
+                 documents("0.1.0")
+  end
 
-    texts = %w[edge malloc native].map { |part| File.read("pkg/carat-0.1.0-#{part}.cdx.json") }
-    assert_equal %w[carat-edge carat-malloc carat-native].map { |crate| "path+file:///crates/#{crate}#0.1.0" }, texts
+  def test_documents_give_crates_the_version_of_the_release
+    assert_equal "path+file:///crates/carat-edge#9.8.7-rc1", documents("9.8.7.rc1").first
   end
 
   def test_version_without_files_has_no_checksums
@@ -66,12 +68,19 @@ class ReleasingFilesTest < Minitest::Test
     @files ||= Releasing::Files.new("0.1.0", directory: path("pkg"))
   end
 
+  def documents(version)
+    files = Releasing::Files.new(version, directory: path("pkg"))
+    files.stub(:settle_date, nil) { files.stub(:execute, method(:describe)) { files.sbom } }
+    %w[edge malloc native].map { |part| File.read("pkg/carat-#{version}-#{part}.cdx.json") }
+  end
+
   # Writes what cargo-cyclonedx would, in its form.
   def describe(*words, chdir: nil, **)
     return unless words.include?("cyclonedx")
 
+    version = File.read(File.join(chdir, "Cargo.toml"))[/^version = "(.+)"$/, 1]
     Releasing::Files::PARTS.each do |crate|
-      File.write(File.join(chdir, "crates", crate, "sbom.json"), "path+file://#{chdir}/crates/#{crate}#0.1.0")
+      File.write(File.join(chdir, "crates", crate, "sbom.json"), "path+file://#{chdir}/crates/#{crate}##{version}")
     end
   end
 

@@ -76,7 +76,7 @@ module Carat
       def boot
         %i[after_fork on_worker_boot].each { |hook| @configuration.hooks.run(hook, @order.worker) }
         Warmup::Agents.start(log: @log)
-        @heap.manage(@configuration)
+        @heap.manage(@configuration) { served }
         @lanes = @order.lanes.map { |ios| lane(native_lane(ios)) }
         @threads = @lanes.map.with_index { |lane, number| start(lane, number) }
         @control.ready
@@ -131,6 +131,8 @@ module Carat
         exit!(1) # The edge is gone, and with it all clients.
       end
 
+      def served = @lanes.to_a.sum { |lane| lane.stats.fetch(:served) }
+
       def note_quiet
         @configuration.hooks.run(:on_quiet_worker, @order.worker)
       rescue *APPLICATION_ERRORS => e
@@ -145,9 +147,7 @@ module Carat
         obstacle ? @control.not_fork_safe(obstacle) : @control.fork_safe
       end
 
-      def profiler
-        @profiler ||= Profiler.new(@control) { @lanes.sum { |lane| lane.stats.fetch(:served) } }
-      end
+      def profiler = @profiler ||= Profiler.new(@control) { served }
 
       def stack_of(lane, request_id)
         @lanes[lane]&.stack(request_id) || "nothing: it has ended"

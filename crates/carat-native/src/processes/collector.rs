@@ -4,10 +4,10 @@ use std::cell::Cell;
 
 use magnus::rb_sys::protect;
 use magnus::value::{Opaque, ReprValue};
-use magnus::{Error, Object, RModule, Ruby, Value, function, gc};
+use magnus::{Error, Object, RArray, RModule, Ruby, Value, function, gc};
 
-/// How many objects are made before the size of the heap is read again.
-const OBJECTS_A_LOOK: usize = 400;
+/// The most bytes of a page of slots.
+const PAGE_BYTES: usize = 65_536;
 
 /// Defines the function on `Carat::Native`.
 pub(crate) fn define(native: RModule) -> Result<(), Error> {
@@ -51,35 +51,41 @@ impl CollectionWatch {
     }
 }
 
-/// Extends the heap by at least `slots` slots, with Arrays that take `slot_bytes` bytes each and are garbage at once. No
-/// collection and no other thread runs meanwhile. Does nothing while the application has disabled the collector.
-fn extend_heap(ruby: &Ruby, slots: usize, slot_bytes: usize) -> Result<(), Error> {
+/// Extends the heap by at least `pages` pages, with Arrays that take slots of `slot_bytes` bytes each. Returns those of
+/// them, about one in each page, that are not garbage at once: the collector gives a page without live objects to any
+/// pool, and sweeps until it finds another, which takes milliseconds in a large heap. No collection and no other thread
+/// runs meanwhile. Does nothing while the application has disabled the collector.
+fn extend_heap(ruby: &Ruby, pages: usize, slot_bytes: usize) -> Result<RArray, Error> {
     if ruby.gc_disable() {
-        return Ok(());
+        return Ok(ruby.ary_new());
     }
-    let extended = fill(ruby, slots, slot_bytes);
+    let extended = fill(ruby, pages, slot_bytes);
     ruby.gc_enable();
     extended
 }
 
-/// Allocates until the heap has `slots` more slots; the free slots of the pool fill up first.
-fn fill(ruby: &Ruby, slots: usize, slot_bytes: usize) -> Result<(), Error> {
-    let name = ruby.to_symbol("heap_available_slots");
-    let available = || ruby.gc_stat(name);
-    let before = available()?;
+/// Allocates until the heap has `pages` more pages. The free slots of the pool fill up first, and then the empty pages
+/// that the heap has already.
+fn fill(ruby: &Ruby, pages: usize, slot_bytes: usize) -> Result<RArray, Error> {
+    let name = ruby.to_symbol("heap_allocated_pages");
+    let allocated = || ruby.gc_stat(name);
+    let enough = allocated()? + pages;
     // As many elements as fit in the slot, behind the two words of an Array's header.
     let elements = (slot_bytes / size_of::<usize>()).saturating_sub(2);
-    for _ in 0..(before + slots) / OBJECTS_A_LOOK {
-        if available()? >= before + slots {
+    let kept = ruby.ary_new();
+    for _ in 0..enough {
+        if allocated()? >= enough {
             break;
         }
         // Without memory, Ruby raises, and skips the code below.
+        let mut last = None;
         protect(|| {
-            for _ in 0..OBJECTS_A_LOOK {
-                ruby.ary_new_capa(elements);
+            for _ in 0..PAGE_BYTES / slot_bytes {
+                last = Some(ruby.ary_new_capa(elements));
             }
             rb_sys::Qnil.into()
         })?;
+        kept.push(last)?;
     }
-    Ok(())
+    Ok(kept)
 }

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "growth_bound"
+require_relative "next_look"
 require_relative "ruby_marks"
 
 module Carat
@@ -89,9 +90,10 @@ module Carat
 
       # Called between two requests, when the garbage collector has run.
       def review
-        settle if @state == :allowed && @ruby.collections != @collections
-        @nanoseconds = @ruby.nanoseconds
+        settle if @state == :allowed && @ruby.collections != @collections && !@look&.early?
+        note unless @ruby.full_collections != @full
         @room&.review
+        await if @state == :allowed && @room&.eaten?
       end
 
       # Runs a full collection, and returns how long it took in microseconds, or 0 when Ruby alone times full
@@ -156,7 +158,10 @@ module Carat
         @ruby.allow
         note
         @need = @ruby.need
-        @need ? await : @ruby.watch_closely(@ruby.tight?)
+        return await if @need
+
+        @look = NextLook.new(@ruby)
+        @ruby.watch_closely(@look.tight?)
       end
 
       # Whether the application has forbidden Ruby's full collections. Nobody can tell while Carat forbids them itself.

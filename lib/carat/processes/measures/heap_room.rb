@@ -1,13 +1,16 @@
 # frozen_string_literal: true
 
-require_relative "../../native"
+require_relative "collection_costs"
+require_relative "collections"
+require_relative "request_room"
 
 module Carat
   module Processes
     # The room for garbage in the heap of a worker. The room begins small, since each page that garbage fills becomes
     # private memory of the worker. It grows where collections are expensive because they mark much: the heap is large,
     # or objects outlive several requests. The cost of sweeping is no reason to grow, because it is the same in any
-    # room. See docs/decisions/0016-room-for-garbage.md.
+    # room; but where a collection delays a request noticeably, few requests should meet one (RequestRoom). See
+    # docs/decisions/0016-room-for-garbage.md.
     class HeapRoom
       # The share of CPU time that marking may take, from 0 to 1.
       MARKING_SHARE = 0.1
@@ -26,6 +29,8 @@ module Carat
       SMALL_STEP_BYTES = 800_000
       # The most that one step adds, as a multiple of the present room.
       MOST_TIMES = 2
+      # For how many times its CPU time no full collection follows one, because of the room: a twentieth, at most.
+      PAUSE_TIMES = 20
       # The least that a pool of slots gets in a step: about one page. Less is not worth it, because adding a page
       # writes to all free slots of the pool.
       PART_BYTES = 65_536
@@ -36,7 +41,8 @@ module Carat
       # The share of `worker_memory` that all steps may take, so that the room does not get the worker replaced.
       MEMORY_SHARE = 0.25
       private_constant :MARKING_SHARE, :MARKING_MILLISECONDS, :SHARE, :COLLECTIONS, :MILLISECONDS, :STEP_BYTES,
-                       :SMALL_STEP_BYTES, :MOST_TIMES, :PART_BYTES, :LIMIT_BYTES, :LIMIT_SHARE, :MEMORY_SHARE
+                       :SMALL_STEP_BYTES, :MOST_TIMES, :PAUSE_TIMES, :PART_BYTES, :LIMIT_BYTES, :LIMIT_SHARE,
+                       :MEMORY_SHARE
 
       @steps = 0
       @bytes = 0
@@ -51,12 +57,15 @@ module Carat
         attr_accessor :objects
       end
 
-      # `collector` has the methods of Collections. `memory` is `worker_memory` in bytes, or nil without a limit.
-      def initialize(collector = Collections.new, memory: nil)
+      # `collector` has the methods of Collections. `memory` is `worker_memory` in bytes, or nil without a limit. The
+      # block returns how many requests this process has served; without it, RequestRoom does not count.
+      def initialize(collector = Collections.new, memory: nil, &served)
         @collector = collector
         @memory = memory
+        @costs = CollectionCosts.new(collector, served || -> { 0 })
         @turn = Mutex.new
-        begin_anew
+        @pause_until = 0
+        note_old
       end
 
       # Decides whether to extend the heap. To be called between two requests when the garbage collector has run; any
@@ -71,147 +80,83 @@ module Carat
         end
       end
 
+      # Whether garbage that only a full collection frees has taken the room of the requests.
+      def eaten?
+        @is_eaten
+      end
+
       # Leaves a full collection out that has just run between requests.
       def pass
-        @turn.synchronize { note }
+        @turn.synchronize do
+          @pause_until = @collector.cpu_milliseconds + (@costs.skip * PAUSE_TIMES)
+          note_old
+        end
       end
 
       private
 
-      # Adds the collections since the last call, and extends the heap after enough of them. They count only if the last
-      # one ran for lack of slots: Ruby does not tell why the others ran.
+      # Adds the collections since the last call, and decides after enough of them.
       def look
-        collections, took, marked = note_collections
-        return unless collections.positive? && @collector.short_of_slots?
+        added = @costs.add
+        note_old if @full != @collector.full_collections
+        return unless added && @costs.collections >= COLLECTIONS && @costs.cpu >= MILLISECONDS
 
-        @collections += collections
-        @taken += took
-        @marked += marked
-        return if @collections < COLLECTIONS || cpu < MILLISECONDS
-
-        extend_heap
-        begin_anew
+        decide
+        @costs.begin_anew
       end
 
-      # Returns three figures since the last call: how many collections have run, how long they took, and how long they
-      # marked, in milliseconds of CPU time.
-      def note_collections
-        before = [@count, @milliseconds, @marking]
-        note
-        [@count, @milliseconds, @marking].zip(before).map { |now, was| now - was }
+      # Begins anew with the garbage that only a full collection frees, after such a collection.
+      def note_old
+        @full = @collector.full_collections
+        @old = @collector.old_objects
+        @is_eaten = false
       end
 
-      # Starts all sums from zero, after an extension, so that the cost of the extension does not count.
-      def begin_anew
-        note
-        @collections = @taken = @marked = 0
-        @cpu = @collector.cpu_milliseconds
-        @demand = @collector.demand
+      def decide
+        demand = @costs.demand
+        requests = RequestRoom.new(@costs)
+        lack = requests.needed? ? requests.lack(*@collector.free) : {}
+        if lack.any? && requests.eaten?(@collector.old_objects - @old)
+          @is_eaten = @collector.cpu_milliseconds > @pause_until
+        else
+          room = demand.sum { |slot_bytes, objects| slot_bytes * objects } / @costs.collections
+          extend_heap(lack, [lack.values.sum, room * MOST_TIMES].min) || extend_heap(weights(demand), wanted(room))
+        end
       end
 
-      def note
-        @count = @collector.count
-        @milliseconds = @collector.milliseconds
-        @marking = @collector.marking_milliseconds
-      end
+      # The bytes that were allocated in each pool.
+      def weights(demand) = demand.to_h { |slot_bytes, objects| [slot_bytes, slot_bytes * objects] }
 
-      # The CPU time since the last decision, in milliseconds.
-      def cpu = @collector.cpu_milliseconds - @cpu
-
-      # Extends each pool of slots by its part: Ruby collects as soon as one of the pools is full.
-      def extend_heap
-        demand = recent_demand
-        total = demand.sum { |slot_bytes, objects| slot_bytes * objects }
-        step = [wanted(total / @collections), limit - HeapRoom.bytes].min.to_i
-        return if step < PART_BYTES
+      # Extends pools of slots by so many bytes in all, each in proportion to its weight: Ruby collects as soon as one
+      # of the pools is full. Returns false, and does nothing, when that is less than a part.
+      def extend_heap(weights, bytes)
+        step = [bytes, limit - HeapRoom.bytes].min.to_i
+        return false if step < PART_BYTES
 
         HeapRoom.steps += 1
         HeapRoom.bytes += step
-        demand.each do |slot_bytes, objects|
-          bytes = step * slot_bytes * objects / total
-          @collector.extend(bytes / slot_bytes, slot_bytes) if bytes >= PART_BYTES
+        total = weights.values.sum
+        weights.each do |slot_bytes, weight|
+          part = step * weight / total
+          HeapRoom.objects += @collector.extend(part, slot_bytes) if part >= PART_BYTES
         end
       end
 
       # How many bytes to add to `room`, the bytes that are allocated between two collections. The cost of marking falls
       # as the room grows.
       def wanted(room)
-        if @marked > @collections * MARKING_MILLISECONDS && @marked > cpu * MARKING_SHARE
-          times = (@marked / (cpu * MARKING_SHARE)) - 1
-          [room * [times, MOST_TIMES].min, STEP_BYTES].max
+        marked = @costs.marked
+        most = @costs.cpu * MARKING_SHARE
+        if marked > @costs.collections * MARKING_MILLISECONDS && marked > most
+          [room * [(marked / most) - 1, MOST_TIMES].min, STEP_BYTES].max
         else
-          @taken > cpu * SHARE ? SMALL_STEP_BYTES : 0
+          @costs.taken > @costs.cpu * SHARE ? SMALL_STEP_BYTES : 0
         end
       end
 
       def limit
         most = [LIMIT_BYTES, @collector.heap_bytes * LIMIT_SHARE].max
         @memory ? [most, @memory * MEMORY_SHARE].min : most
-      end
-
-      # The objects that were allocated in each pool since the last decision; all objects so far where Ruby does not
-      # tell.
-      def recent_demand
-        demand = @collector.demand
-        recent = demand.to_h { |slot_bytes, objects| [slot_bytes, [objects - @demand.fetch(slot_bytes, 0), 0].max] }
-        recent.values.any?(&:positive?) ? recent : demand
-      end
-
-      # Ruby's figures about its garbage collector.
-      class Collections
-        # The size of a slot in Ruby 3.1, whose slots all have one size.
-        SLOT_BYTES = GC::INTERNAL_CONSTANTS.fetch(:RVALUE_SIZE, 40)
-        PAGE_BYTES = GC::INTERNAL_CONSTANTS.fetch(:HEAP_PAGE_SIZE, 65_536)
-        TELLS_MARKING = GC.stat.key?(:marking_time)
-        private_constant :SLOT_BYTES, :PAGE_BYTES, :TELLS_MARKING
-
-        # The number of collections.
-        def count
-          GC.count
-        end
-
-        # The CPU time of all collections.
-        def milliseconds
-          GC.stat(:time)
-        end
-
-        # The CPU time that all collections marked; 0 before Ruby 3.3, which does not tell it.
-        def marking_milliseconds
-          TELLS_MARKING ? GC.stat(:marking_time) : 0
-        end
-
-        # The bytes of all slots.
-        def heap_bytes
-          GC.stat(:heap_eden_pages) * PAGE_BYTES
-        end
-
-        # The CPU time of the process.
-        def cpu_milliseconds
-          Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID, :float_millisecond)
-        end
-
-        # Whether the last collection ran because no slot was free. Other collections run because the application asks
-        # for them, or has allocated memory outside of the heap.
-        def short_of_slots?
-          GC.latest_gc_info(:gc_by) == :newobj
-        end
-
-        # Returns how many objects were allocated in each pool, by the size of its slots in bytes. Ruby 3.2 does not
-        # tell that: there, the number of the pool's slots takes its place.
-        def demand
-          return { SLOT_BYTES => GC.stat(:total_allocated_objects) } unless GC.respond_to?(:stat_heap)
-
-          GC.stat_heap.each_value.to_h do |pool|
-            [pool[:slot_size], pool.fetch(:total_allocated_objects) { pool[:heap_eden_slots] }]
-          end
-        end
-
-        # Extends the heap by a number of slots of one size.
-        def extend(slots, slot_bytes)
-          before = GC.stat(:total_allocated_objects)
-          Native.extend_heap(slots, slot_bytes)
-          HeapRoom.objects += GC.stat(:total_allocated_objects) - before
-        end
       end
     end
   end

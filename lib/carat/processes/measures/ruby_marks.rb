@@ -104,15 +104,22 @@ module Carat
                  bytes: GC.stat(:heap_eden_pages) * PAGE_BYTES, malloc: GC.stat(:oldmalloc_increase_bytes))
       end
 
-      # Whether a pool may lack free slots after the next collection. Empty pages, which belong to no pool yet, count
-      # for each.
-      def tight?
-        spare = GC.stat(:heap_empty_pages) * PAGE_BYTES
-        GC.stat_heap.each_value.any? do |pool|
+      # How many slots are free in the pool that will lack them first, beyond `TIGHT_SHARE`; 0 or less where one may
+      # lack them after the next collection. Empty pages, which belong to no pool yet, count for each. To be called
+      # when sweeping has ended.
+      def spare
+        empty = GC.stat(:heap_empty_pages) * PAGE_BYTES
+        pools = GC.stat_heap.each_value.select { |pool| pool[:heap_eden_slots] > POOL_SLOTS }
+        pools.map do |pool|
           slots = pool[:heap_eden_slots]
-          free = slots - (pool[:total_allocated_objects] - pool[:total_freed_objects]) + (spare / pool[:slot_size])
-          slots > POOL_SLOTS && free < slots * TIGHT_SHARE
-        end
+          free = slots - (pool[:total_allocated_objects] - pool[:total_freed_objects]) + (empty / pool[:slot_size])
+          (free - (slots * TIGHT_SHARE)).floor
+        end.min || 0
+      end
+
+      # How many objects minor collections keep without looking at them.
+      def old_objects
+        GC.stat(:old_objects)
       end
 
       # Runs a full collection, and returns how long it took in microseconds.

@@ -14,9 +14,11 @@ module Carat
         @clock = CollectorClock.new
       end
 
-      # Begins to manage the heap as the configuration says. To be called after the hooks of the boot.
-      def manage(configuration)
-        @room = HeapRoom.new(memory: configuration[:worker_memory]) if configuration.frugal?
+      # Begins to manage the heap as the configuration says. To be called after the hooks of the boot. The block returns
+      # how many requests the worker has served.
+      def manage(configuration, &served)
+        served = nil if FullMarks.objection(configuration)
+        @room = HeapRoom.new(memory: configuration[:worker_memory], &served) if configuration.frugal?
         @marks = FullMarks.begin(configuration, @room)
       end
 

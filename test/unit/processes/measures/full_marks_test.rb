@@ -7,11 +7,12 @@ module Carat
   class FullMarksTest < Minitest::Test
     # A collector whose figures the test chooses, and which notes what it is told.
     class Collector
-      attr_accessor :collections, :full_collections, :nanoseconds, :need, :size, :told
-      attr_writer :disabled, :tight, :forbidden
+      attr_accessor :collections, :full_collections, :nanoseconds, :need, :size, :told, :spare, :old_objects
+      attr_writer :disabled, :forbidden
 
       def initialize
         @collections = @full_collections = @nanoseconds = 0
+        @spare = @old_objects = 0
         @size = size_of(slots: 250_000)
         @told = []
       end
@@ -23,7 +24,6 @@ module Carat
 
       def disabled? = @disabled
       def allowed? = !@forbidden
-      def tight? = @tight
       def watch(_observer) = true
       def watch_closely(is_wanted) = @closely = is_wanted
       def closely? = @closely
@@ -42,7 +42,9 @@ module Carat
     # A HeapRoom that notes what it is told.
     class Room
       attr_reader :passes, :reviews
+      attr_writer :eaten
 
+      def eaten? = @eaten
       def pass = @passes = (@passes || 0) + 1
       def review = @reviews = (@reviews || 0) + 1
     end
@@ -85,13 +87,36 @@ module Carat
       assert_equal 1, @room.reviews
     end
 
+    def test_a_room_that_old_garbage_has_eaten_calls_for_a_full_collection
+      @room.eaten = true
+      @marks.review
+      assert_equal %i[forbid due], told
+      @room.eaten = false
+      assert_equal 50_000, @marks.collect
+      assert_equal [[50_000, true], :not_due, :allow], told
+    end
+
     def test_each_marking_is_watched_only_while_a_pool_of_slots_is_tight
-      assert_predicate @ruby, :closely?
+      @ruby.spare = 1
       collect_minor
       refute_predicate @ruby, :closely?
-      @ruby.tight = true
+      @ruby.spare = 0
       collect_minor
       assert_predicate @ruby, :closely?
+    end
+
+    def test_where_slots_are_to_spare_a_sweep_is_left_to_ruby_until_old_objects_fill_half_of_them
+      @ruby.spare = 2000
+      collect_minor
+      told
+      @ruby.old_objects = 999
+      @ruby.collections += 1
+      @marks.review
+      assert_empty told
+      @ruby.old_objects = 1000
+      @ruby.collections += 1
+      @marks.review
+      assert_equal [:allow], told
     end
 
     def test_an_ordered_collection_ends_the_need_and_is_known_to_the_edge

@@ -7,15 +7,18 @@ module Carat
   class HeapRoomTest < Minitest::Test
     # A collector whose figures the test chooses.
     class Collector
-      attr_accessor :count, :milliseconds, :marking_milliseconds, :cpu_milliseconds, :demand, :heap_bytes
+      attr_accessor :count, :milliseconds, :marking_milliseconds, :cpu_milliseconds, :demand, :heap_bytes,
+                    :full_collections, :old_objects, :free
       attr_writer :short_of_slots
       attr_reader :extensions
 
       def initialize
         @count = @milliseconds = @marking_milliseconds = @cpu_milliseconds = 0
+        @full_collections = @old_objects = 0
         @heap_bytes = 40_000_000
         @short_of_slots = true
         @demand = { 40 => 1_000_000, 160 => 0, 640 => 0 }
+        @free = [{ 40 => 0, 160 => 0, 640 => 0 }, 0]
         @extensions = []
       end
 
@@ -25,6 +28,7 @@ module Carat
 
       def extend(*extension)
         @extensions << extension
+        0
       end
     end
 
@@ -32,7 +36,8 @@ module Carat
       @before = [Processes::HeapRoom.steps, Processes::HeapRoom.bytes]
       Processes::HeapRoom.steps = Processes::HeapRoom.bytes = 0
       @collector = Collector.new
-      @room = Processes::HeapRoom.new(@collector)
+      @served = 0
+      @room = Processes::HeapRoom.new(@collector) { @served }
     end
 
     def teardown
@@ -49,12 +54,12 @@ module Carat
     def test_each_pool_gets_its_part_of_what_was_asked_for_lately
       @collector.demand = { 40 => 1_012_000, 160 => 1000, 640 => 1 }
       8.times { collect(took: 31, cpu: 100) }
-      assert_equal [[14_985, 40], [1248, 160]], @collector.extensions
+      assert_equal [[599_400, 40], [199_800, 160]], @collector.extensions
     end
 
     def test_where_ruby_does_not_tell_what_was_asked_for_all_counts
       8.times { collect(took: 31, cpu: 100) }
-      assert_equal [[20_000, 40]], @collector.extensions
+      assert_equal [[800_000, 40]], @collector.extensions
     end
 
     def test_what_is_less_than_three_tenths_extends_nothing
@@ -96,17 +101,17 @@ module Carat
 
     def test_marking_above_a_tenth_of_the_time_adds_the_room_that_would_bring_it_there
       8.times { collect(marked: 20, cpu: 100, objects: 250_000) }
-      assert_equal [[250_000, 40]], @collector.extensions
+      assert_equal [[10_000_000, 40]], @collector.extensions
     end
 
     def test_a_step_at_most_triples_the_room
       8.times { collect(marked: 50, cpu: 100, objects: 250_000) }
-      assert_equal [[500_000, 40]], @collector.extensions
+      assert_equal [[20_000_000, 40]], @collector.extensions
     end
 
     def test_a_small_room_grows_by_a_whole_step
       8.times { collect(marked: 20, cpu: 100, objects: 1000) }
-      assert_equal [[60_000, 40]], @collector.extensions
+      assert_equal [[2_400_000, 40]], @collector.extensions
     end
 
     def test_markings_that_no_request_notices_extend_nothing
@@ -131,16 +136,67 @@ module Carat
     def test_a_large_heap_gets_three_tenths_of_its_size_at_most
       @collector.heap_bytes = 200_000_000
       800.times { collect(marked: 50, cpu: 100, objects: 250_000) }
-      assert_equal 1_500_000, @collector.extensions.sum(&:first)
+      assert_equal 60_000_000, @collector.extensions.sum(&:first)
     end
 
     def test_a_worker_that_may_not_grow_far_gets_a_quarter_of_that
       @room = Processes::HeapRoom.new(@collector, memory: 40_000_000)
       800.times { collect(marked: 50, cpu: 100, objects: 250_000) }
-      assert_equal 250_000, @collector.extensions.sum(&:first)
+      assert_equal 10_000_000, @collector.extensions.sum(&:first)
+    end
+
+    def test_where_a_collection_marks_for_longer_than_a_request_takes_few_requests_meet_one
+      serve(requests: 50)
+      assert_equal [[4_000_000, 40]], @collector.extensions, "at most threefold"
+      serve(requests: 100)
+      assert_equal [5_000_000, 40], @collector.extensions.last
+      serve(requests: 105)
+      assert_equal 2, steps
+    end
+
+    def test_what_is_free_after_a_collection_is_not_added
+      @collector.free = [{ 40 => 50_000, 160 => 0, 640 => 0 }, 1_000_000]
+      serve(requests: 90)
+      assert_equal [[2_000_000, 40]], @collector.extensions
+    end
+
+    def test_requests_that_take_as_long_as_a_collection_may_meet_it
+      serve(requests: 20, cpu: 60.1)
+      assert_equal 1, steps
+      serve(requests: 20, cpu: 63)
+      assert_equal 1, steps
+    end
+
+    def test_objects_that_became_old_call_for_a_full_collection_in_place_of_room
+      @collector.old_objects = 16_000
+      serve(requests: 50)
+      assert_predicate @room, :eaten?
+      assert_empty @collector.extensions
+      @collector.full_collections += 1
+      @room.pass
+      refute_predicate @room, :eaten?
+    end
+
+    def test_full_collections_for_the_room_take_a_twentieth_of_the_time_at_most
+      @collector.milliseconds += 100
+      @collector.full_collections += 1
+      @room.pass
+      @collector.old_objects = 16_000
+      4.times { serve(requests: 50) }
+      refute_predicate @room, :eaten?
+      serve(requests: 50)
+      assert_predicate @room, :eaten?
     end
 
     private
+
+    # Eight collections that mark for 3 ms each. Before each, so many requests make 1000 objects each.
+    def serve(requests:, cpu: 60)
+      8.times do
+        @served += requests
+        collect(took: 1, marked: 1, cpu: cpu / 3.0, objects: 1000 * requests)
+      end
+    end
 
     def steps
       Processes::HeapRoom.steps
@@ -155,39 +211,6 @@ module Carat
       @collector.demand = @collector.demand.merge(40 => @collector.demand.fetch(40) + objects)
       @collector.cpu_milliseconds += cpu * 3
       @room.review
-    end
-  end
-
-  # The figures of a Ruby that really collects.
-  class CollectionsTest < Minitest::Test
-    def setup
-      @collections = Processes::HeapRoom::Collections.new
-    end
-
-    def test_collections_for_lack_of_slots_are_told_from_those_asked_for
-      GC.start
-      refute_predicate @collections, :short_of_slots?
-      count = GC.count
-      kept = []
-      kept << +"" until GC.count > count
-      assert_predicate @collections, :short_of_slots?
-    end
-
-    def test_collections_take_a_part_of_the_process_s_time
-      before = [@collections.milliseconds, @collections.cpu_milliseconds]
-      20.times { GC.start }
-      after = [@collections.milliseconds, @collections.cpu_milliseconds]
-      took, cpu = after.zip(before).map { |now, was| now - was }
-      assert_operator took, :>, 0
-      assert_operator took, :<=, cpu + 1
-    end
-
-    def test_each_object_is_asked_for_in_the_pool_of_its_size
-      skip "Ruby 3.2 does not tell" if RUBY_VERSION.start_with?("3.2")
-      slot_bytes = GC::INTERNAL_CONSTANTS.fetch(:RVALUE_SIZE, 40)
-      before = @collections.demand.fetch(slot_bytes)
-      kept = Array.new(100_000) { +"" }
-      assert_operator @collections.demand.fetch(slot_bytes) - before, :>=, kept.size
     end
   end
 end

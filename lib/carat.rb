@@ -26,7 +26,7 @@ module Carat
 
   # The Ruby processes of a server: mold, forker, worker, promotion.
   module Processes
-    autoload :FullMarks, File.expand_path("carat/processes/measures/full_marks", __dir__)
+    autoload :FullMarks, File.expand_path("carat/processes/heap/full_marks", __dir__)
     autoload :Worker, File.expand_path("carat/processes/worker", __dir__)
   end
 

@@ -7,11 +7,11 @@ require_relative "../request/lane"
 require_relative "../warmup/agents"
 require_relative "../warmup/fork_safety"
 require_relative "boot_failure"
+require_relative "heap/worker_heap"
 require_relative "measures/profiler"
 require_relative "promotion"
 require_relative "signals"
 require_relative "measures/stats_report"
-require_relative "measures/worker_heap"
 require_relative "worker_exit"
 
 module Carat

@@ -4,7 +4,7 @@ require "fileutils"
 require "minitest/autorun"
 require "tmpdir"
 require "carat/lab/compare/setups/allocation_counter"
-require "carat/processes/measures/heap_room"
+require "carat/processes/heap/heap_room"
 
 module Carat
   class AllocationCounterTest < Minitest::Test

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "carat/processes/measures/collector_clock"
+require "carat/processes/heap/collector_clock"
 require "test_helper"
 
 module Carat

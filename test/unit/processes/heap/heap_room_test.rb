@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "carat/processes/measures/heap_room"
+require "carat/processes/heap/heap_room"
 require "test_helper"
 
 module Carat

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "carat/processes/measures/collections"
+require "carat/processes/heap/collections"
 require "test_helper"
 
 module Carat

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "carat/processes/measures/full_marks"
+require "carat/processes/heap/full_marks"
 require "test_helper"
 
 module Carat

@@ -34,7 +34,7 @@ module Carat
       app = counter.wrap(@rackup, @directory)
       512.times { app.call({}) }
       before = counter.read(@directory)
-      Processes::HeapRoom::Collections.new.extend(5000, 40)
+      Processes::HeapRoom.objects += Processes::Collections.new.extend(200_000, 40)
       512.times { app.call({}) }
 
       assert_in_delta 15, counter.per_request(before, counter.read(@directory)), 0.2

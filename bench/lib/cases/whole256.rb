@@ -4,10 +4,10 @@ require "tempfile"
 
 module Bench
   # A whole Rails application in a control group of 256 MB: pages with a cache, uploads, jobs, and sockets of Action
-  # Cable that hear of each job, through three restarts. It takes 100 s, or a longer --duration.
+  # Cable that hear of each job, through three restarts. It takes a minute, or a longer --duration.
   module Whole256
     LIMIT_MB = 256
-    SECONDS = 100
+    SECONDS = 60
     SOCKETS = 100
     RESTARTS = 3
     # Of each client, and of jobs, a second.

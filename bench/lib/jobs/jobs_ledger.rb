@@ -7,7 +7,7 @@ module Bench
     BATCH = 5
     PAUSE_SECONDS = 0.1
     JOB_SECONDS = "0.02"
-    LAST_JOB_SECONDS = 60
+    LAST_JOB_SECONDS = 30
     # From the end of one event to the next.
     QUIET_SECONDS = 2
 
@@ -52,7 +52,7 @@ module Bench
         twice: ledger.size - ledger.uniq.size }
     end
 
-    # Waits for this many jobs, as long as one ends within a minute.
+    # Waits for this many jobs, as long as one ends within half a minute.
     def self.await_end(setup, count)
       size = nil
       until size == (size = setup.ledger.size)

@@ -38,10 +38,9 @@ module Bench
       [clients.flat_map(&:value) + statuses, accepted]
     end
 
-    # Returns the ledger, two minutes later unless it is complete.
+    # Returns the ledger when it is complete, or no further job ends.
     def self.await(setup, jobs)
-      give_up = Bench.now + 120
-      sleep 1 until (jobs - setup.ledger).empty? || Bench.now > give_up
+      JobsLedger.await_end(setup, jobs.size)
       setup.ledger
     end
 

@@ -165,7 +165,9 @@ impl Dispatcher {
 
     fn begin(&self, lane: &Rc<Lane>, exchange: &Rc<Exchange>, now: Instant) {
         self.lanes.note_used(lane);
-        self.queue.pool(exchange).queue.note_begun(exchange, now);
+        let asks = self.resting.wait_beyond_rests(exchange.arrived, now);
+        let pool = self.queue.pool(exchange);
+        pool.queue.note_begun(exchange, asks, now);
         if let Err(error) = lane.begin(Rc::clone(exchange), now) {
             self.log.error(
                 "cannot send a request to its worker",
@@ -204,10 +206,13 @@ impl Dispatcher {
         }
     }
 
-    /// How long requests waited for a lane since the last call, on average, and how many wait now. Held requests do not
-    /// count.
+    /// How long requests waited for a lane since the last call, on average, and how many wait now, as far as more workers
+    /// would help. Held requests do not count, nor waits for a worker that rests, nor as many requests as it will serve.
     pub fn take_queue_time(&self) -> (Duration, usize) {
-        self.queue.take_time(self.is_held())
+        let now = clock::now();
+        let wait = |arrived| self.resting.wait_beyond_rests(arrived, now);
+        let (time, waiting) = self.queue.take_time(self.is_held(), wait);
+        (time, waiting.saturating_sub(self.lanes.resting_slots()))
     }
 
     /// Adds a lane to the idle lanes if it holds no request and its thread is not stalled. A lane that is not open

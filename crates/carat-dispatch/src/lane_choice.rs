@@ -5,7 +5,7 @@ use std::time::Instant;
 use carat_exchange::clock;
 use carat_log::{LaneTag, WorkerId};
 
-use crate::lanes::{IdleLanes, Lane, LaneEvent, LaneEvents, RunningRequest};
+use crate::lanes::{IdleLanes, Lane, LaneEvent, LaneEvents, LaneState, RunningRequest};
 use crate::queue::RequestTimeouts;
 
 /// The lanes of all workers, and which of them gets the next request.
@@ -110,6 +110,13 @@ impl LaneChoice {
     /// Whether `is_so` holds for a lane.
     pub(crate) fn any(&self, is_so: impl Fn(&Lane) -> bool) -> bool {
         self.lanes.borrow().iter().any(|lane| is_so(lane))
+    }
+
+    /// How many requests the workers that rest serve at once.
+    pub(crate) fn resting_slots(&self) -> usize {
+        let lanes = self.lanes.borrow();
+        let resting = lanes.iter().filter(|it| it.state() == LaneState::Resting);
+        resting.map(|lane| usize::from(lane.capacity.get())).sum()
     }
 
     /// How many more requests the workers would begin at once.

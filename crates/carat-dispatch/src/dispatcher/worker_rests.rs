@@ -233,6 +233,27 @@ mod tests {
     }
 
     #[test]
+    fn waits_for_a_worker_that_rests_ask_for_no_further_worker() {
+        locally(|| {
+            let fixture = Fixture::with_queue(&[1, 1]);
+            let second = Rc::clone(&fixture.lanes[1]);
+            is_due(&fixture, &second);
+            let pending: Vec<_> = (0..2).map(|_| fixture.dispatch("GET", "/")).collect();
+            let asked = || fixture.dispatcher.take_queue_time();
+            assert_eq!((fixture.queue().len(), asked()), (1, (Duration::ZERO, 0)));
+            let further = fixture.dispatch("GET", "/");
+            assert_eq!(asked(), (Duration::ZERO, 1));
+            let (resting, arrived) = (&fixture.dispatcher.resting, clock::now());
+            assert_eq!(resting.wait_beyond_rests(arrived, arrived + TOOK), None);
+            rests(&fixture).collected(second.tag.worker, TOOK, arrived + TOOK);
+            let later = Duration::from_millis(5);
+            let waited = resting.wait_beyond_rests(arrived, arrived + TOOK + later);
+            assert_eq!(waited, Some(later));
+            drop((pending, further));
+        });
+    }
+
+    #[test]
     fn requests_beyond_the_share_of_their_pool_do_not_keep_a_worker_from_its_rest() {
         locally(|| {
             let slow = PoolSettings {

@@ -183,10 +183,15 @@ impl PoolQueues {
 
     /// The longest mean time that requests of a pool waited for a lane since the last call, and how many wait now.
     /// Requests that are held, or beyond the share of their pool, do not count: more workers would not help.
-    pub(crate) fn take_time(&self, is_held: bool) -> (Duration, usize) {
+    /// `wait` is the part of a wait since its argument that asks for more workers.
+    pub(crate) fn take_time(
+        &self,
+        is_held: bool,
+        wait: impl Fn(Instant) -> Option<Duration>,
+    ) -> (Duration, usize) {
         let times = self.pools.iter().map(|pool| {
             let is_full = !pool.has_share();
-            pool.queue.take_time(is_held || is_full)
+            pool.queue.take_time(is_held || is_full, &wait)
         });
         times.fold((Duration::ZERO, 0), |(longest, all), (time, waiting)| {
             (longest.max(time), all + waiting)

@@ -203,10 +203,12 @@ impl WaitingQueue {
         self.requests.take()
     }
 
-    /// A request got a lane.
-    pub(crate) fn note_begun(&self, exchange: &Exchange, now: Instant) {
+    /// A request got a lane. `asks` is the part of its wait that asks for more workers; `None` if it says nothing of that.
+    pub(crate) fn note_begun(&self, exchange: &Exchange, asks: Option<Duration>, now: Instant) {
         let wait = exchange.waited(now);
-        self.time.note(wait);
+        if let Some(asks) = asks {
+            self.time.note(asks);
+        }
         let Some(target) = self.target.get() else {
             return;
         };
@@ -220,13 +222,17 @@ impl WaitingQueue {
     }
 
     /// The mean time that requests waited for a lane since the last call, and how many wait now. Requests that are
-    /// held do not count: more workers would not help.
-    pub(crate) fn take_time(&self, is_held: bool) -> (Duration, usize) {
+    /// held do not count: more workers would not help. `wait` is the part of a wait since its argument that asks for more.
+    pub(crate) fn take_time(
+        &self,
+        is_held: bool,
+        wait: impl Fn(Instant) -> Option<Duration>,
+    ) -> (Duration, usize) {
         if is_held {
             return (self.time.take(None), 0);
         }
         let requests = self.requests.borrow();
-        let front = requests.front().map(|front| front.waited(clock::now()));
+        let front = requests.front().and_then(|front| wait(front.arrived));
         (self.time.take(front), requests.len())
     }
 
@@ -336,7 +342,7 @@ mod tests {
             queue.add(&requests[0].0, 999, || 0).expect("room");
             queue.take_next();
             let now = start + Duration::from_secs(1) + Duration::from_millis(4) * turn;
-            queue.note_begun(&requests[0].0, now);
+            queue.note_begun(&requests[0].0, None, now);
         }
         assert!(queue.is_overloaded());
         queue
@@ -483,7 +489,7 @@ mod tests {
                 let Some(exchange) = self.queue.take(now) else {
                     return;
                 };
-                self.queue.note_begun(&exchange, now);
+                self.queue.note_begun(&exchange, None, now);
                 self.threads[free] = Some((at + Self::SERVICE, exchange));
             }
         }
@@ -556,7 +562,7 @@ mod tests {
         let requests = ["/1", "/2"].map(request);
         let queue = overloaded(&requests);
         while let Some(exchange) = queue.take_next() {
-            queue.note_begun(&exchange, Instant::now());
+            queue.note_begun(&exchange, None, Instant::now());
         }
         assert!(!queue.is_overloaded());
     }

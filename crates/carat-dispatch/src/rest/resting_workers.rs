@@ -18,6 +18,8 @@ pub(crate) struct RestingWorkers {
     known: RefCell<Vec<WorkerRest>>,
     totals: Cell<CollectionTotals>,
     balance: Cell<RestBalance>,
+    /// When a rest last ended.
+    ended: Cell<Option<Instant>>,
 }
 
 /// The need of one worker, and its rest.
@@ -165,6 +167,15 @@ impl RestingWorkers {
         self.balance.set(balance);
     }
 
+    /// The part of a wait since `arrived` that no rest explains; `None` while a worker rests. After its rest, the worker
+    /// serves what has waited, so that these waits ask for no further worker.
+    pub(crate) fn wait_beyond_rests(&self, arrived: Instant, now: Instant) -> Option<Duration> {
+        let known = self.known.borrow();
+        let is_full = known.iter().all(|it| it.rests_since.is_none());
+        let since = self.ended.get().map_or(arrived, |at| at.max(arrived));
+        is_full.then(|| now.saturating_duration_since(since))
+    }
+
     /// Ends the rest of a worker. False if the worker did not rest.
     pub(crate) fn end_rest(&self, worker: WorkerId, now: Instant) -> bool {
         let lasted = self.with(worker, |rest| {
@@ -175,6 +186,7 @@ impl RestingWorkers {
         let Some(lasted) = lasted.flatten() else {
             return false;
         };
+        self.ended.set(Some(now));
         self.count(|totals| totals.end_rest(lasted));
         true
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::server_run::ServerRun;
+use crate::simulation::world::micros;
 use carat_dispatch::{DispatcherView, LaneView};
 use carat_settings::RestartPolicy;
 
@@ -51,20 +52,31 @@ impl ServerRun {
         }
     }
 
-    /// At most one worker in four rests at a time, never the last one, and not for long.
+    /// At most one worker in four rests at a time, never the last one, and not for long. Workers that already collect
+    /// when others end rest on.
     fn check_rests(&mut self, view: &DispatcherView) {
-        let (resting, all) = (view.resting.len(), view.resting.len() + view.serving);
-        if resting > (all / 4).max(1) || (resting > 0 && view.serving == 0) {
+        let resting = view.resting.len();
+        let all = self.rests.most_workers(resting + view.serving);
+        let is_one_too_many = self.rests.begins(&view.resting) && resting > (all / 4).max(1);
+        if is_one_too_many || (resting > 0 && view.serving == 0) {
             self.world
                 .violate(format!("too many workers rest: {view:?}"));
         }
-        let now = self.world.now();
-        let since = |worker| self.rests_since.get(worker).copied().unwrap_or(now);
-        let rests = view.resting.iter();
-        self.rests_since = rests.map(|worker| (*worker, since(worker))).collect();
+        self.rests.note(&view.resting, self.world.now());
         let lasted = |since: &u64| self.world.spent_since(*since) > LONGEST_REST;
-        if self.rests_since.values().any(lasted) {
+        if self.rests.since.values().any(lasted) {
             self.world.violate(format!("a rest lasts: {view:?}"));
+        }
+    }
+
+    /// A worker that rests is not replaced by a further one: only requests that have waited for longer than the target
+    /// while nobody rested ask for more workers. `before` is the number that was wanted before this tick.
+    pub(super) fn check_growth(&mut self, before: u32) {
+        let waited = self.rests.take_longest_gap(self.world.now());
+        let target = micros(self.world.settings.queue_time_target);
+        if self.wanted() > before && waited <= target {
+            self.world
+                .violate(format!("a rest adds a worker: {before} were wanted"));
         }
     }
 

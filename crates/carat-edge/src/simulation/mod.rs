@@ -19,6 +19,7 @@ mod console_client;
 mod fault;
 mod plan;
 mod processes;
+mod rest_watch;
 mod server_run;
 mod tasks_waker;
 mod tests;

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use super::cable_client::CableClient;
 use super::client::SimulatedClient;
 use super::console_client::ConsoleClient;
+use super::rest_watch::RestWatch;
 use super::tasks_waker::TasksWaker;
 use crate::parts::{Surroundings, Transports, make_parts};
 use crate::simulation::plan::{Answer, Moment};
@@ -66,8 +67,8 @@ pub(super) struct ServerRun {
     moments: u64,
     /// The requests that wait for a busy thread although a lane is idle, and since when, in microseconds.
     pub(super) behind_since: BTreeMap<usize, u64>,
-    /// The workers that rest, by serial number, and since when, in microseconds.
-    pub(super) rests_since: BTreeMap<u64, u64>,
+    /// The rests of the workers.
+    pub(super) rests: RestWatch,
 }
 
 /// The parts that the settings of the scenario switch on.
@@ -121,7 +122,7 @@ impl ServerRun {
             start: Instant::now(),
             moments: 0,
             behind_since: BTreeMap::new(),
-            rests_since: BTreeMap::new(),
+            rests: RestWatch::default(),
         }
     }
 
@@ -293,7 +294,10 @@ impl ServerRun {
             // The signal reaches the edge when the edge runs again.
             Moment::Stop if self.is_edge_paused => world.after(TICK, Moment::Stop),
             Moment::Stop => self.stop(),
-            Moment::EdgeContinues => self.is_edge_paused = false,
+            Moment::EdgeContinues => {
+                self.is_edge_paused = false;
+                self.rests.note_pause();
+            }
         }
     }
 
@@ -307,7 +311,9 @@ impl ServerRun {
         if self.is_edge_paused {
             return;
         }
+        let wanted = self.wanted();
         self.outcome = self.locally(Supervisor::tick);
+        self.check_growth(wanted);
     }
 
     fn continue_process(&self, pid: u32) {

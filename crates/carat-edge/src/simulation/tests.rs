@@ -19,6 +19,7 @@ struct SeedResult {
     steps: u64,
     requests: usize,
     collections: u64,
+    most_resting: usize,
     violation: Option<String>,
 }
 
@@ -64,6 +65,7 @@ fn simulate(seed: u64, is_printed: bool, log: Option<&Rc<Log>>) -> SeedResult {
             steps: simulation.world.trace.steps(),
             requests: ledger.len(),
             collections: simulation.world.collections.get(),
+            most_resting: simulation.rests.most,
             violation: ledger.violation().cloned(),
         }
     })
@@ -120,11 +122,13 @@ fn whatever_happens_no_request_vanishes_or_runs_twice() {
 #[test]
 fn two_runs_of_a_seed_are_the_same() {
     let log = quiet_log();
-    let mut collections = 0;
+    let (mut collections, mut most_resting) = (0, 0);
     for seed in 0..100 {
         let [first, second] = [(); 2].map(|()| run(seed, false, Some(&log)));
         assert_eq!(first, second, "seed {seed}");
         collections += first.collections;
+        most_resting = most_resting.max(first.most_resting);
     }
     assert!(collections > 50, "{collections}: workers hardly ever rest");
+    assert!(most_resting > 1, "no two workers ever rest at a time");
 }

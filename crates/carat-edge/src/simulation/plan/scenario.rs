@@ -69,7 +69,9 @@ impl Scenario {
     /// The settings of a small server with short timeouts.
     pub(crate) fn settings(random: &SeededRandom) -> Settings {
         let millis = |choices: &[u64]| Duration::from_millis(random.pick(choices));
-        let min = u32::try_from(random.between(1, 3)).expect("small");
+        // With many workers, several rest at a time.
+        let fewest = random.pick(&[1, 2, 3, 1, 2, 3, 1, 2, 8, 10]);
+        let min = u32::try_from(fewest).expect("small");
         let max = min + u32::try_from(random.pick(&[0, 0, 1, 2])).expect("small");
         let processes = processes(random);
         // A second mold fits only while no worker runs.

@@ -84,6 +84,21 @@ class FullCollectionsTest < Support::IntegrationTest
     end
   end
 
+  def test_a_request_in_which_each_allocation_collects_is_answered
+    app = <<~'RUBY'
+      run(lambda do |env|
+        GC.stress = env["PATH_INFO"] == "/stress"
+        body = Array.new(3) { |n| "row #{n}" }.join
+        [200, {}, [body]]
+      ensure
+        GC.stress = false
+      end)
+    RUBY
+    server = serve(app, workers: 1, threads: 1)
+
+    assert_equal ["row 0row 1row 2"] * 2, %w[/stress /].map { |path| server.get(path).body }
+  end
+
   def test_a_process_collects_between_two_jobs
     config = <<~'RUBY'
       process "jobs" do

@@ -67,6 +67,22 @@ module Native
       assert_equal 2, calls
     end
 
+    def test_ruby_code_is_not_called_while_each_allocation_collects
+      skip "Ruby #{RUBY_VERSION} cannot call it: 3.4 can" if RUBY_VERSION < "3.4"
+
+      calls = forked do
+        seen = 0
+        # Whatever the observer makes would call it again, and so on without an end.
+        watch { GC.stress = false if (seen += 1) == 100 }
+        Carat::Native.watch_marking_closely(true)
+        GC.stress = true
+        Object.new
+        GC.stress = false
+        seen
+      end
+      assert_operator calls, :<=, 1, "what the last allocation asks for comes when the stress is over"
+    end
+
     private
 
     def watch(&marked)

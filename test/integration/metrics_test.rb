@@ -44,6 +44,19 @@ class MetricsTest < Support::IntegrationTest
     eventually { scrape.body.match?(/^carat_worker_replacements_total\{reason="worker_requests"\} [1-3]$/) }
   end
 
+  def test_full_collections_are_counted_by_their_reasons
+    skip "Ruby #{RUBY_VERSION} does not tell of them: 3.4 does" if RUBY_VERSION < "3.4"
+
+    server = start("run ->(_env) { GC.start; [200, {}, []] }")
+    2.times { server.get("/") }
+
+    await_sample("carat_hasty_collections_total{reason=\"application\"} 2")
+    text = scrape.body
+    assert_includes text, "carat_full_collections_total{requests=\"within\",reason=\"force\"} 2\n"
+    assert_match(/^carat_full_collection_time_seconds_total\{requests="within",reason="force"\} 0\.\d/, text)
+    assert_includes text, "carat_full_collections_total{requests=\"between\",reason=\"oldgen\"} 0\n"
+  end
+
   def test_the_utilization_is_the_share_of_busy_threads_in_the_last_seconds
     server = start(Support::Gate::APP, files: { "carat.rb" => 'pool "slow", paths: "/gate/*", threads: 1' })
     utilization = ->(name) { Float(scrape.body[/^carat_#{name} (\S+)$/, 1]) }

@@ -29,6 +29,8 @@ class RestsTest < Support::IntegrationTest
     report = status(server).fetch("collections")
     assert_operator report.fetch("rests"), :>=, 2
     assert_operator report.dig("between_requests", "count"), :>, report.dig("within_requests", "count")
+    assert_empty report.dig("between_requests", "reasons").keys - %w[nofree oldgen shady oldmalloc room]
+    assert_equal report.dig("between_requests", "count"), report.dig("between_requests", "reasons").values.sum
     assert_match(/^full collections: [2-9]\d* between requests/, carat(server, "status").first)
   ensure
     server&.stop
@@ -39,6 +41,7 @@ class RestsTest < Support::IntegrationTest
     200.times { server.get }
     report = status(server).fetch("collections")
     assert_equal [0, 0], [report.fetch("rests"), report.dig("between_requests", "count")]
+    assert_equal %w[unmanaged], report.fetch("haste").keys
   ensure
     server&.stop
   end

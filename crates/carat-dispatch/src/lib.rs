@@ -73,7 +73,7 @@ mod rest {
     mod collection_totals;
     mod resting_workers;
 
-    pub use collection_totals::{CollectionCount, CollectionTotals};
+    pub use collection_totals::{CollectionCount, CollectionGroup, CollectionTotals, HasteCounts};
     pub(crate) use resting_workers::RestingWorkers;
 }
 
@@ -89,4 +89,4 @@ pub use fixture::{Fixture, locally};
 pub use frames::{FailurePage, FrameSocket, FrameTransport};
 pub use lanes::{Lane, LaneEvent, LaneEvents, PendingReply, RunningRequest, WorkerRequests};
 pub use queue::{MAIN_POOL, PathPattern, PoolReport};
-pub use rest::{CollectionCount, CollectionTotals};
+pub use rest::{CollectionCount, CollectionGroup, CollectionTotals, HasteCounts};

@@ -14,7 +14,9 @@ use carat_wire::request::{self, RequestBody, RequestHead};
 use carat_wire::stream::{
     SHORT_STREAM_WINDOW, STREAM_WINDOW, Window, encode_abort, encode_chunk, encode_end,
 };
-use carat_wire::{Collection, Kind, Response, ResponseBody, Scheme};
+use carat_wire::{
+    Collection, CollectionDue, FullReason, HasteReason, Kind, Response, ResponseBody, Scheme,
+};
 
 /// The edge's end of the socket.
 struct Edge {
@@ -338,11 +340,13 @@ fn a_request_that_was_recalled_is_given_back() {
 #[test]
 fn a_request_that_waited_for_the_collector_says_so_before_its_response() {
     let (mut worker, mut edge, request) = begun(RequestBody::None);
-    worker.session.report_collection_due();
+    worker.session.report_collection_due(FullReason::Oldgen);
     let collection = Collection {
         request: 1,
         micros: 80_000,
         full: 1,
+        reason: FullReason::Oldgen as u8,
+        haste: HasteReason::Bound as u8,
     };
     worker.session.report_collection(collection);
     worker.respond(request, OutgoingBody::Inline(Inline(&[b"body"])));
@@ -355,6 +359,11 @@ fn a_request_that_waited_for_the_collector_says_so_before_its_response() {
         [Kind::CollectionDue, Kind::Collection, Kind::Response]
     );
     assert_eq!(reported, Ok(collection));
+    let reason = FullReason::Oldgen as u8;
+    assert_eq!(
+        CollectionDue::decode(&received[0].1),
+        Ok(CollectionDue { reason })
+    );
 }
 
 #[test]

@@ -248,7 +248,7 @@ pub fn encode_profile(out: &mut Vec<u8>, json: &[u8]) {
 }
 
 /// Appends a frame without a payload: ready, drain, bye, leaving, ask stats, ask fork safety, fork
-/// safe, trim memory, end profile, lingers, begin, collection due, collect.
+/// safe, trim memory, end profile, lingers, begin, collect.
 pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
     debug_assert!(matches!(
         kind,
@@ -263,7 +263,6 @@ pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
             | Kind::EndProfile
             | Kind::Lingers
             | Kind::Begin
-            | Kind::CollectionDue
             | Kind::Collect
     ));
     frame::push_empty(out, kind);

@@ -59,7 +59,7 @@ kinds! {
     Hints = 24,
     /// Worker: the thread of this lane runs code after its response. The page says until when.
     Lingers = 25,
-    /// Worker: a full garbage collection is due in this process.
+    /// Worker: a full garbage collection is due in this process: see [`CollectionDue`](crate::CollectionDue).
     CollectionDue = 26,
     /// Worker: a request waited for full garbage collections: see [`Collection`](crate::Collection).
     Collection = 27,

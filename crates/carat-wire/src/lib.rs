@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod collection_reasons;
 pub mod control;
 mod frame;
 mod hello;
@@ -53,8 +54,9 @@ pub use codec::{
     EncodedHeaders, Headers, NAMES, Name, VARIABLE_MARK, code_of, extend_header, name_of,
     push_header, push_variable,
 };
+pub use collection_reasons::{FullReason, HasteReason};
 pub use frame::{FRAME_LIMIT, Frame, HEADER_BYTES, Kind, mark_first_descriptor};
 pub use hello::{Hello, SocketKind, VERSION};
 pub use page::{Page, Word, is_behind};
 pub use request::{Request, RequestBody, RequestHead};
-pub use response::{Collection, Hijack, Response, ResponseBody};
+pub use response::{Collection, CollectionDue, Hijack, Response, ResponseBody};

@@ -160,6 +160,14 @@ impl<'a> Response<'a> {
 }
 
 message! {
+    /// A full garbage collection is due in the process of a worker.
+    CollectionDue {
+        /// The byte of the [`FullReason`](crate::FullReason).
+        reason: u8,
+    }
+}
+
+message! {
     /// The full garbage collections for which a request waited. This frame comes before the response.
     Collection {
         /// The id of the request.
@@ -168,6 +176,10 @@ message! {
         micros: u32,
         /// How many of the collections no other lane of the worker has reported.
         full: u16,
+        /// The byte of the [`FullReason`](crate::FullReason) of the last of these.
+        reason: u8,
+        /// The byte of its [`HasteReason`](crate::HasteReason).
+        haste: u8,
     }
 }
 

@@ -14,9 +14,9 @@ use carat_wire::request::{self, encode_descriptors_lost};
 use carat_wire::response::{self, ResponseHead, body};
 use carat_wire::stream::{Chunk, Window, decode_id, encode_abort, encode_chunk, encode_end};
 use carat_wire::{
-    Collection, EncodedHeaders, FRAME_LIMIT, Frame, HEADER_BYTES, Headers, Hello, Hijack, Kind,
-    Malformed, Name, Request, RequestBody, RequestHead, Response, ResponseBody, Scheme, SocketKind,
-    name_of, push_header,
+    Collection, CollectionDue, EncodedHeaders, FRAME_LIMIT, Frame, HEADER_BYTES, Headers, Hello,
+    Hijack, Kind, Malformed, Name, Request, RequestBody, RequestHead, Response, ResponseBody,
+    Scheme, SocketKind, name_of, push_header,
 };
 use proptest::collection;
 use proptest::prelude::*;
@@ -112,6 +112,7 @@ fn decode(frame: Frame<'_>) -> Result<String, Malformed> {
         Kind::ForkWorker => text(&ForkWorker::decode(payload)?),
         Kind::AskStack => text(&AskStack::decode(payload)?),
         Kind::Exited => text(&Exited::decode(payload)?),
+        Kind::CollectionDue => text(&CollectionDue::decode(payload)?),
         Kind::Collection => text(&Collection::decode(payload)?),
         Kind::Collected => text(&Collected::decode(payload)?),
         Kind::Promote => text(&decode_promote(payload)?),
@@ -277,15 +278,19 @@ fn small() -> impl Strategy<Value = Message> {
 
 /// Frames by which a worker reports full collections.
 fn collections() -> impl Strategy<Value = Message> {
-    any::<(u32, u32, u16)>().prop_flat_map(|(request, micros, full)| {
+    any::<(u32, u32, u16, u8, u8)>().prop_flat_map(|(request, micros, full, reason, haste)| {
         let collection = Collection {
             request,
             micros,
             full,
+            reason,
+            haste,
         };
+        let due = CollectionDue { reason };
         let collected = Collected { micros };
         select(vec![
             message(Kind::Collection, |out| collection.encode(out), collection),
+            message(Kind::CollectionDue, |out| due.encode(out), due),
             message(Kind::Collected, |out| collected.encode(out), collected),
         ])
     })
@@ -344,7 +349,7 @@ fn hints() -> impl Strategy<Value = Message> {
 }
 
 /// Kinds of frames without a payload.
-const SIGNALS: [Kind; 12] = [
+const SIGNALS: [Kind; 11] = [
     Kind::Ready,
     Kind::Drain,
     Kind::Bye,
@@ -355,7 +360,6 @@ const SIGNALS: [Kind; 12] = [
     Kind::ForkSafe,
     Kind::Lingers,
     Kind::Begin,
-    Kind::CollectionDue,
     Kind::Collect,
 ];
 

@@ -7,34 +7,51 @@ module Native
   class FullMarksTest < Support::NativeTest
     include Support::Forked
 
+    # Bytes of the reasons of a collection (crates/carat-wire/src/collection_reasons.rs).
+    OTHER = 0
+    OLDGEN = 2
+    BOUND = 5
+
     def test_a_request_that_waited_for_a_collection_says_so_before_its_response
-      kinds, payload = forked { frames_of { Carat::Native.full_mark_done(80_000, false) } }
+      kinds, payload = forked { frames_of { Carat::Native.full_mark_done(80_000, :oldgen, :bound) } }
       assert_equal %i[collection response], kinds
-      assert_equal [1, 80_000, 1], payload.unpack("L<L<S<")
+      assert_equal [1, 80_000, 1, OLDGEN, BOUND], payload.unpack("L<L<S<CC")
     end
 
     def test_the_collection_that_the_edge_has_ordered_is_not_counted_again
-      _, payload = forked { frames_of { Carat::Native.full_mark_done(80_000, true) } }
+      _, payload = forked { frames_of { Carat::Native.full_mark_done(80_000, :oldgen, nil) } }
       assert_equal [1, 80_000, 0], payload.unpack("L<L<S<")
     end
 
     def test_a_request_after_the_collection_has_not_waited
       kinds = forked do
-        Carat::Native.full_mark_done(80_000, false)
+        Carat::Native.full_mark_done(80_000, :oldgen, :bound)
         frames_of { nil }.first
       end
       assert_equal %i[response], kinds
     end
 
-    def test_the_edge_is_told_once_that_a_collection_is_due
-      kinds = forked do
-        lane = serve(->(_env) { [200, {}, []].tap { Carat::Native.full_mark_due(true) } })
+    def test_the_edge_is_told_once_that_a_collection_is_due_and_why
+      frames = forked do
+        lane = serve(->(_env) { [200, {}, []].tap { Carat::Native.full_mark_due(:oldgen) } })
         Array.new(3) do
           lane.request
-          Array.new(2) { lane.frame.first }
+          Array.new(2) { lane.frame }
         end
       end
-      assert_equal [%i[response collection_due]] * 3, kinds
+      assert_equal [%i[response collection_due]] * 3, (frames.map { |both| both.map(&:first) })
+      assert_equal [OLDGEN.chr] * 3, (frames.map { |both| both.last.last })
+    end
+
+    def test_a_reason_that_is_new_in_ruby_is_other_and_a_need_that_ends_is_not_reported
+      frames = forked do
+        frames_of do
+          Carat::Native.full_mark_due(:oldgen)
+          Carat::Native.full_mark_due(nil)
+          Carat::Native.full_mark_done(1, :unheard_of, :bound)
+        end
+      end
+      assert_equal [%i[collection response], [OTHER, BOUND]], [frames.first, frames.last.unpack("@10CC")]
     end
 
     def test_ruby_code_is_called_soon_after_ruby_has_marked_fully

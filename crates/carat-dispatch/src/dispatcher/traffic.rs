@@ -10,7 +10,10 @@ use bytes::Bytes;
 use carat_link::{ArrivedDescriptors, Inbox, MissingDescriptors};
 use carat_wire::hints::Hints;
 use carat_wire::stream::{self, Chunk, Window};
-use carat_wire::{Collection, Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody};
+use carat_wire::{
+    Collection, CollectionDue, Frame, FullReason, Hello, Hijack, Kind, Malformed, Response,
+    ResponseBody,
+};
 
 use crate::dispatcher::Dispatcher;
 use crate::dispatcher::worker_rests::WorkerRests;
@@ -157,7 +160,8 @@ impl FrameBatch<'_> {
             Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
             Kind::Lingers => self.lane.note_lingering(),
             Kind::CollectionDue => {
-                WorkerRests::of(self.dispatcher).due(self.lane.tag.worker, self.now);
+                let reason = FullReason::of_byte(CollectionDue::decode(frame.payload)?.reason);
+                WorkerRests::of(self.dispatcher).due(self.lane.tag.worker, reason, self.now);
             }
             Kind::Collection => self.waited(Collection::decode(frame.payload)?),
             // The worker closes the lane next.

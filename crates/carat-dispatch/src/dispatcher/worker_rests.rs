@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use carat_log::WorkerId;
 use carat_policy::RestStep;
-use carat_wire::Collection;
+use carat_wire::{Collection, FullReason};
 
 use crate::dispatcher::Dispatcher;
 use crate::lanes::{LaneEvent, LaneState};
@@ -25,21 +25,23 @@ impl WorkerRests<'_> {
     }
 
     /// A worker says that a collection is due.
-    pub(crate) fn due(self, worker: WorkerId, now: Instant) {
-        self.0.resting.need(worker, false, now);
+    pub(crate) fn due(self, worker: WorkerId, reason: FullReason, now: Instant) {
+        self.0.resting.need(worker, reason, now);
         self.0.advance_rests(now);
     }
 
     /// Orders a rest for a worker that is over its memory limit: a collection may free enough memory that it need not
     /// be replaced.
     pub fn order(self, worker: WorkerId, now: Instant) {
-        self.0.resting.need(worker, true, now);
+        (self.0.resting).need(worker, FullReason::WorkerMemory, now);
         self.0.advance_rests(now);
     }
 
     /// A request waited for collections.
     pub(crate) fn waited(self, worker: WorkerId, collection: Collection, now: Instant) {
-        self.0.resting.note_collection(worker, collection);
+        let mut lanes = self.0.lanes.list().into_iter();
+        let is_alone = lanes.all(|lane| lane.tag.worker == worker);
+        (self.0.resting).note_collection(worker, collection, is_alone, now);
         self.0.advance_rests(now);
     }
 
@@ -116,8 +118,10 @@ mod tests {
     use super::*;
     use crate::fixture::{Fixture, locally};
     use crate::lanes::Lane;
+    use crate::rest::CollectionGroup;
     use carat_exchange::clock;
     use carat_settings::PoolSettings;
+    use carat_wire::HasteReason;
 
     const TOOK: Duration = Duration::from_millis(80);
 
@@ -126,11 +130,19 @@ mod tests {
     }
 
     fn is_due(fixture: &Fixture, lane: &Lane) {
-        rests(fixture).due(lane.tag.worker, clock::now());
+        rests(fixture).due(lane.tag.worker, FullReason::Oldgen, clock::now());
     }
 
     fn has_collected(fixture: &Fixture, lane: &Lane) {
         rests(fixture).collected(lane.tag.worker, TOOK, clock::now());
+    }
+
+    /// The collections of a group by their reasons.
+    fn counted(group: &CollectionGroup) -> Vec<(&'static str, u64)> {
+        let reasons = group.by_reason().filter(|(_, of)| of.count > 0);
+        reasons
+            .map(|(reason, of)| (reason.name(), of.count))
+            .collect()
     }
 
     /// The workers that were told to collect since the last call.
@@ -158,7 +170,8 @@ mod tests {
             has_collected(&fixture, &workers[1][0]);
             assert_eq!((pending.len(), fixture.load().iter().sum()), (3, 3_usize));
             let totals = fixture.dispatcher.resting.totals();
-            assert_eq!((totals.between_requests.count, totals.rests), (1, 1));
+            assert_eq!((totals.between_requests.all.count, totals.rests), (1, 1));
+            assert_eq!(counted(&totals.between_requests), [("oldgen", 1)]);
             assert!(rests(&fixture).knows(workers[1][0].tag.worker));
         });
     }
@@ -191,7 +204,7 @@ mod tests {
             lane.worker_begins(1);
             lane.in_flight_mut().stream(1, sender, before);
             let later = before + Duration::from_secs(5);
-            rests(&fixture).due(lane.tag.worker, later);
+            rests(&fixture).due(lane.tag.worker, FullReason::Nofree, later);
             assert_eq!(told(&mut fixture), [lane.tag.worker.number]);
             assert_eq!(lane.state(), LaneState::Resting);
             drop(pending);
@@ -319,7 +332,7 @@ mod tests {
             assert_eq!(second.state(), LaneState::Open);
             has_collected(&fixture, &second);
             let totals = fixture.dispatcher.resting.totals();
-            assert_eq!(totals.beside_requests.count, 1);
+            assert_eq!(totals.beside_requests.all.count, 1);
         });
     }
 
@@ -336,10 +349,14 @@ mod tests {
             for full in [1, 0] {
                 let micros = 80_000;
                 let request = 1;
+                let reason = FullReason::Nofree as u8;
+                let haste = HasteReason::Sudden as u8;
                 let collection = Collection {
                     request,
                     micros,
                     full,
+                    reason,
+                    haste,
                 };
                 rests(&fixture).waited(lane.tag.worker, collection, clock::now());
             }
@@ -349,8 +366,49 @@ mod tests {
             );
             let totals = fixture.dispatcher.resting.totals();
             assert_eq!(
-                (totals.within_requests.count, totals.waited_requests),
+                (totals.within_requests.all.count, totals.waited_requests),
                 (1, 2)
+            );
+            assert_eq!(counted(&totals.within_requests), [("nofree", 1)]);
+            drop(pending);
+        });
+    }
+
+    /// Reports a collection that did not wait as its worker had no rest until the heap had grown by the bound.
+    fn has_grown(fixture: &Fixture, lane: &Lane) {
+        let collection = Collection {
+            request: 1,
+            micros: 80_000,
+            full: 1,
+            reason: FullReason::Oldgen as u8,
+            haste: HasteReason::Bound as u8,
+        };
+        rests(fixture).waited(lane.tag.worker, collection, clock::now());
+    }
+
+    #[test]
+    fn a_collection_that_did_not_wait_says_whether_there_was_no_other_worker_or_no_room_for_rests()
+    {
+        locally(|| {
+            let alone = Fixture::new(&[1]);
+            has_grown(&alone, &alone.lanes[0]);
+            let fixture = Fixture::with_queue(&[1, 1]);
+            let second = Rc::clone(&fixture.lanes[1]);
+            has_grown(&fixture, &second);
+            is_due(&fixture, &second);
+            let pending: Vec<_> = (0..3).map(|_| fixture.dispatch("GET", "/")).collect();
+            has_collected(&fixture, &second);
+            has_grown(&fixture, &second);
+            let hastes = [&alone, &fixture].map(|it| {
+                let totals = it.dispatcher.resting.totals();
+                let counts = totals.haste.by_reason().filter(|(_, count)| *count > 0);
+                counts
+                    .map(|(reason, count)| (reason.name(), count))
+                    .collect::<Vec<_>>()
+            });
+            assert_eq!(
+                hastes,
+                [vec![("alone", 1)], vec![("bound", 1), ("busy", 1)]]
             );
             drop(pending);
         });

@@ -6,7 +6,7 @@ use carat_log::WorkerId;
 use carat_policy::{
     CollectionNeed, RestBalance, RestStep, Rotation, ServingWorker, pause_after_rest,
 };
-use carat_wire::Collection;
+use carat_wire::{Collection, FullReason, HasteReason};
 
 use crate::lane_choice::LaneChoice;
 use crate::lanes::{Lane, LaneState};
@@ -27,6 +27,8 @@ pub(crate) struct RestingWorkers {
 struct WorkerRest {
     worker: WorkerId,
     need: Option<CollectionNeed>,
+    /// Why the collection is needed, or was.
+    reason: FullReason,
     rests_since: Option<Instant>,
     /// When the worker was told to collect.
     told: Option<Instant>,
@@ -57,28 +59,39 @@ impl RestingWorkers {
         self.known.borrow().iter().any(|it| it.worker == worker)
     }
 
-    /// Notes that a worker needs a collection. An earlier need keeps its time.
-    pub(crate) fn need(&self, worker: WorkerId, is_urgent: bool, now: Instant) {
+    /// Notes that a worker needs a collection, which is urgent if it exceeds its memory. An earlier need keeps its time
+    /// and its reason.
+    pub(crate) fn need(&self, worker: WorkerId, reason: FullReason, now: Instant) {
         let mut known = self.known.borrow_mut();
         let found = known.iter_mut().find(|it| it.worker == worker);
         let Some(rest) = found else {
-            return known.push(WorkerRest::of(worker, is_urgent, now));
+            return known.push(WorkerRest::of(worker, reason, now));
         };
-        let need = rest.need.get_or_insert(CollectionNeed {
-            since: now,
-            is_urgent,
-        });
-        need.is_urgent |= is_urgent;
+        let new = need_for(reason, now);
+        if let Some(need) = &mut rest.need {
+            need.is_urgent |= new.is_urgent;
+        } else {
+            (rest.need, rest.reason) = (Some(new), reason);
+        }
     }
 
     /// Notes that a request waited for collections. If one of them was a full collection that Ruby began by itself, the
-    /// worker needs no other.
-    pub(crate) fn note_collection(&self, worker: WorkerId, collection: Collection) {
+    /// worker needs no other. `is_alone` says whether the worker is the only one.
+    pub(crate) fn note_collection(
+        &self,
+        worker: WorkerId,
+        collection: Collection,
+        is_alone: bool,
+        now: Instant,
+    ) {
+        let haste = self.haste(collection, is_alone, now);
         self.count(|totals| {
             totals.waited_requests += 1;
             if collection.full > 0 {
+                let (full, reason) = (collection.full.into(), collection.reason);
                 let took = Duration::from_micros(collection.micros.into());
-                totals.within_requests.add(collection.full.into(), took);
+                (totals.within_requests).add(full, took, FullReason::of_byte(reason));
+                totals.haste.add(full, haste);
             }
         });
         if collection.full > 0 {
@@ -86,17 +99,32 @@ impl RestingWorkers {
         }
     }
 
+    /// Why a collection did not wait. The worker does not know why it was not emptied in time.
+    fn haste(&self, collection: Collection, is_alone: bool, now: Instant) -> HasteReason {
+        match HasteReason::of_byte(collection.haste) {
+            HasteReason::Bound if is_alone => HasteReason::Alone,
+            HasteReason::Bound if !self.balance.get().rests_pay(now) => HasteReason::Busy,
+            told => told,
+        }
+    }
+
     /// Notes that a worker has collected as it was told. `took` is zero if the worker manages its garbage collector
     /// itself. A reply that comes late counts, too.
     pub(crate) fn note_collected(&self, worker: WorkerId, took: Duration) {
-        let is_crowded = self.with(worker, |rest| {
+        let found = self.with(worker, |rest| {
             (rest.need, rest.took) = (None, took);
-            rest.told.take().is_none() || rest.is_crowded
+            let is_crowded = rest.told.take().is_none() || rest.is_crowded;
+            (is_crowded, rest.reason)
         });
         if !took.is_zero() {
-            self.count(|totals| match is_crowded {
-                Some(false) => totals.between_requests.add(1, took),
-                Some(true) | None => totals.beside_requests.add(1, took),
+            let (is_crowded, reason) = found.unwrap_or((true, FullReason::Other));
+            self.count(|totals| {
+                let group = if is_crowded {
+                    &mut totals.beside_requests
+                } else {
+                    &mut totals.between_requests
+                };
+                group.add(1, took, reason);
             });
         }
     }
@@ -225,13 +253,11 @@ impl RestingWorkers {
 }
 
 impl WorkerRest {
-    fn of(worker: WorkerId, is_urgent: bool, now: Instant) -> WorkerRest {
+    fn of(worker: WorkerId, reason: FullReason, now: Instant) -> WorkerRest {
         WorkerRest {
             worker,
-            need: Some(CollectionNeed {
-                since: now,
-                is_urgent,
-            }),
+            need: Some(need_for(reason, now)),
+            reason,
             rests_since: None,
             told: None,
             is_crowded: false,
@@ -243,6 +269,13 @@ impl WorkerRest {
     /// Whether the worker needs no collection and does not rest.
     fn is_over(&self) -> bool {
         self.need.is_none() && self.rests_since.is_none() && self.told.is_none()
+    }
+}
+
+fn need_for(reason: FullReason, now: Instant) -> CollectionNeed {
+    CollectionNeed {
+        since: now,
+        is_urgent: reason == FullReason::WorkerMemory,
     }
 }
 

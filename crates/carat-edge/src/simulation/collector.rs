@@ -1,7 +1,7 @@
 use std::cell::Cell;
 
 use carat_lane::LaneSession;
-use carat_wire::Collection;
+use carat_wire::{Collection, FullReason, HasteReason};
 
 use crate::simulation::world::World;
 
@@ -43,13 +43,15 @@ impl SimulatedCollector {
         };
         self.begun.set(self.begun.get() + 1);
         if self.begun.get() == due_after {
-            session.report_collection_due();
+            session.report_collection_due(FullReason::Oldgen);
         } else if self.begun.get() >= due_after * BOUND {
             let micros = world.random.pick(&[300, 30_000]);
             session.report_collection(Collection {
                 request,
                 micros: u32::try_from(micros).expect("short"),
                 full: 1,
+                reason: FullReason::Oldgen as u8,
+                haste: HasteReason::Bound as u8,
             });
             self.begin(micros, world);
         }

@@ -3,10 +3,10 @@
 //! An observer in Ruby decides (`Carat::Processes::FullMarks`). It is called in the middle of a request, soon after Ruby
 //! has marked, since the next collection may follow within the same request. What it notes is read by all lanes.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use carat_wire::Collection;
-use magnus::{Error, Object, RModule, Ruby, function};
+use carat_wire::{Collection, FullReason, HasteReason};
+use magnus::{Error, Object, RModule, Ruby, Symbol, function};
 
 use crate::processes::marking;
 
@@ -17,15 +17,20 @@ static MICROS: AtomicU64 = AtomicU64::new(0);
 /// The number of full collections that the edge has not ordered, and does not know of yet. The first request that
 /// reports its wait reports them too.
 static UNREPORTED: AtomicU32 = AtomicU32::new(0);
-/// Whether a full collection is due. The next lane that sends anything reports it.
-static IS_DUE: AtomicBool = AtomicBool::new(false);
+/// The bytes of the two reasons of the last of these collections: why Ruby wanted it, and why it did not wait.
+static REASON: AtomicU8 = AtomicU8::new(0);
+static HASTE: AtomicU8 = AtomicU8::new(0);
+/// The byte of the reason why a full collection is due. The next lane that sends anything reports it.
+static DUE: AtomicU8 = AtomicU8::new(NOT_DUE);
+/// No full collection is due.
+const NOT_DUE: u8 = u8::MAX;
 
 /// Defines the functions on `Carat::Native`.
 pub(crate) fn define(native: RModule) -> Result<(), Error> {
     native.define_singleton_method("watch_marking", function!(watch_marking, 1))?;
     native.define_singleton_method("watch_marking_closely", function!(watch_closely, 1))?;
     native.define_singleton_method("full_mark_due", function!(note_due, 1))?;
-    native.define_singleton_method("full_mark_done", function!(note_done, 2))
+    native.define_singleton_method("full_mark_done", function!(note_done, 3))
 }
 
 /// Calls `marked` of the observer after each marking that may matter to it; nil ends that. Returns false where Ruby
@@ -42,23 +47,43 @@ fn watch_closely(_: &Ruby, is_wanted: bool) {
     marking::watch_closely(is_wanted);
 }
 
-/// Sets whether a full collection is due.
-fn note_due(_: &Ruby, is_due: bool) {
-    IS_DUE.store(is_due, Relaxed);
+/// Sets why a full collection is due; nil if none is.
+fn note_due(_: &Ruby, reason: Option<Symbol>) -> Result<(), Error> {
+    let byte = reason.map(full_reason).transpose()?;
+    DUE.store(byte.map_or(NOT_DUE, |reason| reason as u8), Relaxed);
+    Ok(())
 }
 
-/// Counts a full collection. The edge knows of one that it ordered; any other is reported to it.
-fn note_done(_: &Ruby, micros: u64, is_ordered: bool) {
+/// Counts a full collection, which Ruby has wanted for `reason`. The edge knows of one that it ordered, which has no
+/// `haste`; any other is reported to it.
+fn note_done(
+    _: &Ruby,
+    micros: u64,
+    reason: Option<Symbol>,
+    haste: Option<Symbol>,
+) -> Result<(), Error> {
     MICROS.fetch_add(micros, Relaxed);
-    if !is_ordered {
+    if let Some(haste) = haste {
+        let reason = reason.map(full_reason).transpose()?.unwrap_or_default();
+        REASON.store(reason as u8, Relaxed);
+        HASTE.store(HasteReason::named(&haste.name()?) as u8, Relaxed);
         UNREPORTED.fetch_add(1, Relaxed);
     }
     COUNT.fetch_add(1, Relaxed);
+    Ok(())
 }
 
-/// Whether a full collection is due that no lane has reported yet. The flag is cleared, so the caller must report it.
-pub(crate) fn take_due() -> bool {
-    IS_DUE.load(Relaxed) && IS_DUE.swap(false, Relaxed)
+fn full_reason(name: Symbol) -> Result<FullReason, Error> {
+    Ok(FullReason::named(&name.name()?))
+}
+
+/// Why a full collection is due that no lane has reported yet. It is cleared, so the caller must report it.
+pub(crate) fn take_due() -> Option<FullReason> {
+    if DUE.load(Relaxed) == NOT_DUE {
+        return None;
+    }
+    let byte = DUE.swap(NOT_DUE, Relaxed);
+    (byte != NOT_DUE).then(|| FullReason::of_byte(byte))
 }
 
 /// The full collections that had happened when a request began.
@@ -84,6 +109,8 @@ impl MarksSeen {
             request: id,
             micros: u32::try_from(MICROS.load(Relaxed) - self.micros).unwrap_or(u32::MAX),
             full: u16::try_from(UNREPORTED.swap(0, Relaxed)).unwrap_or(u16::MAX),
+            reason: REASON.load(Relaxed),
+            haste: HASTE.load(Relaxed),
         })
     }
 }

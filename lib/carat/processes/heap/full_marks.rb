@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "growth_bound"
+require_relative "haste"
 require_relative "next_look"
 require_relative "ruby_marks"
 
@@ -67,14 +68,10 @@ module Carat
       end
 
       # Whether full collections wait for an order of the edge.
-      def manages?
-        @state != :left
-      end
+      def manages? = @state != :left
 
       # Whether a full collection is due.
-      def due?
-        @state == :due
-      end
+      def due? = @state == :due
 
       # Called soon after Ruby has marked, in the middle of any request, and also during a collection that `collect`
       # runs.
@@ -93,7 +90,7 @@ module Carat
         settle if @state == :allowed && @ruby.collections != @collections && !@look&.early?
         note unless @ruby.full_collections != @full
         @room&.review
-        await if @state == :allowed && @room&.eaten?
+        await(:room) if @state == :allowed && @room&.eaten?
       end
 
       # Runs a full collection, and returns how long it took in microseconds, or 0 when Ruby alone times full
@@ -128,8 +125,9 @@ module Carat
       # Reports a full collection. Ruby does not tell how long one took that nobody ordered: `micros` is then the time
       # of all collections since the request began.
       def finish(ordered:, micros: (@ruby.nanoseconds - @nanoseconds) / 1000)
-        @ruby.report_done(micros, ordered)
-        @ruby.report_due(false)
+        haste = Haste.of(@state, asked: @ruby.asked?, small: small?)
+        @ruby.report_done(micros, ordered ? nil : haste)
+        @ruby.report_due(nil)
         return leave_to_ruby(:left) if forbidden?
 
         note
@@ -152,13 +150,13 @@ module Carat
       # room.
       def settle
         return leave_to_ruby(:left) if forbidden?
-        return leave_to_ruby(:allowed) if @state == :allowed && @ruby.size.use < LEAST_SLOTS
+        return leave_to_ruby(:allowed) if @state == :allowed && small?
 
         @state = :allowed
         @ruby.allow
         note
-        @need = @ruby.need
-        return await if @need
+        need = @ruby.need
+        return await(need) if need
 
         @look = NextLook.new(@ruby)
         @ruby.watch_closely(@look.tight?)
@@ -169,6 +167,8 @@ module Carat
         %i[allowed given_up].include?(@state) && !@ruby.allowed?
       end
 
+      def small? = @ruby.size.use < LEAST_SLOTS
+
       # Counts full collections, until the heap is large enough, or forever.
       def leave_to_ruby(state)
         @state = state
@@ -176,13 +176,14 @@ module Carat
         @ruby.watch_closely(false)
       end
 
-      # Forbids full collections until the edge orders one, and tells the edge that one is due.
-      def await
+      # Forbids full collections until the edge orders one, and tells the edge why one is due.
+      def await(need)
+        @need = need
         @ruby.forbid
         @bound = GrowthBound.new(@ruby.size)
         @state = :due
         @ruby.watch_closely(true)
-        @ruby.report_due(true)
+        @ruby.report_due(need)
       end
 
       def note

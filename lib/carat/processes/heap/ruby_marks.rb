@@ -18,7 +18,8 @@ module Carat
       TIGHT_SHARE = 0.04
       POOL_SLOTS = 2000
       PAGE_BYTES = GC::INTERNAL_CONSTANTS.fetch(:HEAP_PAGE_SIZE, 65_536)
-      private_constant :ALLOWED, :FORBIDDEN, :TIGHT_SHARE, :POOL_SLOTS, :PAGE_BYTES
+      ASKED = %i[method capi stress].freeze
+      private_constant :ALLOWED, :FORBIDDEN, :ASKED, :TIGHT_SHARE, :POOL_SLOTS, :PAGE_BYTES
 
       # Returns the reason, a String, why only Ruby can time full collections here; nil when Carat can. To be called
       # when the application has been loaded.
@@ -45,15 +46,20 @@ module Carat
         Native.watch_marking_closely(is_wanted)
       end
 
-      # Tells the edge that a full collection is due, or is not any more.
-      def report_due(is_due)
-        Native.full_mark_due(is_due)
+      # Tells the edge why a full collection is due, with a Symbol; nil when none is any more.
+      def report_due(reason)
+        Native.full_mark_due(reason)
       end
 
       # Tells the running requests for how many microseconds they have waited for a full collection. Tells the edge as
-      # well, unless the edge has ordered the collection.
-      def report_done(micros, is_ordered)
-        Native.full_mark_done(micros, is_ordered)
+      # well why Ruby has run it, and why it did not wait (`haste`, a Symbol), unless the edge has ordered it: nil.
+      def report_done(micros, haste)
+        Native.full_mark_done(micros, GC.latest_gc_info(:major_by), haste)
+      end
+
+      # Whether code has asked for the last collection: Ruby or C, or `GC.stress`.
+      def asked?
+        ASKED.include?(GC.latest_gc_info(:gc_by))
       end
 
       # The number of collections.

@@ -8,7 +8,7 @@ module Carat
     # A collector whose figures the test chooses, and which notes what it is told.
     class Collector
       attr_accessor :collections, :full_collections, :nanoseconds, :need, :size, :told, :spare, :old_objects
-      attr_writer :disabled, :forbidden
+      attr_writer :asked, :disabled, :forbidden
 
       def initialize
         @collections = @full_collections = @nanoseconds = 0
@@ -29,8 +29,9 @@ module Carat
       def closely? = @closely
       def allow = @told << :allow
       def forbid = @told << :forbid
-      def report_due(is_due) = @told << (is_due ? :due : :not_due)
-      def report_done(micros, is_ordered) = @told << [micros, is_ordered]
+      def asked? = @asked
+      def report_due(reason) = @told << (reason ? [:due, reason] : :not_due)
+      def report_done(micros, haste) = @told << [micros, haste]
 
       def collect
         @collections += 1
@@ -64,7 +65,7 @@ module Carat
 
     def test_once_one_is_due_only_minor_ones_run_and_the_edge_is_told
       become_due
-      assert_equal %i[allow forbid due], told
+      assert_equal [:allow, :forbid, %i[due oldgen]], told
       collect_minor
       assert_empty told
       assert_predicate @marks, :due?
@@ -75,25 +76,26 @@ module Carat
       become_due
       refute_predicate @marks, :due?
       refute_predicate @ruby, :closely?
+      @ruby.size = @ruby.size_of(slots: 250_000, use: 100_000)
       collect_full(5_000_000)
-      assert_equal [[5000, false], :not_due, :allow], told
+      assert_equal [[5000, :small_heap], :not_due, :allow], told
     end
 
     def test_a_need_is_seen_between_two_requests_too
       @ruby.need = :oldmalloc
       @ruby.collections += 1
       @marks.review
-      assert_equal %i[allow forbid due], told
+      assert_equal [:allow, :forbid, %i[due oldmalloc]], told
       assert_equal 1, @room.reviews
     end
 
     def test_a_room_that_old_garbage_has_eaten_calls_for_a_full_collection
       @room.eaten = true
       @marks.review
-      assert_equal %i[forbid due], told
+      assert_equal [:forbid, %i[due room]], told
       @room.eaten = false
       assert_equal 50_000, @marks.collect
-      assert_equal [[50_000, true], :not_due, :allow], told
+      assert_equal [[50_000, nil], :not_due, :allow], told
     end
 
     def test_each_marking_is_watched_only_while_a_pool_of_slots_is_tight
@@ -123,7 +125,7 @@ module Carat
       become_due(:oldmalloc)
       told
       assert_equal 50_000, @marks.collect
-      assert_equal [[50_000, true], :not_due, :allow], told
+      assert_equal [[50_000, nil], :not_due, :allow], told
       refute_predicate @marks, :due?
       assert_equal 1, @room.passes
     end
@@ -178,7 +180,19 @@ module Carat
       grow(slots: 400_000)
       told
       collect_full(80_000_000)
-      assert_equal [[80_000, false], :not_due, :allow], told
+      assert_equal [[80_000, :bound], :not_due, :allow], told
+    end
+
+    def test_a_collection_that_runs_as_soon_as_it_is_due_is_sudden
+      collect_full(5_000_000)
+      assert_equal [5000, :sudden], told.first
+    end
+
+    def test_a_collection_of_the_application_while_others_are_forbidden_is_its_own
+      become_due
+      told
+      collect_full(5_000_000)
+      assert_equal [5000, :application], told.first
     end
 
     def test_an_application_that_forbids_full_collections_later_times_them_from_then_on
@@ -187,13 +201,13 @@ module Carat
       assert_equal [[], false, 0], [told, @marks.manages?, @marks.collect]
       refute_predicate @ruby, :closely?
       collect_full(5_000_000)
-      assert_equal [[5000, false], :not_due], told
+      assert_equal [[5000, :unmanaged], :not_due], told
     end
 
     def test_its_own_full_collection_does_not_allow_those_that_it_has_forbidden
-      @ruby.forbidden = true
+      @ruby.forbidden = @ruby.asked = true
       collect_full(5_000_000)
-      assert_equal [[5000, false], :not_due], told
+      assert_equal [[5000, :application], :not_due], told
       refute_predicate @marks, :manages?
     end
 
@@ -204,7 +218,7 @@ module Carat
       collect_minor(marks)
       collect_full(5_000_000, marks)
       marks.leave
-      assert_equal [[5000, false], :not_due], told
+      assert_equal [[5000, :unmanaged], :not_due], told
       assert_equal 0, marks.collect
     end
 

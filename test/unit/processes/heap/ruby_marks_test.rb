@@ -36,6 +36,18 @@ module Carat
       assert_equal [false, false, false], found
     end
 
+    def test_ruby_tells_whether_code_has_asked_for_a_collection
+      found = forked do
+        marks = Processes::RubyMarks.new
+        GC.start
+        asked = marks.asked?
+        count = GC.count
+        Object.new while GC.count == count
+        [asked, marks.asked?]
+      end
+      assert_equal [true, false], found
+    end
+
     def test_ruby_tells_the_bytes_of_slots
       bytes, = forked do
         before = Processes::RubyMarks.new.size.bytes

@@ -15,6 +15,9 @@ use carat_settings::Settings;
 type KnownGauges = Family<[(&'static str, &'static str); 1], Gauge<i64, AtomicI64>>;
 type KnownCounts = Family<[(&'static str, &'static str); 1], Counter>;
 type KnownSeconds = Family<[(&'static str, &'static str); 1], Counter<f64, AtomicU64>>;
+/// The labels `requests` and `reason`.
+type ReasonCounts = Family<[(&'static str, &'static str); 2], Counter>;
+type ReasonSeconds = Family<[(&'static str, &'static str); 2], Counter<f64, AtomicU64>>;
 /// The label `pool`, whose values the configuration names.
 type PoolGauges = Family<[(&'static str, String); 1], Gauge<i64, AtomicI64>>;
 type PoolShares = Family<[(&'static str, String); 1], Gauge<f64, AtomicU64>>;
@@ -248,21 +251,30 @@ fn register_ruby(registry: &mut Registry, status: &Value) {
 /// Registers the full garbage collections of the workers, and the rests for them.
 fn register_collections(registry: &mut Registry, core: &EdgeCore) {
     let totals = core.dispatch.dispatcher.figures().collections();
-    let (counts, times) = (KnownCounts::default(), KnownSeconds::default());
+    let (counts, times) = (ReasonCounts::default(), ReasonSeconds::default());
     let groups = [
         ("between", totals.between_requests),
         ("beside", totals.beside_requests),
         ("within", totals.within_requests),
     ];
     for (name, group) in groups {
-        let label = [("requests", name)];
-        counts.get_or_create(&label).inc_by(group.count);
-        times.get_or_create(&label).inc_by(group.seconds);
+        for (reason, part) in group.by_reason() {
+            let labels = [("requests", name), ("reason", reason.name())];
+            counts.get_or_create(&labels).inc_by(part.count);
+            times.get_or_create(&labels).inc_by(part.seconds);
+        }
     }
     let help = "Full garbage collections of workers: between, beside, or within requests";
     registry.register("full_collections", help, counts);
     let help = "How long these collections took";
     registry.register_with_unit("full_collection_time", help, Unit::Seconds, times);
+    let hasty = KnownCounts::default();
+    for (reason, count) in totals.haste.by_reason() {
+        let label = [("reason", reason.name())];
+        hasty.get_or_create(&label).inc_by(count);
+    }
+    let help = "Full garbage collections within requests, by why they did not wait";
+    registry.register("hasty_collections", help, hasty);
     let mut set = |name: &str, help: &str, count: u64| {
         registry.register(name, help, ConstCounter::new(count));
     };

@@ -16,9 +16,9 @@ module Carat
     def test_collections_of_workers_have_a_line_when_there_were_any
       group = { "count" => 2, "seconds" => 0.2 }
       names = %w[between_requests beside_requests within_requests]
-      report = { **names.to_h { |name| [name, group] }, "waited_requests" => 1 }
+      report = { **names.to_h { |name| [name, group] }, "waited_requests" => 1, "haste" => { "bound" => 2 } }
 
-      assert_equal "full collections: 2 between requests, 2 beside, 2 within (0.6 s); 1 request waited",
+      assert_equal "full collections: 2 between requests, 2 beside, 2 within: 2 bound (0.6 s); 1 request waited",
                    page("collections" => report).summary.last
     end
 

@@ -280,10 +280,12 @@ function cards(data) {
   ];
 }
 
-// The full garbage collections of workers, if there were any: those within requests made clients wait.
-function collections({ between_requests: between, beside_requests: beside, within_requests: within }) {
+// The full garbage collections of workers, if there were any: those within requests made clients wait, for the reasons
+// in small letters.
+function collections({ between_requests: between, beside_requests: beside, within_requests: within, haste }) {
   const all = between.count + beside.count + within.count;
-  return all ? [["full GCs in requests", `${plain(within.count)} of ${plain(all)}`, within.count > 0, "ever"]] : [];
+  const reasons = Object.keys(haste).join(", ").replaceAll("_", " ");
+  return all ? [["full GCs in requests", `${plain(within.count)} of ${plain(all)}`, within.count > 0, reasons || "ever"]] : [];
 }
 
 function show(data) {

@@ -53,7 +53,7 @@ macro_rules! reasons {
             /// All reasons, in the order of their bytes.
             pub const ALL: [$reason; [$($name),+].len()] = [$($reason::$variant),+];
 
-            /// The name, as in Ruby and in metrics.
+            /// The name, as Ruby and reports write it.
             pub fn name(self) -> &'static str {
                 match self {
                     $($reason::$variant => $name,)+

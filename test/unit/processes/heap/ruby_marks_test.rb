@@ -62,6 +62,7 @@ module Carat
     # Runs the block while a full collection is due. Returns whether Ruby could begin one by itself, whether one has
     # run, whether one is still due, and whether Ruby may begin the next one.
     def during_need
+      GC.start # one may be due already
       marks = Processes::FullMarks.new(ruby: DueMarks.new)
       marks.watch
       GC.start(full_mark: false)

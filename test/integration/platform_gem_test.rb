@@ -18,7 +18,7 @@ class PlatformGemTest < Support::IntegrationTest
   ANOTHER_SYSTEM = File.expand_path("../support/another_system", __dir__)
 
   # What a gem has beside its parts.
-  NEEDED = %r{\A(lib/.+\.rb|exe/carat|[A-Z-]+(\.md)?)\z}
+  NEEDED = %r{\A(lib/.+\.rb|exe/carat|share/\w.+|[A-Z-]+(\.md)?)\z}
 
   def setup
     super

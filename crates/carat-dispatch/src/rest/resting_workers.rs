@@ -67,11 +67,11 @@ impl RestingWorkers {
         let Some(rest) = found else {
             return known.push(WorkerRest::of(worker, reason, now));
         };
-        let new = need_for(reason, now);
+        let latest = need_for(reason, now);
         if let Some(need) = &mut rest.need {
-            need.is_urgent |= new.is_urgent;
+            need.is_urgent |= latest.is_urgent;
         } else {
-            (rest.need, rest.reason) = (Some(new), reason);
+            (rest.need, rest.reason) = (Some(latest), reason);
         }
     }
 

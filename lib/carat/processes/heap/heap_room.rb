@@ -118,10 +118,10 @@ module Carat
         lack = requests.needed? ? requests.lack(*@collector.free) : {}
         if lack.any? && requests.eaten?(@collector.old_objects - @old)
           @is_eaten = @collector.cpu_milliseconds > @pause_until
-        else
-          room = demand.sum { |slot_bytes, objects| slot_bytes * objects } / @costs.collections
-          extend_heap(lack, [lack.values.sum, room * MOST_TIMES].min) || extend_heap(weights(demand), wanted(room))
+          lack = {}
         end
+        room = demand.sum { |slot_bytes, objects| slot_bytes * objects } / @costs.collections
+        extend_heap(lack, [lack.values.sum, room * MOST_TIMES].min) || extend_heap(weights(demand), wanted(room))
       end
 
       # The bytes that were allocated in each pool.

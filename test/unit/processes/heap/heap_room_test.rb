@@ -188,13 +188,20 @@ module Carat
       assert_predicate @room, :eaten?
     end
 
+    def test_expensive_collections_do_not_wait_for_the_full_one
+      @collector.old_objects = 16_000
+      serve(requests: 50, cpu: 54, marked: 2)
+      assert_predicate @room, :eaten?
+      assert_equal [[2_400_000, 40]], @collector.extensions
+    end
+
     private
 
-    # Eight collections that mark for 3 ms each. Before each, so many requests make 1000 objects each.
-    def serve(requests:, cpu: 60)
+    # Eight collections that mark for so many times 3 ms each. Before each, so many requests make 1000 objects each.
+    def serve(requests:, cpu: 60, marked: 1)
       8.times do
         @served += requests
-        collect(took: 1, marked: 1, cpu: cpu / 3.0, objects: 1000 * requests)
+        collect(took: 1, marked: marked, cpu: cpu / 3.0, objects: 1000 * requests)
       end
     end
 

@@ -82,6 +82,7 @@ module Carat
         $stdout.sync = true
         Native.die_with_parent
         Native.close_listeners
+        Native.limit_slice(0)
         Arenas.limit(ENV)
         OomScore.server.raise_by(OomScore::MOLD)
         @control.hello(:mold)

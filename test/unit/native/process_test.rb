@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "etc"
 require "test_helper"
 require "socket"
 require "carat/native"
@@ -7,6 +8,9 @@ require "carat/native"
 module Native
   class ProcessTest < Minitest::Test
     include Support::Forked
+
+    # Whether Linux lets a process choose that.
+    SLICES = Gem::Version.new(Etc.uname[:release][/\A\d+\.\d+/]) >= Gem::Version.new("6.12")
 
     def test_listeners_are_closed_and_nothing_else_is
       closed, others = forked do
@@ -35,6 +39,17 @@ module Native
       reader.close
     end
 
+    def test_a_process_and_those_that_it_makes_compute_for_less_time_at_once_until_it_takes_that_back
+      usual, short, again = forked do
+        usual = slice
+        Carat::Native.limit_slice(100_000)
+        short = forked { slice }
+        Carat::Native.limit_slice(0)
+        [usual, short, slice]
+      end
+      assert_equal [SLICES ? 100_000 : usual, usual], [short, again]
+    end
+
     def test_unused_part_of_the_stack_is_returned
       before, after = forked do
         descend(2000)
@@ -52,6 +67,11 @@ module Native
     end
 
     private
+
+    # For how many nanoseconds this process may compute at a time.
+    def slice
+      File.read("/proc/self/sched")[/^se\.slice\s*:\s*(\d+)/, 1].to_i
+    end
 
     # Nests calls from C to Ruby, which grow the machine stack. (With YJIT, `each` and `map` are Ruby.)
     def descend(levels)

@@ -61,7 +61,7 @@ class AppProcessLoadTest < Support::IntegrationTest
     server = serve(OK, config: LOOP.sub("stop_timeout", "count: 2, stop_timeout"), args: CONTROL_SOCKET)
     await_told(server, 2)
     second = processes(server).find { |row| row["number"] == 2 }.fetch("pid")
-    assert_equal ["carat: told jobs to end, process id #{second}; another follows each\n", "", 0],
+    assert_equal ["carat: jobs is replaced, process id #{second}\n", "", 0],
                  carat(server, "kill-process", "jobs", "2")
 
     assert_equal ["end", second], await_told(server, 4)[2]

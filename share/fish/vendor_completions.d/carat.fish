@@ -11,7 +11,7 @@ complete -c carat -n '__fish_use_subcommand; or __fish_seen_subcommand_from help
 complete -c carat -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' -a pause -d 'Holds requests in the queue for TIME, 30s by default.'
 complete -c carat -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' -a resume -d 'Ends a pause.'
 complete -c carat -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' -a kill-worker -d 'Kills the worker with this number; another one takes its place.'
-complete -c carat -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' -a kill-process -d 'Ends processes of this name by their stop signal; others follow.'
+complete -c carat -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' -a kill-process -d 'Replaces processes of this name, as a restart does.'
 complete -c carat -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' -a dev-cert -d 'Makes a certificate for localhost, for development with TLS.'
 complete -c carat -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' -a top -d 'Shows what a running server does now, and goes on.'
 complete -c carat -n '__fish_use_subcommand; or __fish_seen_subcommand_from help' -a console -d 'Opens a console of the application that a server has loaded.'

@@ -15,11 +15,11 @@ module Carat
       USAGE = "kill-process NAME [NUMBER] [--pid PID] [--json]"
 
       # The sentence in the list of subcommands.
-      SUMMARY = "Ends processes of this name by their stop signal; others follow."
+      SUMMARY = "Replaces processes of this name, as a restart does."
       NUMBER = Config::Type.build(:integer, 1..4_294_967_295)
       private_constant :NUMBER
 
-      # Prints which processes end, or with `--json` the server's report. Raises ConfigError and ControlError.
+      # Prints which processes are replaced, or with `--json` the server's report. Raises ConfigError and ControlError.
       def run
         name, number, *more = @arguments
         raise Config::ConfigError, "kill-process: needs NAME [NUMBER]" if name.nil? || more.any?
@@ -40,8 +40,7 @@ module Carat
 
       def sentence(reply)
         pids = reply.fetch("pids")
-        "carat: told #{reply.fetch("process")} to end, process id#{"s" if pids.size > 1} #{pids.join(", ")}; " \
-          "another follows each"
+        "carat: #{reply.fetch("process")} is replaced, process id#{"s" if pids.size > 1} #{pids.join(", ")}"
       end
     end
   end

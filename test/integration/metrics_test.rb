@@ -136,6 +136,20 @@ class MetricsTest < Support::IntegrationTest
     assert_equal ["503", "the server is draining\n"], scrape("/readyz").then { |it| [it.code, it.body] }
   end
 
+  def test_the_server_has_started_when_the_application_is_loaded
+    loading = server(app: "File.read('loaded')\n#{APP}", args: %w[--metrics tcp://127.0.0.1:0])
+    File.mkfifo(loaded = File.join(loading.directory.path, "loaded"))
+    ready = loading.launch
+    @port = await_log(loading, %r{ info metrics address=tcp://127.0.0.1:(\d+)})[1]
+
+    assert_equal ["503", "the server is starting\n"], scrape("/startupz").then { |it| [it.code, it.body] }
+    assert_equal "alive\n", scrape("/livez").body
+    File.write(loaded, "")
+    eventually { scrape("/startupz").body == "started\n" }
+  ensure
+    ready&.close
+  end
+
   def test_scrapers_that_read_nothing_harm_nobody
     server = start
     idle = Array.new(20) { TCPSocket.new("127.0.0.1", @port) }

@@ -20,6 +20,16 @@ pub(super) fn readiness(status: Option<&Value>) -> (StatusCode, String) {
     not("no worker is ready")
 }
 
+/// Whether the server has begun to accept clients. The port of the metrics is open before that, while
+/// the application is loaded.
+pub(super) fn startup(status: Option<&Value>) -> (StatusCode, String) {
+    match status {
+        None => not("the server is about to exit"),
+        Some(status) if status["state"] == "starting" => not("the server is starting"),
+        Some(_) => (StatusCode::OK, "started\n".to_owned()),
+    }
+}
+
 fn not(reason: &str) -> (StatusCode, String) {
     (StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n"))
 }
@@ -41,5 +51,14 @@ mod tests {
         assert_eq!(of("serving", "booting"), "no worker is ready\n");
         assert_eq!(of("draining", "serving"), "the server is draining\n");
         assert_eq!(readiness(None).0, StatusCode::SERVICE_UNAVAILABLE);
+    }
+
+    #[test]
+    fn a_server_has_started_when_it_accepts_clients_also_when_it_is_not_ready() {
+        let of = |state: &str| startup(Some(&json!({ "state": state }))).1;
+        assert_eq!(of("starting"), "the server is starting\n");
+        assert_eq!(of("paused"), "started\n");
+        assert_eq!(of("draining"), "started\n");
+        assert_eq!(startup(None).0, StatusCode::SERVICE_UNAVAILABLE);
     }
 }

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use super::dashboard;
 use super::exposition::{OPEN_METRICS, TEXT_FORMAT, exposition, registry, wants_open_metrics};
 use super::gauges::{as_puma, register_utilization};
-use super::health::readiness;
+use super::health::{readiness, startup};
 use super::history::History;
 use super::request_metrics::RequestMetrics;
 use super::utilization::RecentLoad;
@@ -181,8 +181,7 @@ impl Responder for MetricsPages {
             }
             "/livez" => (StatusCode::OK, "alive\n".to_owned()),
             "/readyz" => readiness(ask_status(&self.mailbox).await.as_ref()),
-            // The port is closed while the application is loaded.
-            "/startupz" => (StatusCode::OK, "started\n".to_owned()),
+            "/startupz" => startup(ask_status(&self.mailbox).await.as_ref()),
             _ => return refusal(StatusCode::NOT_FOUND),
         };
         response(status, "text/plain", text)

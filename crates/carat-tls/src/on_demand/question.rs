@@ -25,6 +25,15 @@ const OPEN_QUESTIONS: usize = 8;
 const ANSWER_LIMIT: usize = 4096;
 /// The length of `HTTP/1.1 200`.
 const STATUS_LINE: usize = 12;
+/// Answers that refuse the question, and so say nothing about the name: Rails answers 403 to a host that it does not
+/// know, and limits of the number of requests answer 429.
+const REFUSED_QUESTIONS: [StatusCode; 5] = [
+    StatusCode::UNAUTHORIZED,
+    StatusCode::FORBIDDEN,
+    StatusCode::REQUEST_TIMEOUT,
+    StatusCode::MISDIRECTED_REQUEST,
+    StatusCode::TOO_MANY_REQUESTS,
+];
 /// The host that a question to the application of this server names, as that of `restart_check`.
 const SELF: &str = "localhost";
 
@@ -43,7 +52,7 @@ impl NameAnswer {
     fn of(status: StatusCode) -> NameAnswer {
         if status.is_success() {
             NameAnswer::Own
-        } else if status.is_client_error() {
+        } else if status.is_client_error() && !REFUSED_QUESTIONS.contains(&status) {
             NameAnswer::NotOwn
         } else {
             NameAnswer::unknown(format!("the application answered {}", status.as_u16()))
@@ -180,15 +189,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_success_is_a_yes_and_an_error_of_the_client_a_no() {
+    fn a_success_is_a_yes_an_error_of_the_client_a_no_and_a_refused_question_no_answer() {
         let answer = |status: u16| NameAnswer::of(StatusCode::from_u16(status).expect("a status"));
         for status in [200, 204] {
             assert_eq!(answer(status), NameAnswer::Own, "{status}");
         }
-        for status in [400, 403, 404, 410] {
+        for status in [400, 404, 410, 422] {
             assert_eq!(answer(status), NameAnswer::NotOwn, "{status}");
         }
-        for status in [101, 301, 308, 500, 503] {
+        for status in [101, 301, 308, 401, 403, 408, 421, 429, 500, 503] {
             let found = answer(status);
             assert!(matches!(found, NameAnswer::Unknown(_)), "{status}");
         }

@@ -74,12 +74,17 @@ module Carat
         [free, GC.stat(:heap_empty_pages) * PAGE_BYTES]
       end
 
-      # Extends the heap by pages with slots of one size, of so many bytes in all. The pages stay, and in their pool, as
-      # long as this object. Returns how many objects that took.
+      # Extends the heap by pages with slots of one size, of so many bytes in all. The pages stay, and in their pool,
+      # until `drop_extensions`. Returns how many objects that took.
       def extend(bytes, slot_bytes)
         before = GC.stat(:total_allocated_objects)
         (@kept ||= []) << Native.extend_heap(bytes / PAGE_BYTES, slot_bytes)
         GC.stat(:total_allocated_objects) - before
+      end
+
+      # Lets the next collections free the pages of all extensions.
+      def drop_extensions
+        @kept = nil
       end
     end
   end

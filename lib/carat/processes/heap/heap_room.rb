@@ -50,7 +50,7 @@ module Carat
 
       class << self
         # How many times the heap was extended, in this process and in the processes from which it was forked, and by
-        # how many bytes in all.
+        # how many bytes in all that are still there.
         attr_accessor :steps, :bytes
 
         # How many objects the extensions have allocated. The application has not asked for them.
@@ -91,6 +91,13 @@ module Carat
           @pause_until = @collector.cpu_milliseconds + (@costs.skip * PAUSE_TIMES)
           note_old
         end
+      end
+
+      # Drops the extensions, so that the mold which this process becomes can free their pages: its workers would fill
+      # them in private memory.
+      def leave
+        @collector.drop_extensions
+        HeapRoom.bytes = 0
       end
 
       private

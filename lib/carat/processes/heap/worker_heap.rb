@@ -50,9 +50,10 @@ module Carat
         { **@clock.stats, heap_extensions: (HeapRoom.steps if @room) }
       end
 
-      # Stops managing the heap, as in a mold.
+      # Stops managing the heap, as in a mold, and drops what was added to it.
       def leave
         @marks&.leave
+        @room&.leave
       end
     end
   end

@@ -6,6 +6,8 @@ require "test_helper"
 module Carat
   # The figures of a Ruby that really collects.
   class CollectionsTest < Minitest::Test
+    include Support::Forked
+
     def setup
       @collections = Processes::Collections.new
     end
@@ -45,7 +47,24 @@ module Carat
       assert_operator @collections.demand.fetch(slot_bytes) - before, :>=, kept.size
     end
 
+    def test_extensions_live_until_they_are_dropped
+      extended, dropped = forked do
+        before = arrays
+        @collections.extend(100 * 65_536, 40)
+        extended = arrays
+        @collections.drop_extensions
+        [extended - before, arrays - before]
+      end
+      assert_operator extended, :>=, 90
+      assert_operator dropped, :<=, 10
+    end
+
     private
+
+    def arrays
+      GC.start
+      ObjectSpace.each_object(Array).count
+    end
 
     def bytes_used
       free, empty = @collections.free

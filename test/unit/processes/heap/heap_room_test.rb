@@ -30,6 +30,10 @@ module Carat
         @extensions << extension
         0
       end
+
+      def drop_extensions
+        @extensions.clear
+      end
     end
 
     def setup
@@ -97,6 +101,15 @@ module Carat
       @room = Processes::HeapRoom.new(@collector)
       160.times { collect(took: 31, cpu: 100) }
       assert_equal [30, 24_000_000], [steps, Processes::HeapRoom.bytes]
+    end
+
+    def test_a_worker_that_becomes_a_mold_leaves_no_extensions_to_its_workers
+      160.times { collect(took: 31, cpu: 100) }
+      @room.leave
+      assert_equal [0, []], [Processes::HeapRoom.bytes, @collector.extensions]
+      Processes::HeapRoom.new(@collector)
+      8.times { collect(took: 31, cpu: 100) }
+      assert_equal [[800_000, 40]], @collector.extensions
     end
 
     def test_marking_above_a_tenth_of_the_time_adds_the_room_that_would_bring_it_there

@@ -16,9 +16,11 @@ module Carat
       FREES_BY_PARTS = RUBY_VERSION.start_with?("3.4")
       # The most slots for each live object; with more, the heap counts as sparse.
       ROOM = 1.1
+      # The same after Process.warmup.
+      LAST_ROOM = 1.02
       # The most times that Process.warmup runs.
-      MOST = 5
-      private_constant :COLLECTIONS, :KEEPS_SLOTS, :FREES_BY_PARTS, :ROOM, :MOST
+      MOST = 10
+      private_constant :COLLECTIONS, :KEEPS_SLOTS, :FREES_BY_PARTS, :ROOM, :LAST_ROOM, :MOST
 
       module_function
 
@@ -52,7 +54,7 @@ module Carat
       # for so much room.
       def free_rest
         rest = MOST - 1
-        while sparse? && rest.positive?
+        while sparse?(LAST_ROOM) && rest.positive?
           before = GC.stat(:heap_available_slots)
           Process.warmup
           break if GC.stat(:heap_available_slots) >= before
@@ -62,7 +64,7 @@ module Carat
         GC.start
       end
 
-      def sparse? = GC.stat(:heap_available_slots) > GC.stat(:heap_live_slots) * ROOM
+      def sparse?(room = ROOM) = GC.stat(:heap_available_slots) > GC.stat(:heap_live_slots) * room
 
       def settle
         scan_strings

@@ -14,7 +14,10 @@ module Carat
         elsif RUBY_VERSION < "4.1" then %w[0.02 SLOTS 20000]
         else %w[0.02 BYTES 800000]
         end
-      private_constant :MIN_RATIO, :STEP, :MOST
+      # Of the slots that a boot has dropped, Ruby 3.4 keeps as many as these figures add up to, 10 000 each by default.
+      INITIAL =
+        RUBY_VERSION.start_with?("3.4") ? (0..4).to_h { |pool| ["RUBY_GC_HEAP_#{pool}_INIT_SLOTS", "1000"] } : {}
+      private_constant :MIN_RATIO, :STEP, :MOST, :INITIAL
       # Values for a heap with little room for garbage. By default, a heap with less than 20 % free slots after a full
       # collection grows by up to 67 %. Slots shared with the mold count, so that in a large application each worker
       # keeps much garbage in private memory. Here the heap grows below MIN_RATIO (10 000 slots in a small heap), by up
@@ -26,7 +29,8 @@ module Carat
         "RUBY_GC_HEAP_FREE_SLOTS_MIN_RATIO" => MIN_RATIO,
         "RUBY_GC_HEAP_FREE_SLOTS_GOAL_RATIO" => "0.30",
         "RUBY_GC_HEAP_FREE_SLOTS_MAX_RATIO" => "0.50",
-        "RUBY_GC_HEAP_GROWTH_MAX_#{STEP}" => MOST
+        "RUBY_GC_HEAP_GROWTH_MAX_#{STEP}" => MOST,
+        **INITIAL
       }.freeze
       # The variable that lists the names of the variables that Carat has set.
       NAMES = "CARAT_GC_VARIABLES"

@@ -107,9 +107,4 @@ class ACMEDemandTest < Support::IntegrationTest
   rescue Errno::ENOENT
     []
   end
-
-  def assert_refused(name)
-    error = assert_raises(OpenSSL::SSL::SSLError, name) { handshake(name) }
-    assert_match(/access denied/, error.message)
-  end
 end

@@ -60,9 +60,4 @@ class ACMERailsTest < Support::IntegrationTest
     files = { "authority.pem" => pebble.authority, "own" => "shop.example" }
     serve(format(APP, exemption), binds: binds("*"), files: files, args: [*flags, *PATIENT, "--acme-ask", ask])
   end
-
-  def assert_refused(name)
-    error = assert_raises(OpenSSL::SSL::SSLError, name) { handshake(name) }
-    assert_match(/access denied/, error.message)
-  end
 end

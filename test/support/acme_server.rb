@@ -74,6 +74,11 @@ module Support
       connect(name, port: port, &:peer_cert)
     end
 
+    def assert_refused(name)
+      error = assert_raises(OpenSSL::SSL::SSLError, name) { handshake(name) }
+      assert_match(/access denied/, error.message)
+    end
+
     def connect(name, port: @ports[:tls], **options)
       context = OpenSSL::SSL::SSLContext.new
       context.verify_mode = OpenSSL::SSL::VERIFY_NONE

@@ -9,7 +9,7 @@ module Native
   class ProcessTest < Minitest::Test
     include Support::Forked
 
-    # Whether Linux lets a process choose that.
+    # Whether Linux lets a process choose for how long it computes at a time.
     SLICES = Gem::Version.new(Etc.uname[:release][/\A\d+\.\d+/]) >= Gem::Version.new("6.12")
 
     def test_listeners_are_closed_and_nothing_else_is

@@ -71,9 +71,10 @@ fn limit_arenas(number: c_int) -> bool {
     is_done
 }
 
-/// Asks the kernel to let this thread compute for so many nanoseconds at a time, and those that it will make, in this
-/// program or the next: the shorter, the sooner they get a CPU when they wake. 0 asks for the usual time. Returns false
-/// if the kernel refuses; before Linux 6.12 it agrees, and changes nothing. See `sched_setattr(2)`.
+/// Asks the kernel to let this thread compute for so many nanoseconds at a time: the shorter, the sooner it gets a CPU
+/// when it wakes. Threads and processes that it makes, and the program that it executes, inherit this. 0 asks for the
+/// usual time. Returns false if the kernel refuses; before Linux 6.12 it agrees, and changes nothing. See
+/// `sched_setattr(2)`.
 fn limit_slice(nanoseconds: u64) -> bool {
     let size = u32::try_from(size_of::<sched_attr>()).unwrap_or_default();
     // SAFETY: all of its fields are numbers.

@@ -107,7 +107,7 @@ module Carat
       160.times { collect(took: 31, cpu: 100) }
       @room.leave
       assert_equal [0, []], [Processes::HeapRoom.bytes, @collector.extensions]
-      Processes::HeapRoom.new(@collector)
+      @room = Processes::HeapRoom.new(@collector)
       8.times { collect(took: 31, cpu: 100) }
       assert_equal [[800_000, 40]], @collector.extensions
     end

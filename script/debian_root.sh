@@ -7,7 +7,6 @@
 #   release      its number, as debian_packages takes it
 #   title        its name in messages
 #   root         the directory of the root file system
-#   apt_sources  a function that prints apt's sources, given the mirrors of Debian and of its security updates
 #
 # and may set
 #
@@ -65,6 +64,12 @@ share_settings() {
     awk '/^[ \t]*\[/ { keep = /\[(source|registry|registries|net|http)[].]/ } keep' "$cargo_home/config.toml" \
       >"$inside/root/.cargo/config.toml"
   fi
+}
+
+# Prints apt's sources, given the mirrors of Debian and of its security updates; script/sid and script/experimental have their own.
+apt_sources() {
+  local debian=$1 security=$2 stable=${base:-$suite}
+  printf '%s\n' "deb $debian $stable main" "deb $debian $stable-updates main" "deb $security $stable-security main"
 }
 
 write_sources() {

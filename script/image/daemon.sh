@@ -6,11 +6,6 @@
 #   wanted_packages  a function that prints the names of its packages
 suite=trixie title="Docker"
 
-apt_sources() {
-  local debian=$1 security=$2
-  printf '%s\n' "deb $debian trixie main" "deb $debian trixie-updates main" "deb $security trixie-security main"
-}
-
 # Makes the root, and starts the daemon in the directory `work`. Both the daemon and the directory end with this shell, and
 # so do mounts.
 start_docker() {

@@ -14,8 +14,10 @@ module Bench
 
     # All run the JIT of this process: Carat and Rails enable YJIT by themselves, other servers do not.
     def environment
-      jit = defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled? ? { "RUBYOPT" => "--yjit" } : {}
-      ENV.keys.grep(CLEARED).to_h { |key| [key, nil] }.merge(jit, env || {})
+      jit = ("--yjit" if defined?(RubyVM::YJIT) && RubyVM::YJIT.enabled?)
+      options = [jit, env&.fetch("RUBYOPT", nil)].compact
+      ruby = options.empty? ? {} : { "RUBYOPT" => options.join(" ") }
+      ENV.keys.grep(CLEARED).to_h { |key| [key, nil] }.merge(env || {}, ruby)
     end
 
     # The same server with other values.

@@ -29,6 +29,8 @@ pub enum ControlMessage {
     TrimMemory,
     /// Run a full garbage collection.
     Collect,
+    /// Leave the full garbage collection that is due to Ruby.
+    DeclineCollection,
     /// Sample one in a number of allocated bytes.
     BeginProfile(Sampling),
     /// End the profile, and report the samples.
@@ -114,6 +116,7 @@ impl ControlSession {
             Kind::AskForkSafety => ControlMessage::AskForkSafety,
             Kind::TrimMemory => ControlMessage::TrimMemory,
             Kind::Collect => ControlMessage::Collect,
+            Kind::DeclineCollection => ControlMessage::DeclineCollection,
             Kind::BeginProfile => {
                 ControlMessage::BeginProfile(decode_begin_profile(frame.payload)?)
             }

@@ -340,7 +340,11 @@ fn a_request_that_was_recalled_is_given_back() {
 #[test]
 fn a_request_that_waited_for_the_collector_says_so_before_its_response() {
     let (mut worker, mut edge, request) = begun(RequestBody::None);
-    worker.session.report_collection_due(FullReason::Oldgen);
+    let due = CollectionDue {
+        reason: FullReason::Oldgen as u8,
+        load: 40,
+    };
+    worker.session.report_collection_due(due);
     let collection = Collection {
         request: 1,
         micros: 80_000,
@@ -359,11 +363,7 @@ fn a_request_that_waited_for_the_collector_says_so_before_its_response() {
         [Kind::CollectionDue, Kind::Collection, Kind::Response]
     );
     assert_eq!(reported, Ok(collection));
-    let reason = FullReason::Oldgen as u8;
-    assert_eq!(
-        CollectionDue::decode(&received[0].1),
-        Ok(CollectionDue { reason })
-    );
+    assert_eq!(CollectionDue::decode(&received[0].1), Ok(due));
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub enum HasteReason {
     Sudden,
     /// The heap grew by the bound before the worker served nobody.
     Bound,
-    /// The same, while rests are off since others could not serve the share of a worker that rests. Only the edge knows.
+    /// The edge has declined a rest: the other workers could not serve the share of this one.
     Busy,
     /// The same, in the only worker. Only the edge knows.
     Alone,

@@ -248,7 +248,7 @@ pub fn encode_profile(out: &mut Vec<u8>, json: &[u8]) {
 }
 
 /// Appends a frame without a payload: ready, drain, bye, leaving, ask stats, ask fork safety, fork
-/// safe, trim memory, end profile, lingers, begin, collect.
+/// safe, trim memory, end profile, lingers, begin, collect, decline collection.
 pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
     debug_assert!(matches!(
         kind,
@@ -264,6 +264,7 @@ pub fn encode_signal(out: &mut Vec<u8>, kind: Kind) {
             | Kind::Lingers
             | Kind::Begin
             | Kind::Collect
+            | Kind::DeclineCollection
     ));
     frame::push_empty(out, kind);
 }

@@ -119,6 +119,8 @@ kinds! {
     Collect = 54,
     /// From a worker that was told to collect: see [`Collected`](crate::control::Collected).
     Collected = 55,
+    /// Edge to worker: leave the full collection that is due to Ruby, since the other workers could not serve your share.
+    DeclineCollection = 57,
 }
 
 /// A frame at the front of a buffer.

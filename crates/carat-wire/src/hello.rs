@@ -3,7 +3,7 @@ use crate::codec::Cursor;
 use crate::frame::{self, Kind};
 
 /// The version of this protocol, which must be the same on both sides of a socket.
-pub const VERSION: u16 = 12;
+pub const VERSION: u16 = 13;
 
 /// The purpose of a socket to the edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -164,6 +164,8 @@ message! {
     CollectionDue {
         /// The byte of the [`FullReason`](crate::FullReason).
         reason: u8,
+        /// The share of one processor that the worker has used lately, in percent.
+        load: u8,
     }
 }
 

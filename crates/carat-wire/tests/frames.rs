@@ -286,7 +286,10 @@ fn collections() -> impl Strategy<Value = Message> {
             reason,
             haste,
         };
-        let due = CollectionDue { reason };
+        let due = CollectionDue {
+            reason,
+            load: haste,
+        };
         let collected = Collected { micros };
         select(vec![
             message(Kind::Collection, |out| collection.encode(out), collection),
@@ -349,7 +352,7 @@ fn hints() -> impl Strategy<Value = Message> {
 }
 
 /// Kinds of frames without a payload.
-const SIGNALS: [Kind; 11] = [
+const SIGNALS: [Kind; 12] = [
     Kind::Ready,
     Kind::Drain,
     Kind::Bye,
@@ -361,6 +364,7 @@ const SIGNALS: [Kind; 11] = [
     Kind::Lingers,
     Kind::Begin,
     Kind::Collect,
+    Kind::DeclineCollection,
 ];
 
 fn signal() -> impl Strategy<Value = Message> {

@@ -122,6 +122,7 @@ module Carat
           when :ask_fork_safety then report_fork_safety
           when :trim_memory then @heap.return_memory
           when :collect then @control.collected(@heap.collect { note_quiet })
+          when :decline_collection then @heap.decline_collection
           when :begin_profile then profiler.begin(*details)
           when :end_profile then profiler.finish
           when :ask_stats then @control.stats(StatsReport.new(stats).to_json)

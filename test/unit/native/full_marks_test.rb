@@ -31,23 +31,23 @@ module Native
       assert_equal %i[response], kinds
     end
 
-    def test_the_edge_is_told_once_that_a_collection_is_due_and_why
+    def test_the_edge_is_told_once_that_a_collection_is_due_why_and_how_busy_the_worker_is
       frames = forked do
-        lane = serve(->(_env) { [200, {}, []].tap { Carat::Native.full_mark_due(:oldgen) } })
+        lane = serve(->(_env) { [200, {}, []].tap { Carat::Native.full_mark_due(:oldgen, 40) } })
         Array.new(3) do
           lane.request
           Array.new(2) { lane.frame }
         end
       end
       assert_equal [%i[response collection_due]] * 3, (frames.map { |both| both.map(&:first) })
-      assert_equal [OLDGEN.chr] * 3, (frames.map { |both| both.last.last })
+      assert_equal [[OLDGEN, 40]] * 3, (frames.map { |both| both.last.last.bytes })
     end
 
     def test_a_reason_that_is_new_in_ruby_is_other_and_a_need_that_ends_is_not_reported
       frames = forked do
         frames_of do
-          Carat::Native.full_mark_due(:oldgen)
-          Carat::Native.full_mark_due(nil)
+          Carat::Native.full_mark_due(:oldgen, 40)
+          Carat::Native.full_mark_due(nil, 0)
           Carat::Native.full_mark_done(1, :unheard_of, :bound)
         end
       end

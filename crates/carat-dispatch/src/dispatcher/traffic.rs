@@ -11,8 +11,7 @@ use carat_link::{ArrivedDescriptors, Inbox, MissingDescriptors};
 use carat_wire::hints::Hints;
 use carat_wire::stream::{self, Chunk, Window};
 use carat_wire::{
-    Collection, CollectionDue, Frame, FullReason, Hello, Hijack, Kind, Malformed, Response,
-    ResponseBody,
+    Collection, CollectionDue, Frame, Hello, Hijack, Kind, Malformed, Response, ResponseBody,
 };
 
 use crate::dispatcher::Dispatcher;
@@ -160,8 +159,8 @@ impl FrameBatch<'_> {
             Kind::Hello => self.greeted(Hello::decode(frame.payload)?)?,
             Kind::Lingers => self.lane.note_lingering(),
             Kind::CollectionDue => {
-                let reason = FullReason::of_byte(CollectionDue::decode(frame.payload)?.reason);
-                WorkerRests::of(self.dispatcher).due(self.lane.tag.worker, reason, self.now);
+                let due = CollectionDue::decode(frame.payload)?;
+                WorkerRests::of(self.dispatcher).due(self.lane.tag.worker, due, self.now);
             }
             Kind::Collection => self.waited(Collection::decode(frame.payload)?),
             // The worker closes the lane next.

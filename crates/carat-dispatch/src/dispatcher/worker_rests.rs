@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use carat_log::WorkerId;
 use carat_policy::RestStep;
-use carat_wire::{Collection, FullReason};
+use carat_wire::{Collection, CollectionDue, FullReason};
 
 use crate::dispatcher::Dispatcher;
 use crate::lanes::{LaneEvent, LaneState};
@@ -24,16 +24,22 @@ impl WorkerRests<'_> {
         self.0.resting.knows(worker)
     }
 
+    /// The workers share so many processors.
+    pub fn note_processors(self, processors: u32) {
+        self.0.resting.note_processors(processors);
+    }
+
     /// A worker says that a collection is due.
-    pub(crate) fn due(self, worker: WorkerId, reason: FullReason, now: Instant) {
-        self.0.resting.need(worker, reason, now);
+    pub(crate) fn due(self, worker: WorkerId, due: CollectionDue, now: Instant) {
+        let reason = FullReason::of_byte(due.reason);
+        self.0.resting.need(worker, reason, due.load, now);
         self.0.advance_rests(now);
     }
 
     /// Orders a rest for a worker that is over its memory limit: a collection may free enough memory that it need not
     /// be replaced.
     pub fn order(self, worker: WorkerId, now: Instant) {
-        (self.0.resting).need(worker, FullReason::WorkerMemory, now);
+        (self.0.resting).need(worker, FullReason::WorkerMemory, 0, now);
         self.0.advance_rests(now);
     }
 
@@ -41,7 +47,7 @@ impl WorkerRests<'_> {
     pub(crate) fn waited(self, worker: WorkerId, collection: Collection, now: Instant) {
         let mut lanes = self.0.lanes.list().into_iter();
         let is_alone = lanes.all(|lane| lane.tag.worker == worker);
-        (self.0.resting).note_collection(worker, collection, is_alone, now);
+        (self.0.resting).note_collection(worker, collection, is_alone);
         self.0.advance_rests(now);
     }
 
@@ -65,6 +71,7 @@ impl Dispatcher {
             match next.step {
                 RestStep::Begin(_) => begin(self, worker),
                 RestStep::Collect(_) => self.events.send(LaneEvent::Collect(worker)),
+                RestStep::Decline(_) => self.events.send(LaneEvent::DeclineCollection(worker)),
                 RestStep::End(_) => end(self, worker, now),
             }
         }
@@ -129,8 +136,14 @@ mod tests {
         WorkerRests::of(&fixture.dispatcher)
     }
 
+    fn due_by(reason: FullReason) -> CollectionDue {
+        let reason = reason as u8;
+        CollectionDue { reason, load: 10 }
+    }
+
     fn is_due(fixture: &Fixture, lane: &Lane) {
-        rests(fixture).due(lane.tag.worker, FullReason::Oldgen, clock::now());
+        rests(fixture).note_processors(2);
+        rests(fixture).due(lane.tag.worker, due_by(FullReason::Oldgen), clock::now());
     }
 
     fn has_collected(fixture: &Fixture, lane: &Lane) {
@@ -204,7 +217,8 @@ mod tests {
             lane.worker_begins(1);
             lane.in_flight_mut().stream(1, sender, before);
             let later = before + Duration::from_secs(5);
-            rests(&fixture).due(lane.tag.worker, FullReason::Nofree, later);
+            rests(&fixture).note_processors(2);
+            rests(&fixture).due(lane.tag.worker, due_by(FullReason::Nofree), later);
             assert_eq!(told(&mut fixture), [lane.tag.worker.number]);
             assert_eq!(lane.state(), LaneState::Resting);
             drop(pending);
@@ -374,6 +388,23 @@ mod tests {
         });
     }
 
+    #[test]
+    fn a_worker_whose_share_the_others_could_not_serve_is_told_to_leave_its_collection_to_ruby() {
+        locally(|| {
+            let mut fixture = Fixture::with_queue(&[1, 1]);
+            let [first, second] = [0, 1].map(|index| Rc::clone(&fixture.lanes[index]));
+            is_due(&fixture, &second);
+            let pending: Vec<_> = (0..3).map(|_| fixture.dispatch("GET", "/")).collect();
+            has_collected(&fixture, &second);
+            assert_eq!(told(&mut fixture), [2]);
+            is_due(&fixture, &first);
+            let event = fixture.events.try_recv().expect("a reply");
+            assert_eq!(event, LaneEvent::DeclineCollection(first.tag.worker));
+            assert_eq!(first.state(), LaneState::Open);
+            drop(pending);
+        });
+    }
+
     /// Reports a collection that did not wait as its worker had no rest until the heap had grown by the bound.
     fn has_grown(fixture: &Fixture, lane: &Lane) {
         let collection = Collection {
@@ -387,30 +418,17 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_that_did_not_wait_says_whether_there_was_no_other_worker_or_no_room_for_rests()
-    {
+    fn a_collection_that_did_not_wait_says_whether_there_was_another_worker() {
         locally(|| {
-            let alone = Fixture::new(&[1]);
-            has_grown(&alone, &alone.lanes[0]);
-            let fixture = Fixture::with_queue(&[1, 1]);
-            let second = Rc::clone(&fixture.lanes[1]);
-            has_grown(&fixture, &second);
-            is_due(&fixture, &second);
-            let pending: Vec<_> = (0..3).map(|_| fixture.dispatch("GET", "/")).collect();
-            has_collected(&fixture, &second);
-            has_grown(&fixture, &second);
-            let hastes = [&alone, &fixture].map(|it| {
-                let totals = it.dispatcher.resting.totals();
+            let hastes = [Fixture::new(&[1]), Fixture::new(&[1, 1])].map(|fixture| {
+                has_grown(&fixture, &fixture.lanes[0]);
+                let totals = fixture.dispatcher.resting.totals();
                 let counts = totals.haste.by_reason().filter(|(_, count)| *count > 0);
                 counts
                     .map(|(reason, count)| (reason.name(), count))
                     .collect::<Vec<_>>()
             });
-            assert_eq!(
-                hastes,
-                [vec![("alone", 1)], vec![("bound", 1), ("busy", 1)]]
-            );
-            drop(pending);
+            assert_eq!(hastes, [vec![("alone", 1)], vec![("bound", 1)]]);
         });
     }
 }

@@ -11,6 +11,8 @@ pub enum LaneEvent {
     Lost(LaneTag),
     /// The worker is to run a full garbage collection.
     Collect(WorkerId),
+    /// The worker is to leave the full garbage collection that is due to Ruby.
+    DeclineCollection(WorkerId),
     /// The worker could not open the descriptors of a request.
     DescriptorsLost(LaneTag),
     /// `request_timeout` expired for a request.

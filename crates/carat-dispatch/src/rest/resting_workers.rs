@@ -18,6 +18,8 @@ pub(crate) struct RestingWorkers {
     known: RefCell<Vec<WorkerRest>>,
     totals: Cell<CollectionTotals>,
     balance: Cell<RestBalance>,
+    /// How many processors the workers share.
+    processors: Cell<u32>,
     /// When a rest last ended.
     ended: Cell<Option<Instant>>,
 }
@@ -61,13 +63,13 @@ impl RestingWorkers {
 
     /// Notes that a worker needs a collection, which is urgent if it exceeds its memory. An earlier need keeps its time
     /// and its reason.
-    pub(crate) fn need(&self, worker: WorkerId, reason: FullReason, now: Instant) {
+    pub(crate) fn need(&self, worker: WorkerId, reason: FullReason, load: u8, now: Instant) {
         let mut known = self.known.borrow_mut();
         let found = known.iter_mut().find(|it| it.worker == worker);
         let Some(rest) = found else {
-            return known.push(WorkerRest::of(worker, reason, now));
+            return known.push(WorkerRest::of(worker, reason, load, now));
         };
-        let latest = need_for(reason, now);
+        let latest = need_for(reason, load, now);
         if let Some(need) = &mut rest.need {
             need.is_urgent |= latest.is_urgent;
         } else {
@@ -77,14 +79,8 @@ impl RestingWorkers {
 
     /// Notes that a request waited for collections. If one of them was a full collection that Ruby began by itself, the
     /// worker needs no other. `is_alone` says whether the worker is the only one.
-    pub(crate) fn note_collection(
-        &self,
-        worker: WorkerId,
-        collection: Collection,
-        is_alone: bool,
-        now: Instant,
-    ) {
-        let haste = self.haste(collection, is_alone, now);
+    pub(crate) fn note_collection(&self, worker: WorkerId, collection: Collection, is_alone: bool) {
+        let haste = haste(collection, is_alone);
         self.count(|totals| {
             totals.waited_requests += 1;
             if collection.full > 0 {
@@ -96,15 +92,6 @@ impl RestingWorkers {
         });
         if collection.full > 0 {
             self.with(worker, |rest| rest.need = None);
-        }
-    }
-
-    /// Why a collection did not wait. The worker does not know why it was not emptied in time.
-    fn haste(&self, collection: Collection, is_alone: bool, now: Instant) -> HasteReason {
-        match HasteReason::of_byte(collection.haste) {
-            HasteReason::Bound if is_alone => HasteReason::Alone,
-            HasteReason::Bound if !self.balance.get().rests_pay(now) => HasteReason::Busy,
-            told => told,
         }
     }
 
@@ -161,11 +148,15 @@ impl RestingWorkers {
         let rotation = Rotation {
             workers: &workers,
             waiting,
+            processors: self.processors.get(),
             rests_pay: self.balance.get().rests_pay(now),
             now,
         };
         let step = rotation.next_step()?;
-        let (RestStep::Begin(serial) | RestStep::Collect(serial) | RestStep::End(serial)) = step;
+        let (RestStep::Begin(serial)
+        | RestStep::Collect(serial)
+        | RestStep::Decline(serial)
+        | RestStep::End(serial)) = step;
         let running = workers.iter().find(|it| it.serial == serial)?.running;
         let mut known = self.known.borrow_mut();
         let rest = known.iter_mut().find(|it| it.worker.serial == serial)?;
@@ -176,6 +167,7 @@ impl RestingWorkers {
                 rest.told = Some(now);
                 rest.is_crowded = running > 0;
             }
+            RestStep::Decline(_) => rest.need = None,
             RestStep::End(_) if rest.told.take().is_some() => rest.need = None,
             RestStep::End(_) => {}
         }
@@ -185,6 +177,11 @@ impl RestingWorkers {
             step,
             is_silent,
         })
+    }
+
+    /// Notes how many processors the workers share.
+    pub(crate) fn note_processors(&self, processors: u32) {
+        self.processors.set(processors);
     }
 
     /// Notes how many requests wait at the end of a rest, for the decision whether rests pay. `slots` is how many
@@ -253,10 +250,10 @@ impl RestingWorkers {
 }
 
 impl WorkerRest {
-    fn of(worker: WorkerId, reason: FullReason, now: Instant) -> WorkerRest {
+    fn of(worker: WorkerId, reason: FullReason, load: u8, now: Instant) -> WorkerRest {
         WorkerRest {
             worker,
-            need: Some(need_for(reason, now)),
+            need: Some(need_for(reason, load, now)),
             reason,
             rests_since: None,
             told: None,
@@ -272,10 +269,19 @@ impl WorkerRest {
     }
 }
 
-fn need_for(reason: FullReason, now: Instant) -> CollectionNeed {
+/// Why a collection did not wait. The worker does not know that it is the only one.
+fn haste(collection: Collection, is_alone: bool) -> HasteReason {
+    match HasteReason::of_byte(collection.haste) {
+        HasteReason::Bound if is_alone => HasteReason::Alone,
+        told => told,
+    }
+}
+
+fn need_for(reason: FullReason, load: u8, now: Instant) -> CollectionNeed {
     CollectionNeed {
         since: now,
         is_urgent: reason == FullReason::WorkerMemory,
+        load,
     }
 }
 

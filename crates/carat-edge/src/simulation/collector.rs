@@ -1,7 +1,7 @@
 use std::cell::Cell;
 
 use carat_lane::LaneSession;
-use carat_wire::{Collection, FullReason, HasteReason};
+use carat_wire::{Collection, CollectionDue, FullReason, HasteReason};
 
 use crate::simulation::world::World;
 
@@ -43,7 +43,10 @@ impl SimulatedCollector {
         };
         self.begun.set(self.begun.get() + 1);
         if self.begun.get() == due_after {
-            session.report_collection_due(FullReason::Oldgen);
+            session.report_collection_due(CollectionDue {
+                reason: FullReason::Oldgen as u8,
+                load: world.random.pick(&[20, 60, 100]),
+            });
         } else if self.begun.get() >= due_after * BOUND {
             let micros = world.random.pick(&[300, 30_000]);
             session.report_collection(Collection {
@@ -54,6 +57,13 @@ impl SimulatedCollector {
                 haste: HasteReason::Bound as u8,
             });
             self.begin(micros, world);
+        }
+    }
+
+    /// The next request starts the collection that is due.
+    pub(crate) fn decline(&self) {
+        if let Some(due_after) = self.due_after {
+            self.begun.set(due_after * BOUND);
         }
     }
 

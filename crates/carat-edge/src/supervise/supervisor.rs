@@ -26,7 +26,7 @@ use carat_supervisor::{
 use carat_dispatch::{LaneEvent, WorkerRests};
 use carat_exchange::clock;
 use carat_http::{Part, Server, TICK};
-use carat_log::{Field, Log};
+use carat_log::{Field, Log, WorkerId};
 
 /// Connects the state with the outside: messages and signals become events for the state, and its commands are carried
 /// out.
@@ -59,6 +59,7 @@ impl<H: Host> Supervisor<H> {
         let first = GenerationSettings::new(settings, machine.processors, machine.memory, clients);
         let executor = Executor::new(host, Rc::clone(&server), mailbox.clone(), ready);
         let oom_kills = executor.container.oom_kills();
+        WorkerRests::of(server.dispatcher()).note_processors(machine.processors);
         Supervisor {
             state: State::new(first, oom_kills, clock::now()),
             messages,
@@ -307,10 +308,9 @@ impl<H: Host> Supervisor<H> {
             LaneEvent::DescriptorsLost(tag) => {
                 return self.handle([Event::Worker(WorkerEvent::DescriptorsLost(tag.worker))]);
             }
-            LaneEvent::Collect(worker) => {
-                let process = RubyProcess::Worker(worker);
-                self.executor.send_signal(process, Kind::Collect);
-                return None;
+            LaneEvent::Collect(worker) => return self.tell(worker, Kind::Collect),
+            LaneEvent::DeclineCollection(worker) => {
+                return self.tell(worker, Kind::DeclineCollection);
             }
             LaneEvent::CodeChanged => {
                 self.server.dispatcher().renewal().note_asked();
@@ -323,6 +323,12 @@ impl<H: Host> Supervisor<H> {
         let is_drained = self.server.figures().is_drained(tag.worker);
         let drained = is_drained.then_some(Event::Worker(WorkerEvent::Drained(tag.worker)));
         self.handle(lost.into_iter().chain(drained).collect::<VecDeque<_>>())
+    }
+
+    fn tell(&mut self, worker: WorkerId, signal: Kind) -> Option<Outcome> {
+        self.executor
+            .send_signal(RubyProcess::Worker(worker), signal);
+        None
     }
 
     async fn handle_signal(&mut self, request: SignalRequest) -> Option<Outcome> {
@@ -379,6 +385,7 @@ impl<H: Host> Supervisor<H> {
 
     fn memory_read(&mut self, mut reading: MemoryReading) -> Option<Outcome> {
         self.reports.keep_memory(&mut reading);
+        WorkerRests::of(self.server.dispatcher()).note_processors(reading.processors);
         self.handle([self.traffic(), Event::MemoryRead(reading)])
     }
 

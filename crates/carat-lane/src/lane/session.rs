@@ -8,9 +8,7 @@ use carat_link::{Fill, Flush, Inbox, MissingDescriptors, Outbox};
 use carat_wire::control::encode_signal;
 use carat_wire::request::encode_descriptors_lost;
 use carat_wire::stream::{Window, encode_abort, encode_chunk};
-use carat_wire::{
-    Collection, CollectionDue, FullReason, Hello, Kind, Request, RequestBody, SocketKind,
-};
+use carat_wire::{Collection, CollectionDue, Hello, Kind, Request, RequestBody, SocketKind};
 
 use crate::lane::body_receiver::{BodyReceiver, BodyStatus};
 use crate::lane::fairness::Fairness;
@@ -232,10 +230,9 @@ impl LaneSession {
         encode_signal(self.outbox.buffer(), Kind::Lingers);
     }
 
-    /// Appends that a full garbage collection is due in this process, and why.
-    pub fn report_collection_due(&mut self, reason: FullReason) {
-        let reason = reason as u8;
-        CollectionDue { reason }.encode(self.outbox.buffer());
+    /// Appends that a full garbage collection is due in this process.
+    pub fn report_collection_due(&mut self, due: CollectionDue) {
+        due.encode(self.outbox.buffer());
     }
 
     /// Appends for how long a request waited for full garbage collections. Its response comes later.

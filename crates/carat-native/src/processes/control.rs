@@ -80,9 +80,12 @@ impl Control {
     }
 
     /// Waits for the next message and returns it as an Array: `[:drain]`, `[:bye]`, `[:promote, generation]`,
-    /// `[:ask_stats]`, `[:ask_fork_safety]`, `[:trim_memory]`, `[:collect]`, `[:begin_profile, interval, clocks]`, `[:end_profile]`,
-    /// `[:ask_stack, lane, request]`, `[:begin]`, `[:one_off, order, stdin, stdout, stderr]` with numbers of descriptors, `[:fork_app, name, number, generation, control]` or `[:fork_worker, worker, generation, control, [[socket, page], ...]]`, where the
-    /// last two hold IOs. Returns nil when the edge is gone.
+    /// `[:ask_stats]`, `[:ask_fork_safety]`, `[:trim_memory]`, `[:collect]`, `[:decline_collection]`,
+    /// `[:begin_profile, interval, clocks]`, `[:end_profile]`, `[:ask_stack, lane, request]`, `[:begin]`,
+    /// `[:one_off, order, stdin, stdout, stderr]` with numbers of descriptors,
+    /// `[:fork_app, name, number, generation, control]`, or
+    /// `[:fork_worker, worker, generation, control, [[socket, page], ...]]`, where the last two hold IOs. Returns nil when
+    /// the edge is gone.
     fn receive(ruby: &Ruby, control: &Control) -> Result<Option<RArray>, Error> {
         let message = control
             .io
@@ -97,6 +100,7 @@ impl Control {
             ControlMessage::AskForkSafety => signal("ask_fork_safety"),
             ControlMessage::TrimMemory => signal("trim_memory"),
             ControlMessage::Collect => signal("collect"),
+            ControlMessage::DeclineCollection => signal("decline_collection"),
             ControlMessage::EndProfile => signal("end_profile"),
             ControlMessage::Begin => signal("begin"),
             ControlMessage::BeginProfile(Sampling { interval, clocks }) => {

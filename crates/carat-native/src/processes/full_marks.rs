@@ -3,9 +3,9 @@
 //! An observer in Ruby decides (`Carat::Processes::FullMarks`). It is called in the middle of a request, soon after Ruby
 //! has marked, since the next collection may follow within the same request. What it notes is read by all lanes.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use carat_wire::{Collection, FullReason, HasteReason};
+use carat_wire::{Collection, CollectionDue, FullReason, HasteReason};
 use magnus::{Error, Object, RModule, Ruby, Symbol, function};
 
 use crate::processes::marking;
@@ -20,16 +20,16 @@ static UNREPORTED: AtomicU32 = AtomicU32::new(0);
 /// The bytes of the two reasons of the last of these collections: why Ruby wanted it, and why it did not wait.
 static REASON: AtomicU8 = AtomicU8::new(0);
 static HASTE: AtomicU8 = AtomicU8::new(0);
-/// The byte of the reason why a full collection is due. The next lane that sends anything reports it.
-static DUE: AtomicU8 = AtomicU8::new(NOT_DUE);
+/// The two bytes of a [`CollectionDue`]. The next lane that sends anything reports it.
+static DUE: AtomicU16 = AtomicU16::new(NOT_DUE);
 /// No full collection is due.
-const NOT_DUE: u8 = u8::MAX;
+const NOT_DUE: u16 = u16::MAX;
 
 /// Defines the functions on `Carat::Native`.
 pub(crate) fn define(native: RModule) -> Result<(), Error> {
     native.define_singleton_method("watch_marking", function!(watch_marking, 1))?;
     native.define_singleton_method("watch_marking_closely", function!(watch_closely, 1))?;
-    native.define_singleton_method("full_mark_due", function!(note_due, 1))?;
+    native.define_singleton_method("full_mark_due", function!(note_due, 2))?;
     native.define_singleton_method("full_mark_done", function!(note_done, 3))
 }
 
@@ -47,10 +47,11 @@ fn watch_closely(_: &Ruby, is_wanted: bool) {
     marking::watch_closely(is_wanted);
 }
 
-/// Sets why a full collection is due; nil if none is.
-fn note_due(_: &Ruby, reason: Option<Symbol>) -> Result<(), Error> {
-    let byte = reason.map(full_reason).transpose()?;
-    DUE.store(byte.map_or(NOT_DUE, |reason| reason as u8), Relaxed);
+/// Sets why a full collection is due, nil if none is, and the load of this process in percent of one processor.
+fn note_due(_: &Ruby, reason: Option<Symbol>, load: u8) -> Result<(), Error> {
+    let reason = reason.map(full_reason).transpose()?;
+    let due = reason.map_or(NOT_DUE, |reason| u16::from_le_bytes([reason as u8, load]));
+    DUE.store(due, Relaxed);
     Ok(())
 }
 
@@ -77,13 +78,14 @@ fn full_reason(name: Symbol) -> Result<FullReason, Error> {
     Ok(FullReason::named(&name.name()?))
 }
 
-/// Why a full collection is due that no lane has reported yet. It is cleared, so the caller must report it.
-pub(crate) fn take_due() -> Option<FullReason> {
+/// A full collection that is due and that no lane has reported yet. It is cleared, so the caller must report it.
+pub(crate) fn take_due() -> Option<CollectionDue> {
     if DUE.load(Relaxed) == NOT_DUE {
         return None;
     }
-    let byte = DUE.swap(NOT_DUE, Relaxed);
-    (byte != NOT_DUE).then(|| FullReason::of_byte(byte))
+    let due = DUE.swap(NOT_DUE, Relaxed);
+    let [reason, load] = due.to_le_bytes();
+    (due != NOT_DUE).then_some(CollectionDue { reason, load })
 }
 
 /// The full collections that had happened when a request began.

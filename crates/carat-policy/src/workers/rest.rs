@@ -10,8 +10,8 @@
 //!
 //! let now = Instant::now();
 //! let busy = ServingWorker::new(1);
-//! let due = ServingWorker { need: Some(CollectionNeed { since: now, is_urgent: false }), ..ServingWorker::new(2) };
-//! let rotation = Rotation { workers: &[busy, due], waiting: 0, rests_pay: true, now };
+//! let due = ServingWorker { need: Some(CollectionNeed { since: now, is_urgent: false, load: 30 }), ..ServingWorker::new(2) };
+//! let rotation = Rotation { workers: &[busy, due], waiting: 0, processors: 2, rests_pay: true, now };
 //! assert_eq!(rotation.next_step(), Some(RestStep::Begin(2)));
 //! ```
 
@@ -48,6 +48,10 @@ const SERVES_FOR: u32 = 19;
 /// How long no worker rests after a rest that did not pay: the first pause, and the longest one.
 const COSTLY_PAUSES: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(16 * 60)];
 
+/// By how much the load may exceed what the other workers can serve while one rests. The queue then grows for a tenth of
+/// the time of the collection, which is less than the requests of a worker that does not rest wait for.
+const OVERLOAD_PERCENT: u64 = 110;
+
 /// A full collection that a worker needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CollectionNeed {
@@ -55,6 +59,8 @@ pub struct CollectionNeed {
     pub since: Instant,
     /// Whether the worker is replaced unless the collection frees enough.
     pub is_urgent: bool,
+    /// The share of one processor that the worker has used lately, in percent.
+    pub load: u8,
 }
 
 /// A worker that takes requests, or rests.
@@ -106,6 +112,8 @@ pub struct Rotation<'a> {
     pub workers: &'a [ServingWorker],
     /// How many requests wait for a worker.
     pub waiting: usize,
+    /// How many processors the workers share.
+    pub processors: u32,
     /// Whether the last rests were worth it ([`RestBalance::rests_pay`]).
     pub rests_pay: bool,
     /// The time.
@@ -119,6 +127,8 @@ pub enum RestStep {
     Begin(u64),
     /// The worker is told to collect, whether it rests or not.
     Collect(u64),
+    /// The worker is told to leave its collection to Ruby, which marks in steps during requests. It needs none any more.
+    Decline(u64),
     /// The worker takes requests again. If it was told to collect, it needs no collection any more.
     End(u64),
 }
@@ -128,6 +138,7 @@ impl Rotation<'_> {
     pub fn next_step(&self) -> Option<RestStep> {
         self.end()
             .or_else(|| self.collect())
+            .or_else(|| self.decline())
             .or_else(|| self.begin())
             .or_else(|| self.collect_alone())
     }
@@ -168,6 +179,28 @@ impl Rotation<'_> {
         Some(RestStep::Collect(worker.serial))
     }
 
+    /// Declines the rest of a worker whose share the others cannot serve. Requests would wait for the whole collection,
+    /// and those that wait for a part of it are fewer.
+    fn decline(&self) -> Option<RestStep> {
+        let is_alone = self.workers.len() == 1;
+        let is_declined = |worker: &&ServingWorker| {
+            let costs = |need: CollectionNeed| !need.is_urgent && !self.pays(need);
+            self.needs(worker) && worker.need.is_some_and(costs)
+        };
+        let worker = self.workers.iter().find(is_declined)?;
+        (!is_alone).then_some(RestStep::Decline(worker.serial))
+    }
+
+    /// Whether a rest saves more waiting than it causes. All workers are assumed to have the same load. While one
+    /// collects, the others get their share of the processors, and none uses more than one.
+    fn pays(&self, need: CollectionNeed) -> bool {
+        let workers = self.workers.len() as u64;
+        let serving = workers.saturating_sub(self.most_resting() as u64);
+        let processors = workers.min(self.processors.into());
+        let load = u64::from(need.load) * workers;
+        self.rests_pay && load * workers <= processors * serving * OVERLOAD_PERCENT
+    }
+
     /// Begins the rest of the worker that needs a collection most; among several, of the one that has needed it for
     /// longest. Another worker must be able to serve meanwhile.
     fn begin(&self) -> Option<RestStep> {
@@ -177,9 +210,7 @@ impl Rotation<'_> {
         let may_rest = |worker: &&ServingWorker| {
             let serves = |other: &&ServingWorker| other.serial != worker.serial && !other.rests();
             let mut others = self.workers.iter().filter(serves);
-            let is_urgent = worker.need.is_some_and(|need| need.is_urgent);
-            let pays = self.rests_pay || is_urgent;
-            pays && self.needs(worker) && others.any(|other| other.is_able)
+            self.needs(worker) && others.any(|other| other.is_able)
         };
         let ready = self.workers.iter().filter(may_rest);
         let next = ready.min_by_key(|worker| order(worker))?;
@@ -279,7 +310,11 @@ mod tests {
     fn due(serial: u64, since: Instant) -> ServingWorker {
         let is_urgent = false;
         ServingWorker {
-            need: Some(CollectionNeed { since, is_urgent }),
+            need: Some(CollectionNeed {
+                since,
+                is_urgent,
+                load: 20,
+            }),
             ..ServingWorker::new(serial)
         }
     }
@@ -296,6 +331,7 @@ mod tests {
         let rotation = Rotation {
             workers,
             waiting,
+            processors: 16,
             rests_pay,
             now,
         };
@@ -313,6 +349,7 @@ mod tests {
             };
             match step {
                 RestStep::Begin(serial) => with(serial, &|it| it.rests_since = Some(now)),
+                RestStep::Decline(serial) => with(serial, &|it| it.need = None),
                 RestStep::Collect(serial) => with(serial, &|it| it.told = Some(now)),
                 RestStep::End(serial) => with(serial, &|it| {
                     (it.need, it.rests_since, it.told) = (None, None, None);
@@ -366,6 +403,7 @@ mod tests {
         workers[2].need = Some(CollectionNeed {
             since: later,
             is_urgent: true,
+            load: 20,
         });
         assert_eq!(step(&workers, 0, later), Some(RestStep::Begin(3)));
     }
@@ -417,6 +455,7 @@ mod tests {
         worker.need = Some(CollectionNeed {
             since: now,
             is_urgent,
+            load: 100,
         });
         assert_eq!(step(&[worker], 1, now), Some(RestStep::Collect(1)));
         worker.told = Some(now);
@@ -508,26 +547,62 @@ mod tests {
         assert!(balance.rests_pay(at + Duration::from_secs(60)));
     }
 
+    /// The step of a worker with this load, of so many on so many processors, all of which could begin a request.
+    fn step_of(
+        load: u8,
+        is_urgent: bool,
+        workers: u64,
+        processors: u32,
+        rests_pay: bool,
+    ) -> Option<RestStep> {
+        let now = now();
+        let need = Some(CollectionNeed {
+            since: now,
+            is_urgent,
+            load,
+        });
+        let mut workers: Vec<_> = (1..=workers).map(ServingWorker::new).collect();
+        workers[0].need = need;
+        workers[0].idle = LULL;
+        let rotation = Rotation {
+            workers: &workers,
+            waiting: 0,
+            processors,
+            rests_pay,
+            now,
+        };
+        rotation.next_step()
+    }
+
     #[test]
-    fn a_worker_rests_before_it_is_replaced_even_where_rests_do_not_pay() {
-        let start = now();
-        let mut workers = [due(1, start), ServingWorker::new(2)];
-        for is_urgent in [false, true] {
-            workers[0].need = Some(CollectionNeed {
-                since: start,
-                is_urgent,
-            });
-            let rotation = Rotation {
-                workers: &workers,
-                waiting: 0,
-                rests_pay: false,
-                now: start,
-            };
-            assert_eq!(
-                rotation.next_step(),
-                is_urgent.then_some(RestStep::Begin(1))
-            );
+    fn a_worker_rests_only_if_the_others_can_serve_its_share() {
+        // Workers, processors, and the highest load of each worker at which one rests.
+        for (workers, processors, most) in [
+            (2, 2, 55),
+            (2, 8, 55),
+            (2, 1, 27),
+            (4, 4, 82),
+            (4, 2, 41),
+            (8, 8, 82),
+            (3, 3, 73),
+        ] {
+            let step = |load| step_of(load, false, workers, processors, true);
+            let of = format!("{workers} workers on {processors} processors");
+            assert_eq!(step(most), Some(RestStep::Begin(1)), "{of}");
+            assert_eq!(step(most + 1), Some(RestStep::Decline(1)), "{of}");
         }
+    }
+
+    #[test]
+    fn a_worker_that_would_be_replaced_rests_even_where_rests_do_not_pay() {
+        assert_eq!(step_of(20, false, 2, 2, false), Some(RestStep::Decline(1)));
+        assert_eq!(step_of(20, true, 2, 2, false), Some(RestStep::Begin(1)));
+        assert_eq!(step_of(100, true, 2, 2, true), Some(RestStep::Begin(1)));
+    }
+
+    #[test]
+    fn the_only_worker_waits_for_a_lull_at_any_load() {
+        assert_eq!(step_of(100, false, 1, 1, false), Some(RestStep::Collect(1)));
     }
 
     #[test]

@@ -87,10 +87,26 @@ module Carat
 
       # Called between two requests, when the garbage collector has run.
       def review
+        @ruby.note_load
         settle if @state == :allowed && @ruby.collections != @collections && !@look&.early?
         note unless @ruby.full_collections != @full
         @room&.review
         await(:room) if @state == :allowed && @room&.eaten?
+      end
+
+      # Leaves the collection that is due to Ruby, because the edge has declined a rest.
+      def decline
+        return unless due?
+
+        @ruby.report_due(nil)
+        @ruby.allow
+        if @need == :room
+          @state = :allowed
+          @room.pass
+        else
+          @state = :declined
+          @ruby.watch_closely(false)
+        end
       end
 
       # Runs a full collection, and returns how long it took in microseconds, or 0 when Ruby alone times full
@@ -115,7 +131,7 @@ module Carat
         @collects = false
       end
 
-      # Leaves the full collection to Ruby, which marks in steps if it has known for a collection that one is due. One
+      # Leaves a collection that the edge has not ordered in time to Ruby, which marks in steps if it has known for a collection that one is due. One
       # that Carat began would mark all at once: longer than any step.
       def give_up
         @state = :given_up
@@ -164,7 +180,7 @@ module Carat
 
       # Whether the application has forbidden Ruby's full collections. Nobody can tell while Carat forbids them itself.
       def forbidden?
-        %i[allowed given_up].include?(@state) && !@ruby.allowed?
+        %i[allowed declined given_up].include?(@state) && !@ruby.allowed?
       end
 
       def small? = @ruby.size.use < LEAST_SLOTS

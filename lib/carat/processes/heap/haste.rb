@@ -15,6 +15,7 @@ module Carat
         case state
         when :left then :unmanaged
         when :given_up then :bound
+        when :declined then :busy
         when :allowed then small ? :small_heap : :sudden
         else :application
         end

@@ -3,7 +3,7 @@
 module Carat
   module Processes
     # The room for the garbage of so many requests that few of them meet a collection. It is needed where a collection
-    # marks for longer than a request takes, and so long that a client notices: the heap is large, and requests are
+    # marks for much longer than a request takes, and so long that a client notices: the heap is large, and requests are
     # short. Sweeping takes as long again, in many small parts.
     class RequestRoom
       # Room is added for so many requests where there is a collection for fewer than `FEW`: 99 % of the requests then
@@ -14,7 +14,10 @@ module Carat
       OLD_PART = 8
       # The milliseconds that a collection marks for, on average, before requests count.
       MILLISECONDS = 1.5
-      private_constant :REQUESTS, :FEW, :OLD_PART, :MILLISECONDS
+      # The least that such a collection marks for, as a multiple of the CPU time of a request: a request that meets one
+      # takes three times as long as others.
+      TIMES = 2
+      private_constant :REQUESTS, :FEW, :OLD_PART, :MILLISECONDS, :TIMES
 
       # `costs` is a CollectionCosts.
       def initialize(costs)
@@ -26,7 +29,7 @@ module Carat
       end
 
       def needed?
-        @requests.positive? && @between < FEW && @each > MILLISECONDS && @each > @own / @requests
+        @requests.positive? && @between < FEW && @each > MILLISECONDS && @each > TIMES * @own / @requests
       end
 
       # Returns how many bytes each pool lacks, by the bytes of its slots; nothing where none lacks any. `free` is how

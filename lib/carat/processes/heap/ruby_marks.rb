@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../native"
+require_relative "cpu_load"
 
 module Carat
   module Processes
@@ -36,6 +37,15 @@ module Carat
       end
       private_class_method :switch?
 
+      def initialize
+        @load = CpuLoad.new
+      end
+
+      # Measures the load of this process. To be called often.
+      def note_load
+        @load.note
+      end
+
       # Makes Ruby call the method `marked` of the observer after marking; nil ends that. Returns false before Ruby 3.4.
       def watch(observer)
         Native.watch_marking(observer)
@@ -46,9 +56,9 @@ module Carat
         Native.watch_marking_closely(is_wanted)
       end
 
-      # Tells the edge why a full collection is due, with a Symbol; nil when none is any more.
+      # Tells the edge why a full collection is due, with a Symbol, and the load of this process; nil when none is any more.
       def report_due(reason)
-        Native.full_mark_due(reason)
+        Native.full_mark_due(reason, @load.percent)
       end
 
       # Tells the running requests for how many microseconds they have waited for a full collection. Tells the edge as

@@ -37,6 +37,11 @@ module Carat
         @marks.collect
       end
 
+      # Leaves the full collection that is due to Ruby.
+      def decline_collection
+        @marks&.decline
+      end
+
       # Returns memory to the kernel, while the worker gets no requests. The first collection after the fork writes to
       # pages that are shared with the mold; a further minor one makes no more of them private.
       def return_memory

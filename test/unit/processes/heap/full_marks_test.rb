@@ -22,6 +22,7 @@ module Carat
         Processes::RubyMarks::Size.new(slots: slots, use: use, bytes: bytes, malloc: malloc)
       end
 
+      def note_load = nil
       def disabled? = @disabled
       def allowed? = !@forbidden
       def watch(_observer) = true
@@ -181,6 +182,34 @@ module Carat
       told
       collect_full(80_000_000)
       assert_equal [[80_000, :bound], :not_due, :allow], told
+    end
+
+    def test_a_collection_whose_rest_the_edge_declines_is_left_to_ruby
+      become_due
+      told
+      @marks.decline
+      assert_equal [:not_due, :allow], told
+      refute_predicate @ruby, :closely?
+      collect_minor
+      assert_empty told
+      collect_full(80_000_000)
+      assert_equal [[80_000, :busy], :not_due, :allow], told
+    end
+
+    def test_a_rest_that_is_declined_for_the_room_may_be_wanted_again_later
+      @room.eaten = true
+      @marks.review
+      @room.eaten = false
+      told
+      @marks.decline
+      assert_equal [[:not_due, :allow], 1], [told, @room.passes]
+      become_due
+      assert_equal [:allow, :forbid, %i[due oldgen]], told
+    end
+
+    def test_a_reply_that_comes_after_the_collection_changes_nothing
+      @marks.decline
+      assert_empty told
     end
 
     def test_a_collection_that_runs_as_soon_as_it_is_due_is_sudden

@@ -158,7 +158,7 @@ module Carat
       assert_equal 10_000_000, @collector.extensions.sum(&:first)
     end
 
-    def test_where_a_collection_marks_for_longer_than_a_request_takes_few_requests_meet_one
+    def test_where_a_collection_marks_for_much_longer_than_a_request_takes_few_requests_meet_one
       serve(requests: 50)
       assert_equal [[4_000_000, 40]], @collector.extensions, "at most threefold"
       serve(requests: 100)
@@ -173,10 +173,10 @@ module Carat
       assert_equal [[2_000_000, 40]], @collector.extensions
     end
 
-    def test_requests_that_take_as_long_as_a_collection_may_meet_it
-      serve(requests: 20, cpu: 60.1)
+    def test_requests_that_take_half_as_long_as_a_collection_may_meet_it
+      serve(requests: 40, cpu: 62.9)
       assert_equal 1, steps
-      serve(requests: 20, cpu: 63)
+      serve(requests: 40, cpu: 63.1)
       assert_equal 1, steps
     end
 

@@ -345,6 +345,7 @@ impl SimulatedProcess {
                 }
             }
             ControlMessage::Collect => self.collect(world),
+            ControlMessage::DeclineCollection => self.decline_collection(),
             ControlMessage::AskForkSafety => {
                 if !world.fault(200) {
                     self.plan(world.latency(), ProcessAction::ReportForkSafety, world);
@@ -376,6 +377,12 @@ impl SimulatedProcess {
         } else if !world.fault(60) {
             let collected = Collected { micros };
             self.plan(took, ProcessAction::SayCollected(collected), world);
+        }
+    }
+
+    fn decline_collection(&self) {
+        if let ProcessRole::Worker(worker) = &self.role {
+            worker.collector.decline();
         }
     }
 

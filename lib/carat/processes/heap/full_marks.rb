@@ -18,22 +18,6 @@ module Carat
       LEAST_SLOTS = 200_000
 
       class << self
-        # Returns the reason, a String, why Ruby alone times full collections in processes with this configuration; nil
-        # when Carat does.
-        def objection(configuration)
-          return "gc is not \"frugal\"" unless configuration[:gc] == "frugal"
-
-          names = configuration.collector_variables
-          names.empty? ? RubyMarks.objection : "#{names.join(", ")} in the environment"
-        end
-
-        # Begins in a worker, after the fork and the hooks. Returns the FullMarks, which only count collections if there
-        # is an objection. Returns nil before Ruby 3.4, which cannot tell when it has marked.
-        def begin(configuration, room)
-          marks = new(manages: objection(configuration).nil?, room: room)
-          marks if marks.watch
-        end
-
         # Does what Carat.collect_if_due promises.
         def collect_if_due
           require_relative "../worker"
@@ -100,13 +84,9 @@ module Carat
 
         @ruby.report_due(nil)
         @ruby.allow
-        if @need == :room
-          @state = :allowed
-          @room.pass
-        else
-          @state = :declined
-          @ruby.watch_closely(false)
-        end
+        is_room = @need == :room
+        @state = is_room ? :allowed : :declined
+        is_room ? @room.pass : @ruby.watch_closely(false)
       end
 
       # Runs a full collection, and returns how long it took in microseconds, or 0 when Ruby alone times full
@@ -131,8 +111,8 @@ module Carat
         @collects = false
       end
 
-      # Leaves a collection that the edge has not ordered in time to Ruby, which marks in steps if it has known for a collection that one is due. One
-      # that Carat began would mark all at once: longer than any step.
+      # Leaves a collection that the edge has not ordered in time to Ruby, which marks in steps if it has known for a
+      # collection that one is due. One that Carat began would mark all at once: longer than any step.
       def give_up
         @state = :given_up
         @ruby.allow

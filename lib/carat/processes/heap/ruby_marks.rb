@@ -32,6 +32,15 @@ module Carat
         "the application collects out of band (GC::OOB)" if defined?(GC::OOB)
       end
 
+      # Returns the reason, a String, why Ruby alone times full collections in processes with this configuration; nil
+      # when Carat does.
+      def self.objection_to(configuration)
+        return "gc is not \"frugal\"" unless configuration[:gc] == "frugal"
+
+        names = configuration.collector_variables
+        names.empty? ? objection : "#{names.join(", ")} in the environment"
+      end
+
       def self.switch?
         GC.respond_to?(:config) && GC.config.key?(:rgengc_allow_full_mark) && GC.latest_gc_info.key?(:need_major_by)
       end
@@ -56,7 +65,8 @@ module Carat
         Native.watch_marking_closely(is_wanted)
       end
 
-      # Tells the edge why a full collection is due, with a Symbol, and the load of this process; nil when none is any more.
+      # Tells the edge why a full collection is due, with a Symbol, and the load of this process; nil when none is any
+      # more.
       def report_due(reason)
         Native.full_mark_due(reason, @load.percent)
       end

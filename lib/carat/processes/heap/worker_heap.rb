@@ -4,6 +4,7 @@ require_relative "../../native"
 require_relative "collector_clock"
 require_relative "full_marks"
 require_relative "heap_room"
+require_relative "ruby_marks"
 
 module Carat
   module Processes
@@ -15,11 +16,14 @@ module Carat
       end
 
       # Begins to manage the heap as the configuration says. To be called after the hooks of the boot. The block returns
-      # how many requests the worker has served.
+      # how many requests the worker has served. Before Ruby 3.4, which cannot tell when it has marked, nothing counts full
+      # collections.
       def manage(configuration, &served)
-        served = nil if FullMarks.objection(configuration)
+        manages = RubyMarks.objection_to(configuration).nil?
+        served = nil unless manages
         @room = HeapRoom.new(memory: configuration[:worker_memory], &served) if configuration.frugal?
-        @marks = FullMarks.begin(configuration, @room)
+        marks = FullMarks.new(manages: manages, room: @room)
+        @marks = marks if marks.watch
       end
 
       # Makes the lane, a Native::Lane, tell the heap when the garbage collector has run.

@@ -188,7 +188,7 @@ module Carat
       become_due
       told
       @marks.decline
-      assert_equal [:not_due, :allow], told
+      assert_equal %i[not_due allow], told
       refute_predicate @ruby, :closely?
       collect_minor
       assert_empty told
@@ -202,7 +202,7 @@ module Carat
       @room.eaten = false
       told
       @marks.decline
-      assert_equal [[:not_due, :allow], 1], [told, @room.passes]
+      assert_equal [%i[not_due allow], 1], [told, @room.passes]
       become_due
       assert_equal [:allow, :forbid, %i[due oldgen]], told
     end

@@ -18,9 +18,8 @@ module Carat
 
         # Returns the Finding. Requires the measures only here, because they need the extension, which may not be built.
         def finding
-          require_relative "../../../processes/heap/full_marks"
           require_relative "../../../processes/heap/ruby_marks"
-          reason = Processes::FullMarks.objection(@configuration) || @application.call { remark }
+          reason = Processes::RubyMarks.objection_to(@configuration) || @application.call { remark }
           return Finding.warning(SUBJECT, "unknown: the application cannot be loaded") unless reason
           return Finding.ok(SUBJECT, "they run between requests") if reason.empty?
 

@@ -16,8 +16,8 @@ module Carat
       end
 
       # Begins to manage the heap as the configuration says. To be called after the hooks of the boot. The block returns
-      # how many requests the worker has served. Before Ruby 3.4, which cannot tell when it has marked, nothing counts full
-      # collections.
+      # how many requests the worker has served. Before Ruby 3.4, which cannot tell when it has marked, nothing counts
+      # full collections.
       def manage(configuration, &served)
         manages = RubyMarks.objection_to(configuration).nil?
         served = nil unless manages

@@ -12,6 +12,7 @@
 #
 #   maker             the script whose mark the root carries, script/$suite by default
 #   further_packages  an array of packages that the root needs beside Carat's
+#   apt_sources       after this file: a function that prints other sources, as script/sid does
 #
 # The root uses the cargo that its Debian packages. Of this machine it sees the checkout and the crates that cargo has
 # downloaded, never the Ruby or Rust toolchain.
@@ -66,7 +67,7 @@ share_settings() {
   fi
 }
 
-# Prints apt's sources, given the mirrors of Debian and of its security updates; script/sid and script/experimental have their own.
+# Prints apt's sources of a stable release, given the mirrors of Debian and of its security updates.
 apt_sources() {
   local debian=$1 security=$2 stable=${base:-$suite}
   printf '%s\n' "deb $debian $stable main" "deb $debian $stable-updates main" "deb $security $stable-security main"

@@ -42,7 +42,7 @@ pub enum HasteReason {
     Bound,
     /// The edge has declined a rest: the other workers could not serve the share of this one.
     Busy,
-    /// The same, in the only worker. Only the edge knows.
+    /// As `Bound`, in the only worker. Only the edge knows.
     Alone,
 }
 

@@ -61,8 +61,8 @@ impl RestingWorkers {
         self.known.borrow().iter().any(|it| it.worker == worker)
     }
 
-    /// Notes that a worker needs a collection, which is urgent if it exceeds its memory. An earlier need keeps its time
-    /// and its reason.
+    /// Notes that a worker needs a collection, which is urgent if it exceeds its memory. An earlier need keeps its time,
+    /// its reason, and its load.
     pub(crate) fn need(&self, worker: WorkerId, reason: FullReason, load: u8, now: Instant) {
         let mut known = self.known.borrow_mut();
         let found = known.iter_mut().find(|it| it.worker == worker);
@@ -289,6 +289,7 @@ fn need_for(reason: FullReason, load: u8, now: Instant) -> CollectionNeed {
 fn serving_worker(serial: u64, rest: Option<&WorkerRest>) -> ServingWorker {
     let worker = ServingWorker {
         idle: Duration::MAX,
+        rate: 0,
         is_able: false,
         ..ServingWorker::new(serial)
     };
@@ -305,5 +306,6 @@ fn serving_worker(serial: u64, rest: Option<&WorkerRest>) -> ServingWorker {
 fn add_lane(worker: &mut ServingWorker, lane: &Lane, now: Instant) {
     worker.running += lane.disturbed(now);
     worker.idle = worker.idle.min(lane.idle(now));
+    worker.rate += lane.usage.rate(now);
     worker.is_able |= lane.state() == LaneState::Open && !lane.stall.is_on();
 }

@@ -13,6 +13,8 @@ pub(crate) struct SimulatedCollector {
     due_after: Option<u64>,
     /// Requests since the last collection.
     begun: Cell<u64>,
+    /// Whether the edge has left the next collection to this worker.
+    is_declined: Cell<bool>,
     /// The time until which all threads are stopped, in microseconds.
     stopped_until: Cell<u64>,
 }
@@ -26,6 +28,7 @@ impl SimulatedCollector {
         SimulatedCollector {
             due_after,
             begun: Cell::new(0),
+            is_declined: Cell::new(false),
             stopped_until: Cell::new(0),
         }
     }
@@ -47,14 +50,14 @@ impl SimulatedCollector {
                 reason: FullReason::Oldgen as u8,
                 load: world.random.pick(&[20, 60, 100]),
             });
-        } else if self.begun.get() >= due_after * BOUND {
+        } else if self.is_declined.get() || self.begun.get() >= due_after * BOUND {
             let micros = world.random.pick(&[300, 30_000]);
             session.report_collection(Collection {
                 request,
                 micros: u32::try_from(micros).expect("short"),
                 full: 1,
                 reason: FullReason::Oldgen as u8,
-                haste: HasteReason::Bound as u8,
+                haste: self.haste() as u8,
             });
             self.begin(micros, world);
         }
@@ -62,8 +65,17 @@ impl SimulatedCollector {
 
     /// The next request starts the collection that is due.
     pub(crate) fn decline(&self) {
-        if let Some(due_after) = self.due_after {
-            self.begun.set(due_after * BOUND);
+        let is_due = self
+            .due_after
+            .is_some_and(|after| self.begun.get() >= after);
+        self.is_declined.set(is_due);
+    }
+
+    fn haste(&self) -> HasteReason {
+        if self.is_declined.get() {
+            HasteReason::Busy
+        } else {
+            HasteReason::Bound
         }
     }
 
@@ -71,6 +83,7 @@ impl SimulatedCollector {
     pub(crate) fn begin(&self, micros: u64, world: &World) {
         world.note("collects", micros, self.begun.get());
         self.begun.set(0);
+        self.is_declined.set(false);
         self.stopped_until.set(world.now() + micros);
     }
 }

@@ -91,8 +91,8 @@ impl Lane {
             Lane::flush(ruby, self)?;
             observer.funcall::<_, _, Value>("review", ())?;
         }
-        if let Some(reason) = full_marks::take_due() {
-            borrow(ruby, &self.session)?.report_collection_due(reason);
+        if let Some(due) = full_marks::take_due() {
+            borrow(ruby, &self.session)?.report_collection_due(due);
             Lane::flush(ruby, self)?;
         }
         Ok(())

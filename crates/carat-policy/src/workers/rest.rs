@@ -48,9 +48,9 @@ const SERVES_FOR: u32 = 19;
 /// How long no worker rests after a rest that did not pay: the first pause, and the longest one.
 const COSTLY_PAUSES: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(16 * 60)];
 
-/// By how much the load may exceed what the other workers can serve while one rests. The queue then grows for a tenth of
-/// the time of the collection, which is less than the requests of a worker that does not rest wait for.
-const OVERLOAD_PERCENT: u64 = 110;
+/// The highest load at which a worker rests, in percent of what the others can serve meanwhile. At 110, the queue grows
+/// by a tenth of what they serve during the collection. Within requests, a collection delays more of them than that.
+const MOST_LOAD_PERCENT: u64 = 110;
 
 /// A full collection that a worker needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +80,8 @@ pub struct ServingWorker {
     pub running: usize,
     /// How long the worker has had no request.
     pub idle: Duration,
+    /// How many requests the worker has begun in the same time as others, in any unit.
+    pub rate: u64,
     /// Whether the worker would begin a request, as far as is known. Code of the application that computes may keep its
     /// threads busy.
     pub is_able: bool,
@@ -96,12 +98,17 @@ impl ServingWorker {
             not_before: None,
             running: 0,
             idle: Duration::ZERO,
+            rate: 1,
             is_able: true,
         }
     }
 
     fn rests(&self) -> bool {
         self.rests_since.is_some()
+    }
+
+    fn serves(&self) -> bool {
+        !self.rests() && self.told.is_none()
     }
 }
 
@@ -179,26 +186,30 @@ impl Rotation<'_> {
         Some(RestStep::Collect(worker.serial))
     }
 
-    /// Declines the rest of a worker whose share the others cannot serve. Requests would wait for the whole collection,
-    /// and those that wait for a part of it are fewer.
+    /// Declines the rest of a worker whose share the others cannot serve, also before it may rest again: its heap would
+    /// grow while it waits in vain. Requests would wait for the whole collection, and those that wait for a part of it
+    /// are fewer.
     fn decline(&self) -> Option<RestStep> {
-        let is_alone = self.workers.len() == 1;
+        if self.workers.len() == 1 {
+            return None;
+        }
         let is_declined = |worker: &&ServingWorker| {
-            let costs = |need: CollectionNeed| !need.is_urgent && !self.pays(need);
-            self.needs(worker) && worker.need.is_some_and(costs)
+            let costs = |need: CollectionNeed| !need.is_urgent && !self.pays(worker, need);
+            worker.serves() && worker.need.is_some_and(costs)
         };
         let worker = self.workers.iter().find(is_declined)?;
-        (!is_alone).then_some(RestStep::Decline(worker.serial))
+        Some(RestStep::Decline(worker.serial))
     }
 
-    /// Whether a rest saves more waiting than it causes. All workers are assumed to have the same load. While one
-    /// collects, the others get their share of the processors, and none uses more than one.
-    fn pays(&self, need: CollectionNeed) -> bool {
+    /// Whether a rest saves more waiting than it causes. The requests of all workers are assumed to cost the same. While
+    /// one worker collects, the others get their share of the processors, and none uses more than one.
+    fn pays(&self, worker: &ServingWorker, need: CollectionNeed) -> bool {
+        let rate: u64 = self.workers.iter().map(|it| it.rate).sum();
+        let load = u64::from(need.load) * rate / worker.rate.max(1);
         let workers = self.workers.len() as u64;
         let serving = workers.saturating_sub(self.most_resting() as u64);
         let processors = workers.min(self.processors.into());
-        let load = u64::from(need.load) * workers;
-        self.rests_pay && load * workers <= processors * serving * OVERLOAD_PERCENT
+        self.rests_pay && load * workers <= processors * serving * MOST_LOAD_PERCENT
     }
 
     /// Begins the rest of the worker that needs a collection most; among several, of the one that has needed it for
@@ -231,8 +242,7 @@ impl Rotation<'_> {
     /// Whether a worker that serves needs a collection now.
     fn needs(&self, worker: &ServingWorker) -> bool {
         let may = worker.not_before.is_none_or(|at| self.now >= at);
-        let serves = !worker.rests() && worker.told.is_none();
-        may && serves && worker.need.is_some()
+        may && worker.serves() && worker.need.is_some()
     }
 
     /// How many workers may rest at a time.
@@ -590,6 +600,53 @@ mod tests {
             let of = format!("{workers} workers on {processors} processors");
             assert_eq!(step(most), Some(RestStep::Begin(1)), "{of}");
             assert_eq!(step(most + 1), Some(RestStep::Decline(1)), "{of}");
+        }
+    }
+
+    #[test]
+    fn the_load_of_the_others_follows_from_the_share_of_the_requests_that_they_begin() {
+        let now = now();
+        let step = |load, rates: [u64; 2]| {
+            let mut workers = [due(1, now), ServingWorker::new(2)];
+            workers[0].need = Some(CollectionNeed {
+                since: now,
+                is_urgent: false,
+                load,
+            });
+            for (worker, rate) in workers.iter_mut().zip(rates) {
+                worker.rate = rate;
+            }
+            let (workers, processors) = (&workers, 2);
+            let rotation = Rotation {
+                workers,
+                waiting: 0,
+                processors,
+                rests_pay: true,
+                now,
+            };
+            rotation.next_step()
+        };
+        assert_eq!(step(100, [1000, 0]), Some(RestStep::Begin(1)));
+        assert_eq!(step(100, [1000, 100]), Some(RestStep::Begin(1)));
+        assert_eq!(step(100, [1000, 120]), Some(RestStep::Decline(1)));
+        assert_eq!(step(20, [100, 500]), Some(RestStep::Decline(1)));
+    }
+
+    #[test]
+    fn a_rest_is_declined_although_the_worker_has_just_rested() {
+        let now = now();
+        let mut workers = [due(1, now), ServingWorker::new(2)];
+        workers[0].not_before = Some(now + Duration::from_secs(30));
+        for (rests_pay, expected) in [(true, None), (false, Some(RestStep::Decline(1)))] {
+            let workers = &workers;
+            let rotation = Rotation {
+                workers,
+                waiting: 0,
+                processors: 2,
+                rests_pay,
+                now,
+            };
+            assert_eq!(rotation.next_step(), expected);
         }
     }
 

@@ -2,7 +2,7 @@
 
 module Carat
   module Processes
-    # The share of one processor that this process uses, over the last seconds.
+    # The share of one processor that this process has used in the last seconds.
     class CpuLoad
       # The least time to measure over, in seconds.
       SECONDS = 1
@@ -14,7 +14,8 @@ module Carat
         @older = @newer = @clocks.call
       end
 
-      # Begins to measure anew once in `SECONDS`. To be called often.
+      # Begins to measure anew, at most once in `SECONDS`. Where the worker calls this seldom, as it collects seldom,
+      # the load is that of a longer time.
       def note
         now = @clocks.call
         @older, @newer = @newer, now if now.first - @newer.first >= SECONDS

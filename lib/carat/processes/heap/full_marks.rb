@@ -78,15 +78,16 @@ module Carat
         await(:room) if @state == :allowed && @room&.eaten?
       end
 
-      # Leaves the collection that is due to Ruby, because the edge has declined a rest.
+      # Leaves the collection that is due to Ruby, because the edge has declined a rest. Where only the room wants one,
+      # or Ruby does not need it any more, none follows.
       def decline
         return unless due?
 
+        @room.postpone if @need == :room
+        @state = @ruby.need ? :declined : :allowed
         @ruby.report_due(nil)
+        @ruby.watch_closely(@state == :allowed)
         @ruby.allow
-        is_room = @need == :room
-        @state = is_room ? :allowed : :declined
-        is_room ? @room.pass : @ruby.watch_closely(false)
       end
 
       # Runs a full collection, and returns how long it took in microseconds, or 0 when Ruby alone times full

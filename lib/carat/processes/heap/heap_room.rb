@@ -31,6 +31,8 @@ module Carat
       MOST_TIMES = 2
       # For how many times its CPU time no full collection follows one, because of the room: a twentieth, at most.
       PAUSE_TIMES = 20
+      # For how many milliseconds of CPU time the room asks for no full collection after the edge has declined one.
+      DECLINED_MILLISECONDS = 10_000
       # The least that a pool of slots gets in a step: about one page. Less is not worth it, because adding a page
       # writes to all free slots of the pool.
       PART_BYTES = 65_536
@@ -41,8 +43,8 @@ module Carat
       # The share of `worker_memory` that all steps may take, so that the room does not get the worker replaced.
       MEMORY_SHARE = 0.25
       private_constant :MARKING_SHARE, :MARKING_MILLISECONDS, :SHARE, :COLLECTIONS, :MILLISECONDS, :STEP_BYTES,
-                       :SMALL_STEP_BYTES, :MOST_TIMES, :PAUSE_TIMES, :PART_BYTES, :LIMIT_BYTES, :LIMIT_SHARE,
-                       :MEMORY_SHARE
+                       :SMALL_STEP_BYTES, :MOST_TIMES, :PAUSE_TIMES, :DECLINED_MILLISECONDS, :PART_BYTES,
+                       :LIMIT_BYTES, :LIMIT_SHARE, :MEMORY_SHARE
 
       @steps = 0
       @bytes = 0
@@ -90,6 +92,15 @@ module Carat
         @turn.synchronize do
           @pause_until = @collector.cpu_milliseconds + (@costs.skip * PAUSE_TIMES)
           note_old
+        end
+      end
+
+      # Asks for no full collection for a while, because the edge has declined one. The garbage is still there: the room
+      # does not grow over it.
+      def postpone
+        @turn.synchronize do
+          @pause_until = @collector.cpu_milliseconds + DECLINED_MILLISECONDS
+          @is_eaten = false
         end
       end
 

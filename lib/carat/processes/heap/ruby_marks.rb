@@ -50,7 +50,7 @@ module Carat
         @load = CpuLoad.new
       end
 
-      # Measures the load of this process. To be called often.
+      # Measures the load of this process.
       def note_load
         @load.note
       end

@@ -48,6 +48,7 @@ module Carat
 
       def eaten? = @eaten
       def pass = @passes = (@passes || 0) + 1
+      def postpone = @passes = :postponed
       def review = @reviews = (@reviews || 0) + 1
     end
 
@@ -187,24 +188,32 @@ module Carat
     def test_a_collection_whose_rest_the_edge_declines_is_left_to_ruby
       become_due
       told
+      @ruby.need = :oldgen
       @marks.decline
       assert_equal %i[not_due allow], told
       refute_predicate @ruby, :closely?
       collect_minor
       assert_empty told
+      @ruby.need = nil
       collect_full(80_000_000)
       assert_equal [[80_000, :busy], :not_due, :allow], told
     end
 
-    def test_a_rest_that_is_declined_for_the_room_may_be_wanted_again_later
-      @room.eaten = true
-      @marks.review
-      @room.eaten = false
+    def test_a_need_that_ruby_no_longer_has_leaves_the_next_one_to_the_edge
+      become_due
       told
       @marks.decline
-      assert_equal [%i[not_due allow], 1], [told, @room.passes]
+      assert_equal %i[not_due allow], told
       become_due
       assert_equal [:allow, :forbid, %i[due oldgen]], told
+    end
+
+    def test_a_room_whose_collection_the_edge_declines_asks_for_none_for_a_while
+      @room.eaten = true
+      @marks.review
+      told
+      @marks.decline
+      assert_equal [%i[not_due allow], :postponed], [told, @room.passes]
     end
 
     def test_a_reply_that_comes_after_the_collection_changes_nothing

@@ -190,6 +190,17 @@ module Carat
       refute_predicate @room, :eaten?
     end
 
+    def test_a_room_whose_collection_is_declined_asks_again_after_ten_seconds_and_does_not_grow_meanwhile
+      @collector.old_objects = 16_000
+      serve(requests: 50)
+      @room.postpone
+      20.times { serve(requests: 50) }
+      refute_predicate @room, :eaten?
+      assert_empty @collector.extensions
+      serve(requests: 50)
+      assert_predicate @room, :eaten?
+    end
+
     def test_full_collections_for_the_room_take_a_twentieth_of_the_time_at_most
       @collector.milliseconds += 100
       @collector.full_collections += 1

@@ -6,15 +6,18 @@ use carat_exchange::clock;
 /// Counts the requests of a lane.
 #[derive(Debug)]
 pub(crate) struct Usage {
+    since: Instant,
     begun: Cell<u64>,
     last: Cell<Instant>,
 }
 
 impl Default for Usage {
     fn default() -> Self {
+        let since = clock::now();
         Usage {
+            since,
             begun: Cell::new(0),
-            last: Cell::new(clock::now()),
+            last: Cell::new(since),
         }
     }
 }
@@ -39,6 +42,12 @@ impl Usage {
     /// How many requests were sent and not taken back.
     pub(crate) fn begun(&self) -> u64 {
         self.begun.get()
+    }
+
+    /// How many requests were sent and not taken back in a thousand seconds.
+    pub(crate) fn rate(&self, now: Instant) -> u64 {
+        let age = now.saturating_duration_since(self.since).as_millis().max(1);
+        u64::try_from(u128::from(self.begun()) * 1_000_000 / age).unwrap_or(u64::MAX)
     }
 
     /// How long ago a request last began or ended.

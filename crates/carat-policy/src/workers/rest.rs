@@ -205,8 +205,10 @@ impl Rotation<'_> {
     /// one worker collects, the others get their share of the processors, and none uses more than one.
     fn pays(&self, worker: &ServingWorker, need: CollectionNeed) -> bool {
         let rate: u64 = self.workers.iter().map(|it| it.rate).sum();
-        let load = u64::from(need.load) * rate / worker.rate.max(1);
         let workers = self.workers.len() as u64;
+        let own = u64::from(need.load);
+        let load = (own * rate).checked_div(worker.rate);
+        let load = load.unwrap_or(own * workers);
         let serving = workers.saturating_sub(self.most_resting() as u64);
         let processors = workers.min(self.processors.into());
         self.rests_pay && load * workers <= processors * serving * MOST_LOAD_PERCENT

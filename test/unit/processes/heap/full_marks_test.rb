@@ -199,26 +199,15 @@ module Carat
       assert_equal [[80_000, :busy], :not_due, :allow], told
     end
 
-    def test_a_need_that_ruby_no_longer_has_leaves_the_next_one_to_the_edge
-      become_due
-      told
-      @marks.decline
-      assert_equal %i[not_due allow], told
-      become_due
-      assert_equal [:allow, :forbid, %i[due oldgen]], told
-    end
-
-    def test_a_room_whose_collection_the_edge_declines_asks_for_none_for_a_while
+    def test_where_only_the_room_wants_a_collection_or_ruby_no_longer_does_none_follows_a_declined_rest
       @room.eaten = true
       @marks.review
       told
       @marks.decline
       assert_equal [%i[not_due allow], :postponed], [told, @room.passes]
-    end
-
-    def test_a_reply_that_comes_after_the_collection_changes_nothing
-      @marks.decline
-      assert_empty told
+      become_due
+      2.times { @marks.decline }
+      assert_equal [:allow, :forbid, %i[due oldgen], :not_due, :allow], told
     end
 
     def test_a_collection_that_runs_as_soon_as_it_is_due_is_sudden

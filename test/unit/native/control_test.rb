@@ -18,7 +18,7 @@ module Native
     def test_it_says_who_it_is
       %i[mold worker].each.with_index(1) do |kind, code|
         @control.hello(kind)
-        assert_equal [12, Process.pid, code, 0], @edge.expect(:hello).unpack("S<L<CS<")
+        assert_equal [13, Process.pid, code, 0], @edge.expect(:hello).unpack("S<L<CS<")
       end
       assert_raises(ArgumentError) { @control.hello(:edge) }
     end

@@ -339,13 +339,25 @@ mod tests {
     }
 
     fn step(workers: &[ServingWorker], waiting: usize, now: Instant) -> Option<RestStep> {
-        let rests_pay = true;
+        let (processors, rests_pay) = (16, true);
         let rotation = Rotation {
             workers,
             waiting,
-            processors: 16,
+            processors,
             rests_pay,
             now,
+        };
+        rotation.next_step()
+    }
+
+    /// The step where no request waits.
+    fn step_on(processors: u32, workers: &[ServingWorker], rests_pay: bool) -> Option<RestStep> {
+        let rotation = Rotation {
+            workers,
+            waiting: 0,
+            processors,
+            rests_pay,
+            now: now(),
         };
         rotation.next_step()
     }
@@ -576,14 +588,7 @@ mod tests {
         let mut workers: Vec<_> = (1..=workers).map(ServingWorker::new).collect();
         workers[0].need = need;
         workers[0].idle = LULL;
-        let rotation = Rotation {
-            workers: &workers,
-            waiting: 0,
-            processors,
-            rests_pay,
-            now,
-        };
-        rotation.next_step()
+        step_on(processors, &workers, rests_pay)
     }
 
     #[test]
@@ -618,15 +623,7 @@ mod tests {
             for (worker, rate) in workers.iter_mut().zip(rates) {
                 worker.rate = rate;
             }
-            let (workers, processors) = (&workers, 2);
-            let rotation = Rotation {
-                workers,
-                waiting: 0,
-                processors,
-                rests_pay: true,
-                now,
-            };
-            rotation.next_step()
+            step_on(2, &workers, true)
         };
         assert_eq!(step(100, [1000, 0]), Some(RestStep::Begin(1)));
         assert_eq!(step(100, [1000, 100]), Some(RestStep::Begin(1)));
@@ -639,17 +636,8 @@ mod tests {
         let now = now();
         let mut workers = [due(1, now), ServingWorker::new(2)];
         workers[0].not_before = Some(now + Duration::from_secs(30));
-        for (rests_pay, expected) in [(true, None), (false, Some(RestStep::Decline(1)))] {
-            let workers = &workers;
-            let rotation = Rotation {
-                workers,
-                waiting: 0,
-                processors: 2,
-                rests_pay,
-                now,
-            };
-            assert_eq!(rotation.next_step(), expected);
-        }
+        assert_eq!(step_on(2, &workers, true), None);
+        assert_eq!(step_on(2, &workers, false), Some(RestStep::Decline(1)));
     }
 
     #[test]

@@ -18,7 +18,7 @@ module Carat
       # Starts all sums from zero.
       def begin_anew
         note
-        @collections = @taken = @marked = 0
+        @collections = @taken = @marked = @minor = @minor_marked = 0
         @cpu = @collector.cpu_milliseconds
         @demand = @collector.demand
         @requests = @served.call
@@ -28,6 +28,7 @@ module Carat
       # tell why the others ran. Returns whether they count.
       def add
         before = [@count, @milliseconds, @marking]
+        full = @full
         note
         collections, took, marked = [@count, @milliseconds, @marking].zip(before).map { |now, was| now - was }
         return false unless collections.positive? && @collector.short_of_slots?
@@ -35,6 +36,7 @@ module Carat
         @collections += collections
         @taken += took
         @marked += marked
+        add_minor(collections, marked) if @full == full
         true
       end
 
@@ -47,6 +49,9 @@ module Carat
 
       # The CPU time of the process, in milliseconds.
       def cpu = @collector.cpu_milliseconds - @cpu
+
+      # How many milliseconds of CPU time a minor collection has marked for, on average; 0 without any.
+      def marked_by_minor = @minor.zero? ? 0 : @minor_marked.fdiv(@minor)
 
       # How many requests were served.
       def requests = @served.call - @requests
@@ -61,10 +66,16 @@ module Carat
 
       private
 
+      def add_minor(collections, marked)
+        @minor += collections
+        @minor_marked += marked
+      end
+
       def note
         @count = @collector.count
         @milliseconds = @collector.milliseconds
         @marking = @collector.marking_milliseconds
+        @full = @collector.full_collections
       end
     end
   end

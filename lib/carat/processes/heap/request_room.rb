@@ -2,7 +2,7 @@
 
 module Carat
   module Processes
-    # The room for the garbage of so many requests that few of them meet a collection. It is needed where a collection
+    # The room for the garbage of so many requests that few of them meet a collection. It is needed where a minor one
     # marks for much longer than a request takes, and so long that a client notices: the heap is large, and requests are
     # short. Sweeping takes as long again, in many small parts.
     class RequestRoom
@@ -12,7 +12,7 @@ module Carat
       FEW = 105
       # Objects that have become old and fill one part of so many of the room are worth a full collection.
       OLD_PART = 8
-      # The milliseconds that a collection marks for, on average, before requests count.
+      # The milliseconds that a minor collection marks for, on average, before requests count.
       MILLISECONDS = 1.5
       # The least that such a collection marks for, as a multiple of the CPU time of a request: a request that meets one
       # takes three times as long as others.
@@ -23,7 +23,7 @@ module Carat
       def initialize(costs)
         @requests = costs.requests
         @demand = costs.demand
-        @each = costs.marked.fdiv(costs.collections)
+        @each = costs.marked_by_minor
         @between = @requests.fdiv(costs.collections)
         @own = costs.cpu - costs.taken
       end

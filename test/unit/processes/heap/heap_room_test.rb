@@ -180,6 +180,14 @@ module Carat
       assert_equal 1, steps
     end
 
+    def test_a_full_collection_does_not_call_for_room_for_requests
+      @collector.full_collections += 1
+      @served += 50
+      collect(took: 10, marked: 10, cpu: 100, objects: 50_000)
+      serve(requests: 50, cpu: 60, marked: 0.4)
+      assert_equal 0, steps
+    end
+
     def test_objects_that_became_old_call_for_a_full_collection_in_place_of_room
       @collector.old_objects = 16_000
       serve(requests: 50)

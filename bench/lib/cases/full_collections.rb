@@ -14,8 +14,8 @@ module Bench
 
     # The Rails application.
     #
-    # share: the rate, as a share of what the server reaches; streams: how many streams of events are open meanwhile;
-    # items: how many of the objects stay, six each.
+    # share: the rate, as a share of what the first server reaches; all others get the same. streams: how many streams of
+    # events are open meanwhile; items: how many of the objects stay, six each.
     class Rails
       def initialize(share: 0.6, streams: 0, items: 250_000)
         @share = share
@@ -31,11 +31,12 @@ module Bench
           open = EventClients.new(server.port).open(count: @streams)
           raise Failure, "#{spec.name}: #{open} of #{@streams} streams began" if open < @streams
 
-          rate = [(capacity(server, options) * @share).round, 1].max
+          reached = capacity(server, options)
+          @rate ||= [(reached * @share).round, 1].max
           before = lines(waited)
           report = SteadyLoad.run(server, PATH, connections: CONNECTIONS, seconds: options.duration * TIMES,
-                                                rate: rate, kept: false)
-          FullCollections.sample(report, server, options).merge(rate: rate, waited: lines(waited) - before)
+                                                rate: @rate, kept: false)
+          FullCollections.sample(report, server, options).merge(rate: @rate, waited: lines(waited) - before)
         end
       end
 

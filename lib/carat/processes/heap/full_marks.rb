@@ -69,9 +69,12 @@ module Carat
         end
       end
 
-      # Called between two requests, when the garbage collector has run.
+      # Called between two requests, when the garbage collector has run. A full collection that Ruby runs in steps is not
+      # disturbed: what ends the sweep would end the marking as well, at once.
       def review
         @ruby.note_load
+        return if @ruby.marking?
+
         settle if @state == :allowed && @ruby.collections != @collections && !@look&.early?
         note unless @ruby.full_collections != @full
         @room&.review

@@ -87,6 +87,11 @@ module Carat
         GC.count
       end
 
+      # Whether Ruby marks in steps just now, as it does in a full collection that nobody has asked for.
+      def marking?
+        GC.latest_gc_info(:state) == :marking
+      end
+
       # The number of full collections.
       def full_collections
         GC.stat(:major_gc_count)

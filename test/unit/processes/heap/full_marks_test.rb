@@ -23,6 +23,7 @@ module Carat
       end
 
       def note_load = nil
+      def marking? = false
       def disabled? = @disabled
       def allowed? = !@forbidden
       def watch(_observer) = true
@@ -270,9 +271,7 @@ module Carat
     private
 
     # What the collector was told since the last call.
-    def told
-      @ruby.told.tap { @ruby.told = [] }
-    end
+    def told = @ruby.told.tap { @ruby.told = [] }
 
     def collect_minor(marks = @marks)
       @ruby.collections += 1

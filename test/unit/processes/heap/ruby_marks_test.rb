@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "carat/processes/heap/full_marks"
+require "carat/processes/heap/heap_room"
 require "test_helper"
 
 module Carat
@@ -34,6 +35,17 @@ module Carat
         [marks.manages?, marks.due?, allowed?]
       end
       assert_equal [false, false, false], found
+    end
+
+    def test_a_full_collection_that_ruby_runs_in_steps_is_not_ended_between_two_requests
+      state = forked do
+        marks = Processes::FullMarks.new(ruby: DueMarks.new, room: Processes::HeapRoom.new)
+        marks.watch
+        GC.start(full_mark: true, immediate_mark: false, immediate_sweep: false)
+        marks.review
+        GC.latest_gc_info(:state)
+      end
+      assert_equal :marking, state
     end
 
     def test_ruby_tells_whether_code_has_asked_for_a_collection

@@ -43,6 +43,27 @@ module Native
       assert_equal [[OLDGEN, 40]] * 3, (frames.map { |both| both.last.last.bytes })
     end
 
+    def test_a_need_is_told_again_after_the_late_report_of_an_earlier_collection
+      kinds = forked do
+        begun = Queue.new
+        ended = Queue.new
+        slow = serve(lambda do |_env|
+          Carat::Native.full_mark_done(80_000, :oldgen, :bound)
+          begun << true
+          ended.pop
+          [200, {}, []]
+        end)
+        quick = serve(->(_env) { [200, {}, []].tap { Carat::Native.full_mark_due(:oldgen, 40) } })
+        slow.request
+        begun.pop
+        quick.request
+        2.times { quick.frame }
+        ended << true
+        Array.new(3) { slow.frame.first }
+      end
+      assert_equal %i[collection response collection_due], kinds
+    end
+
     def test_a_reason_that_is_new_in_ruby_is_other_and_a_need_that_ends_is_not_reported
       frames = forked do
         frames_of do

@@ -3,7 +3,9 @@
 //! An observer in Ruby decides (`Carat::Processes::FullMarks`). It is called in the middle of a request, soon after Ruby
 //! has marked, since the next collection may follow within the same request. What it notes is read by all lanes.
 
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed,
+};
 
 use carat_wire::{Collection, CollectionDue, FullReason, HasteReason};
 use magnus::{Error, Object, RModule, Ruby, Symbol, function};
@@ -20,8 +22,10 @@ static UNREPORTED: AtomicU32 = AtomicU32::new(0);
 /// The bytes of the two reasons of the last of these collections: why Ruby wanted it, and why it did not wait.
 static REASON: AtomicU8 = AtomicU8::new(0);
 static HASTE: AtomicU8 = AtomicU8::new(0);
-/// The two bytes of a [`CollectionDue`]. The next lane that sends anything reports it.
+/// The two bytes of a [`CollectionDue`]. The next lane that sends anything reports it, once.
 static DUE: AtomicU16 = AtomicU16::new(NOT_DUE);
+/// Whether the edge knows what is due.
+static IS_TOLD: AtomicBool = AtomicBool::new(false);
 /// No full collection is due.
 const NOT_DUE: u16 = u16::MAX;
 
@@ -52,6 +56,7 @@ fn note_due(_: &Ruby, reason: Option<Symbol>, load: u8) -> Result<(), Error> {
     let reason = reason.map(full_reason).transpose()?;
     let due = reason.map_or(NOT_DUE, |reason| u16::from_le_bytes([reason as u8, load]));
     DUE.store(due, Relaxed);
+    IS_TOLD.store(false, Relaxed);
     Ok(())
 }
 
@@ -78,14 +83,14 @@ fn full_reason(name: Symbol) -> Result<FullReason, Error> {
     Ok(FullReason::named(&name.name()?))
 }
 
-/// A full collection that is due and that no lane has reported yet. It is cleared, so the caller must report it.
+/// A full collection that is due and that the edge does not know of. The caller must report it.
 pub(crate) fn take_due() -> Option<CollectionDue> {
-    if DUE.load(Relaxed) == NOT_DUE {
+    let due = DUE.load(Relaxed);
+    if due == NOT_DUE || IS_TOLD.swap(true, Relaxed) {
         return None;
     }
-    let due = DUE.swap(NOT_DUE, Relaxed);
     let [reason, load] = due.to_le_bytes();
-    (due != NOT_DUE).then_some(CollectionDue { reason, load })
+    Some(CollectionDue { reason, load })
 }
 
 /// The full collections that had happened when a request began.
@@ -107,10 +112,18 @@ impl MarksSeen {
     /// The full collections that request `id` has waited for since it began; `None` if there were none. The caller
     /// reports them, and with them all that are unreported.
     pub(crate) fn waited(self, id: u32) -> Option<Collection> {
-        (COUNT.load(Relaxed) != self.count).then(|| Collection {
+        if COUNT.load(Relaxed) == self.count {
+            return None;
+        }
+        let full = UNREPORTED.swap(0, Relaxed);
+        if full > 0 {
+            // To the edge, nothing is due after that. One may have become due while the request lasted.
+            IS_TOLD.store(false, Relaxed);
+        }
+        Some(Collection {
             request: id,
             micros: u32::try_from(MICROS.load(Relaxed) - self.micros).unwrap_or(u32::MAX),
-            full: u16::try_from(UNREPORTED.swap(0, Relaxed)).unwrap_or(u16::MAX),
+            full: u16::try_from(full).unwrap_or(u16::MAX),
             reason: REASON.load(Relaxed),
             haste: HASTE.load(Relaxed),
         })

@@ -48,9 +48,9 @@ const SERVES_FOR: u32 = 19;
 /// How long no worker rests after a rest that did not pay: the first pause, and the longest one.
 const COSTLY_PAUSES: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(16 * 60)];
 
-/// The highest load at which a worker rests, in percent of what the others can serve meanwhile. At 110, the queue grows
-/// by a tenth of what they serve during the collection. Within requests, a collection delays more of them than that.
-const MOST_LOAD_PERCENT: u64 = 110;
+/// The highest load at which a worker rests, in percent of what the others can serve meanwhile. Below, few requests wait
+/// for another one, and none for long. Above, more wait than for a collection that Ruby runs in steps.
+const MOST_LOAD_PERCENT: u64 = 80;
 
 /// A full collection that a worker needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -595,13 +595,13 @@ mod tests {
     fn a_worker_rests_only_if_the_others_can_serve_its_share() {
         // Workers, processors, and the highest load of each worker at which one rests.
         for (workers, processors, most) in [
-            (2, 2, 55),
-            (2, 8, 55),
-            (2, 1, 27),
-            (4, 4, 82),
-            (4, 2, 41),
-            (8, 8, 82),
-            (3, 3, 73),
+            (2, 2, 40),
+            (2, 8, 40),
+            (2, 1, 20),
+            (4, 4, 60),
+            (4, 2, 30),
+            (8, 8, 60),
+            (3, 3, 53),
         ] {
             let step = |load| step_of(load, false, workers, processors, true);
             let of = format!("{workers} workers on {processors} processors");
@@ -625,9 +625,9 @@ mod tests {
             }
             step_on(2, &workers, true)
         };
-        assert_eq!(step(100, [1000, 0]), Some(RestStep::Begin(1)));
-        assert_eq!(step(100, [1000, 100]), Some(RestStep::Begin(1)));
-        assert_eq!(step(100, [1000, 120]), Some(RestStep::Decline(1)));
+        assert_eq!(step(80, [1000, 0]), Some(RestStep::Begin(1)));
+        assert_eq!(step(70, [1000, 140]), Some(RestStep::Begin(1)));
+        assert_eq!(step(70, [1000, 160]), Some(RestStep::Decline(1)));
         assert_eq!(step(20, [100, 500]), Some(RestStep::Decline(1)));
     }
 

@@ -123,12 +123,12 @@ class FullCollectionsTest < Support::IntegrationTest
     File.exist?(path) ? File.readlines(path, chomp: true) : []
   end
 
-  # A client asks while the block runs, so that one of two workers is always free. Every second request computes nothing:
-  # one worker could serve them all.
+  # A client asks while the block runs, so that one of two workers is always free. Of four requests, one computes: one
+  # worker could serve them all in less than half of its time.
   def under_load(server)
     await_workers(server, 2)
     done = false
-    client = Thread.new { %w[/ /allowed].each { |path| server.get(path) } until done }
+    client = Thread.new { %w[/ /allowed /allowed /allowed].each { |path| server.get(path) } until done }
     yield
   ensure
     done = true

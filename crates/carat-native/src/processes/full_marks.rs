@@ -22,7 +22,8 @@ static UNREPORTED: AtomicU32 = AtomicU32::new(0);
 /// The bytes of the two reasons of the last of these collections: why Ruby wanted it, and why it did not wait.
 static REASON: AtomicU8 = AtomicU8::new(0);
 static HASTE: AtomicU8 = AtomicU8::new(0);
-/// The two bytes of a [`CollectionDue`]. The next lane that sends anything reports it, once.
+/// The two bytes of a [`CollectionDue`]. The next lane that sends anything reports it, unless the edge
+/// knows of it.
 static DUE: AtomicU16 = AtomicU16::new(NOT_DUE);
 /// Whether the edge knows what is due.
 static IS_TOLD: AtomicBool = AtomicBool::new(false);
@@ -117,7 +118,7 @@ impl MarksSeen {
         }
         let full = UNREPORTED.swap(0, Relaxed);
         if full > 0 {
-            // To the edge, nothing is due after that. One may have become due while the request lasted.
+            // This report makes the edge drop what is due. Something may have become due since that collection.
             IS_TOLD.store(false, Relaxed);
         }
         Some(Collection {

@@ -100,9 +100,10 @@ mod events {
     }
 
     /// Under `GC.stress`, each object that the observer makes runs the collector, which asks for the job again: the thread
-    /// would never get back to the application.
+    /// would never get back to the application. If Ruby has begun to mark again, in steps, the end of that asks again:
+    /// the observer would end the steps.
     fn tell(ruby: &Ruby) -> Result<(), Error> {
-        if ruby.module_gc().funcall("stress", ())? {
+        if ruby.module_gc().funcall("stress", ())? || is_marking(ruby)? {
             return Ok(());
         }
         let full = full_collections(ruby)?;
@@ -120,11 +121,19 @@ mod events {
         ruby.gc_stat(ruby.to_symbol("major_gc_count"))
     }
 
+    fn is_marking(ruby: &Ruby) -> Result<bool, Error> {
+        Ok(latest(ruby, "state")? == ruby.to_symbol("marking").as_raw())
+    }
+
     fn is_full_one_due(ruby: &Ruby) -> Result<bool, Error> {
-        let key = ruby.to_symbol("need_major_by").as_raw();
+        Ok(latest(ruby, "need_major_by")? != rb_sys::Qnil.into())
+    }
+
+    /// A value of `GC.latest_gc_info`.
+    fn latest(ruby: &Ruby, name: &str) -> Result<VALUE, Error> {
+        let key = ruby.to_symbol(name).as_raw();
         // SAFETY: called under `protect`, with the GVL.
-        let reason = protect(|| unsafe { rb_gc_latest_gc_info(key) })?;
-        Ok(reason != rb_sys::Qnil.into())
+        protect(|| unsafe { rb_gc_latest_gc_info(key) })
     }
 }
 

@@ -17,6 +17,11 @@ module Carat
         GC.count
       end
 
+      # Whether Ruby marks in steps at the moment. What changes the heap, or sweeps to the end, would mark the rest at once.
+      def marking?
+        GC.latest_gc_info(:state) == :marking
+      end
+
       # The number of full collections.
       def full_collections
         GC.stat(:major_gc_count)

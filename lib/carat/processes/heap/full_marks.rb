@@ -47,7 +47,8 @@ module Carat
       # Ends. Ruby alone times full collections again, as in a mold.
       def leave
         @ruby.watch(nil)
-        @ruby.allow unless @state == :left
+        @ruby.report_due(nil) if due?
+        @ruby.allow if forbids?
         @state = :left
       end
 
@@ -69,8 +70,8 @@ module Carat
         end
       end
 
-      # Called between two requests, when the garbage collector has run. A full collection that Ruby runs in steps is not
-      # disturbed: what ends the sweep would end the marking as well, at once.
+      # Called between two requests, when the garbage collector has run. Does nothing while Ruby marks in steps: what
+      # follows would end the sweep, and mark the rest at once.
       def review
         @ruby.note_load
         return if @ruby.marking?
@@ -126,15 +127,15 @@ module Carat
       # of all collections since the request began.
       def finish(ordered:, micros: (@ruby.nanoseconds - @nanoseconds) / 1000)
         haste = Haste.of(@state, asked: @ruby.asked?, small: small?)
-        @ruby.report_done(micros, ordered ? nil : haste)
         @ruby.report_due(nil)
+        @ruby.report_done(micros, ordered ? nil : haste)
         return leave_to_ruby(:left) if forbidden?
 
         note
         return if @state == :left
 
+        @ruby.allow if forbids?
         @state = :allowed
-        @ruby.allow
         @ruby.watch_closely(true)
       end
 
@@ -161,6 +162,9 @@ module Carat
         @look = NextLook.new(@ruby)
         @ruby.watch_closely(@look.tight?)
       end
+
+      # Whether Carat forbids Ruby's full collections.
+      def forbids? = %i[due growing].include?(@state)
 
       # Whether the application has forbidden Ruby's full collections. Nobody can tell while Carat forbids them itself.
       def forbidden?

@@ -115,6 +115,8 @@ module Carat
 
       # Adds the collections since the last call, and decides after enough of them.
       def look
+        return if @collector.marking?
+
         added = @costs.add
         note_old if @full != @collector.full_collections
         return unless added && @costs.collections >= COLLECTIONS && @costs.cpu >= MILLISECONDS

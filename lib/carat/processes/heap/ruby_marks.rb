@@ -87,7 +87,7 @@ module Carat
         GC.count
       end
 
-      # Whether Ruby marks in steps just now, as it does in a full collection that nobody has asked for.
+      # Whether Ruby marks in steps at the moment, as it does in a full collection that nobody has asked for.
       def marking?
         GC.latest_gc_info(:state) == :marking
       end

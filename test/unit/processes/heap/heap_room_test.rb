@@ -9,7 +9,7 @@ module Carat
     class Collector
       attr_accessor :count, :milliseconds, :marking_milliseconds, :cpu_milliseconds, :demand, :heap_bytes,
                     :full_collections, :old_objects, :free
-      attr_writer :short_of_slots
+      attr_writer :short_of_slots, :marking
       attr_reader :extensions
 
       def initialize
@@ -22,9 +22,8 @@ module Carat
         @extensions = []
       end
 
-      def short_of_slots?
-        @short_of_slots
-      end
+      def short_of_slots? = @short_of_slots
+      def marking? = @marking
 
       def extend(*extension)
         @extensions << extension
@@ -53,6 +52,12 @@ module Carat
       assert_equal 0, steps, "fewer say little about how often they come"
       collect(took: 31, cpu: 100)
       assert_equal 1, steps
+    end
+
+    def test_the_heap_is_left_alone_while_ruby_marks_in_steps
+      @collector.marking = true
+      9.times { collect(took: 31, cpu: 100) }
+      assert_equal 0, steps
     end
 
     def test_each_pool_gets_its_part_of_what_was_asked_for_lately

@@ -48,8 +48,8 @@ const SERVES_FOR: u32 = 19;
 /// How long no worker rests after a rest that did not pay: the first pause, and the longest one.
 const COSTLY_PAUSES: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(16 * 60)];
 
-/// The highest load at which a worker rests, in percent of what the others can serve meanwhile. Below, few requests wait
-/// for another one, and none for long. Above, more wait than for a collection that Ruby runs in steps.
+/// The highest load at which a worker rests, in percent of what the others can serve meanwhile. Up to this load, few
+/// requests queue during a rest, and none for long. Above it, the queue delays more requests than the collection would.
 const MOST_LOAD_PERCENT: u64 = 80;
 
 /// A full collection that a worker needs.
@@ -186,9 +186,9 @@ impl Rotation<'_> {
         Some(RestStep::Collect(worker.serial))
     }
 
-    /// Declines the rest of a worker whose share the others cannot serve, also before it may rest again: its heap would
-    /// grow while it waits in vain. Requests would wait for the whole collection, and those that wait for a part of it
-    /// are fewer.
+    /// Declines a rest that would leave the others too little time to spare, also before the worker may rest again: its
+    /// heap would grow while it waits in vain. More requests would wait for the rest than for a collection that Ruby runs
+    /// in steps.
     fn decline(&self) -> Option<RestStep> {
         if self.workers.len() == 1 {
             return None;

@@ -14,8 +14,8 @@ module Bench
 
     # The Rails application.
     #
-    # share: the rate, as a share of what the first server reaches; all others get the same. streams: how many streams of
-    # events are open meanwhile; items: how many of the objects stay, six each.
+    # share: the rate of all servers, as a share of what the first reaches; streams: how many streams of events are open
+    # meanwhile; items: how many of the objects stay, six each.
     class Rails
       def initialize(share: 0.6, streams: 0, items: 250_000)
         @share = share

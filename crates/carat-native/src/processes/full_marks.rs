@@ -3,9 +3,7 @@
 //! An observer in Ruby decides (`Carat::Processes::FullMarks`). It is called in the middle of a request, soon after Ruby
 //! has marked, since the next collection may follow within the same request. What it notes is read by all lanes.
 
-use std::sync::atomic::{
-    AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed,
-};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use carat_wire::{Collection, CollectionDue, FullReason, HasteReason};
 use magnus::{Error, Object, RModule, Ruby, Symbol, function};

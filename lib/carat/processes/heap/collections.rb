@@ -17,7 +17,7 @@ module Carat
         GC.count
       end
 
-      # Whether Ruby marks in steps at the moment. What changes the heap, or sweeps to the end, would mark the rest at once.
+      # Whether Ruby marks in steps at the moment. What extends the heap would mark the rest at once.
       def marking?
         GC.latest_gc_info(:state) == :marking
       end

@@ -64,10 +64,8 @@ module Carat
         return if @collects
         return finish(ordered: false) if @ruby.full_collections != @full
 
-        case @state
-        when :allowed, :growing then settle if @ruby.collections != @collections
-        when :due then give_up if @bound.exceeded?(@ruby.size)
-        end
+        give_up if due? && @bound.exceeded?(@ruby.size)
+        settle if %i[allowed growing].include?(@state) && @ruby.collections != @collections
       end
 
       # Called between two requests, when the garbage collector has run. Does nothing while Ruby marks in steps: what

@@ -1,5 +1,5 @@
 # frozen_string_literal: true
 
 run(lambda do |env|
-  [200, { "content-type" => "text/plain" }, [env["rack.input"].read.empty? ? "nothing" : "a body."]]
+  [200, { "content-type" => "text/plain" }, [env["rack.input"]&.read.to_s.empty? ? "nothing" : "a body."]]
 end)

@@ -40,7 +40,7 @@ pub enum HasteReason {
     Sudden,
     /// The heap grew by the bound before the worker served nobody.
     Bound,
-    /// The edge has declined a rest: the other workers could not serve the share of this one.
+    /// The edge has declined a rest: the other workers had too little time to spare.
     Busy,
     /// As `Bound`, in the only worker. Only the edge knows.
     Alone,

@@ -119,7 +119,7 @@ kinds! {
     Collect = 54,
     /// From a worker that was told to collect: see [`Collected`](crate::control::Collected).
     Collected = 55,
-    /// Edge to worker: leave the full collection that is due to Ruby, since the other workers could not serve your share.
+    /// Edge to worker: leave the full collection that is due to Ruby, since the others have too little time to spare.
     DeclineCollection = 57,
 }
 

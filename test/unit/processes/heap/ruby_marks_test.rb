@@ -37,13 +37,14 @@ module Carat
     end
 
     def test_a_full_collection_that_ruby_runs_in_steps_is_not_ended_between_two_requests
-      state = forked do
+      state, = forked do
         marks = Processes::FullMarks.new(ruby: DueMarks.new)
+        kept = Array.new(200_000) { |n| "object number #{n}" }
         GC.start # free slots in each pool, and no marking under way
         marks.watch
         GC.start(full_mark: true, immediate_mark: false, immediate_sweep: false)
         marks.review
-        GC.latest_gc_info(:state)
+        [GC.latest_gc_info(:state), kept.size]
       end
       assert_equal :marking, state
     end
